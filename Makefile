@@ -22,7 +22,9 @@ scripts := .ci/run scripts/needs scripts/overseer-cron
 lua     := core/redisstore/lua
 # With liblxc's headers the program can make containers; without them it needs no C compiler.
 # Asked when it is used: make needs may just have installed them.
-lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo -tags lxc)
+lxc      = $(shell pkg-config --exists lxc 2>/dev/null && echo lxc)
+# The command line's library could write manual pages, by a package that each start pays for.
+tags     = -tags urfave_cli_no_docs,$(lxc)
 npm      = $(shell command -v npm)
 # Not --silent: that hides why an installation failed.
 npm_ci  := npm ci --loglevel=error --no-audit --no-fund --prefix
@@ -35,7 +37,7 @@ help: ## say what there is
 
 build: ## build bin/drover, with provider lxc where there is lxc-dev, and what its VMs start
 	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
-	CGO_ENABLED=$(if $(lxc),1,0) go build $(lxc) -trimpath -ldflags '-X main.version=$(version)' -o bin/drover ./cmd/drover
+	CGO_ENABLED=$(if $(lxc),1,0) go build $(tags) -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover ./cmd/drover
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
 
 # The model and the hunt for seeded bugs go apart: there is no race in them, and the detector makes it ten times slower.
@@ -43,7 +45,7 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	CGO_ENABLED=0 go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs
-	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(lxc) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages)
+	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
@@ -64,7 +66,7 @@ bench: build ## measure the queue against its rivals, in turns on this machine (
 
 bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (a quick look: BENCH='-rounds 1 -each 5 -live 1,10 -cycles 20')
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))
-	go test $(lxc) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
+	go test $(tags) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
 drill: build ## hurt a cluster with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
 	bin/drover drill $(or $(DRILL),--faults 1000 --at-once 6)
@@ -74,6 +76,7 @@ demo: ## grade the examples on a cluster of one process
 
 docs: ## write the generated parts of docs/ anew
 	go test ./core -run Architecture -update
+	go test ./core/school -run TasksDoc -update
 
 needs: # what the tests and linters use beside Go
 	@scripts/needs

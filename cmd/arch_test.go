@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core"
 )
 
 const (
@@ -48,12 +50,14 @@ var rules = []rule{
 	{"gocloud.dev", []string{"core/blobs"}, false, "the blob store is an interface"},
 	{"github.com/google/go-containerregistry", []string{"core/images/oci"}, false, "the rest of drover knows one form of image, its own"},
 	{"github.com/klauspost/compress", []string{"core/images", "web"}, false, "how images are packed is written down once; what goes to browsers and comes from them is another matter"},
+	{"regexp", []string{"core/service/pattern", "core/harness/cases"}, true, "core/service/pattern compiles an expression once it is used, not at each start; harnesses bring their own"},
 	{"github.com/urfave/cli", []string{"cmd"}, false, "flags are made in one place"},
 	{"github.com/knadh/koanf", []string{"core/config"}, false, "settings are read in one place"},
 	{"github.com/sirupsen/logrus", slices.Concat([]string{"cmd"}, components), true, "core returns errors, components log"},
 	{"github.com/lxc/go-lxc", []string{"vmfactory/lxc"}, false, "containers are one provider among others"},
 	{module + "/vmfactory/fake", []string{"vmfactory/fake"}, true, "a fake is for tests"},
 	{module + "/core/classes", []string{"core/classes", "taskrunner", "web", "cmd"}, true, "the cluster does not know the school"},
+	{module + "/core/school", []string{"core/school", "core/classes", "core/account", "core/harness", "core/store", "core/coretest", "taskrunner", "web", "cmd"}, true, "the cluster does not know the school's words either"},
 	{module + "/cmd", []string{"cmd"}, false, "nothing is above cmd"},
 }
 
@@ -284,14 +288,14 @@ func TestTopLevelIsFixed(t *testing.T) {
 	}
 }
 
-// TestRoomsOfCore holds the folders below core against the table of docs/architecture.md.
-func TestRoomsOfCore(t *testing.T) {
+// TestPackagesOfCore holds the folders below core against the table of docs/architecture.md.
+func TestPackagesOfCore(t *testing.T) {
 	t.Parallel()
-	const most = 15
+	const most = 16
 	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
 	require.NoError(t, err)
-	_, table, found := strings.Cut(string(text), "\n## Rooms of core\n")
-	require.True(t, found, "docs/architecture.md says which rooms core has")
+	_, table, found := strings.Cut(string(text), "\n## Packages of core\n")
+	require.True(t, found, "docs/architecture.md lists the packages of core")
 	table, _, _ = strings.Cut(table, "\n## ")
 	var told, there []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(core/[a-z]+)` \\| \\S").FindAllStringSubmatch(table, -1) {
@@ -303,8 +307,8 @@ func TestRoomsOfCore(t *testing.T) {
 		}
 	}
 	slices.Sort(there)
-	require.ElementsMatch(t, slices.Compact(there), told, "each room has a line of purpose")
-	require.LessOrEqual(t, len(told), most, "find the room in which it belongs")
+	require.ElementsMatch(t, slices.Compact(there), told, "each package has a line of purpose")
+	require.LessOrEqual(t, len(told), most, "find the package in which it belongs")
 }
 
 // An interface is what somebody needs, not what somebody has: the whole of a result store is
@@ -312,13 +316,33 @@ func TestRoomsOfCore(t *testing.T) {
 func TestWhoUsesAStoreAsksForAPart(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if s.test || suite(s.folder) || underAny(s.folder, []string{"core/store", "cmd"}) || s.path == "core/store.go" || s.path == "taskrunner/runner.go" {
+		if s.test || suite(s.folder) || underAny(s.folder, []string{"core/store", "cmd"}) || s.path == "core/store.go" || s.path == "core/school/store.go" || s.path == "taskrunner/runner.go" {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, s.path))
 		require.NoError(t, err)
-		if strings.Contains(string(text), "core.ResultStore") {
-			t.Errorf("%s asks for a whole core.ResultStore: say what it needs of it", s.path)
+		if strings.Contains(string(text), ".ResultStore") {
+			t.Errorf("%s asks for a whole ResultStore: say what it needs of it", s.path)
+		}
+	}
+}
+
+// A provider is named where it is made, and in the one list that commands and pages offer.
+func TestProvidersAreNamedInOnePlace(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile(`["=](` + strings.Join(core.ProviderNames(), "|") + `)["<]`)
+	for _, name := range tracked(t) {
+		ext := path.Ext(name)
+		if ext != ".go" && ext != ".html" || strings.HasSuffix(name, "_test.go") || name == "core/provider.go" ||
+			underAny(name, []string{"vmfactory/local", "vmfactory/lxc", "vmfactory/providertest"}) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		for _, line := range names.FindAllString(string(text), -1) {
+			if name != "core/config/config.go" { // the setting's default
+				t.Errorf("%s names a provider, %s: core.ProviderKinds has those that there are", name, line)
+			}
 		}
 	}
 }

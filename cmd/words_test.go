@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -25,10 +26,15 @@ var retired = map[string]string{
 	"telephone": "phone", "handin": "submit", "handins": "submissions",
 }
 
-// retiredPhrases are those of more than one word.
+// retiredPhrases are those of more than one word, with what is said instead.
 var retiredPhrases = map[string]string{
-	"proof of life": "heartbeat", "proofs of life": "heartbeats", "hand in a ": "submit", "handed in": "submitted", "set aside": "quarantined",
+	"proof of life": "heartbeat", "proofs of life": "heartbeats", "hand in a": "submit", "handed in": "submitted", "set aside": "quarantined",
+	"for ever": "forever, or permanent", "hangs on it": "its contents, or refers to it", "throw-away": "disposable", "come clean": "be cleaned",
+	"slip of the hand": "typing error",
 }
+
+// phrases finds them as whole words: "for every" is none.
+var phrases = regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Collect(maps.Keys(retiredPhrases)), "|") + `)\b`)
 
 // saidAnyway are files that say a retired word for a reason.
 var saidAnyway = map[string][]string{
@@ -76,10 +82,8 @@ func TestRetiredWordsStayAway(t *testing.T) {
 					t.Errorf("%s:%d: %q is retired: say %s", name, n, word, instead)
 				}
 			}
-			for phrase, instead := range retiredPhrases {
-				if strings.Contains(strings.ToLower(line), phrase) {
-					t.Errorf("%s:%d: %q is retired: say %s", name, n, phrase, instead)
-				}
+			for _, phrase := range phrases.FindAllString(line, -1) {
+				t.Errorf("%s:%d: %q is retired: say %s", name, n, phrase, retiredPhrases[strings.ToLower(phrase)])
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,11 +40,16 @@ func TestArchitectureShowsTheTransitions(t *testing.T) {
 	require.Equal(t, want, string(text), "run: go test ./core -run Architecture -update")
 }
 
+// table is the whole table: the cluster's part and the school's.
+func table() []core.Transition { return append(core.Transitions(), school.Transitions()...) }
+
+func entities() []core.Entity { return append(core.Entities(), school.EntityExperiment) }
+
 func statePictures() string {
 	var b strings.Builder
-	for _, entity := range core.Entities() {
+	for _, entity := range entities() {
 		fmt.Fprintf(&b, "\n### %s\n\n```mermaid\nstateDiagram-v2\n", entity)
-		for _, tr := range core.Transitions() {
+		for _, tr := range table() {
 			if tr.Entity == entity {
 				source := tr.From
 				if source == "" {
@@ -60,17 +66,17 @@ func statePictures() string {
 
 // last says which states of an entity nothing leaves.
 var last = map[core.Entity]func(state string) bool{
-	core.EntityRequest:    func(s string) bool { return core.RequestState(s).Terminal() },
-	core.EntityVM:         func(s string) bool { return core.VMState(s) == core.VMGone || core.VMState(s) == core.VMLost },
-	core.EntityHost:       func(string) bool { return false },
-	core.EntityTask:       func(s string) bool { return core.TaskState(s).Terminal() },
-	core.EntityEvacuation: func(s string) bool { return s == string(core.EvacuationFinished) || s == string(core.EvacuationFailed) },
-	core.EntityExperiment: func(s string) bool { return core.ExperimentState(s).Decided() },
+	core.EntityRequest:      func(s string) bool { return core.RequestState(s).Terminal() },
+	core.EntityVM:           func(s string) bool { return core.VMState(s) == core.VMGone || core.VMState(s) == core.VMLost },
+	core.EntityHost:         func(string) bool { return false },
+	core.EntityTask:         func(s string) bool { return core.TaskState(s).Terminal() },
+	core.EntityEvacuation:   func(s string) bool { return s == string(core.EvacuationFinished) || s == string(core.EvacuationFailed) },
+	school.EntityExperiment: func(s string) bool { return school.ExperimentState(s).Decided() },
 }
 
 func TestTransitionsLeaveNoTerminalState(t *testing.T) {
 	t.Parallel()
-	for _, tr := range core.Transitions() {
+	for _, tr := range table() {
 		require.False(t, last[tr.Entity](tr.From), "%s %s → %s leaves a terminal state", tr.Entity, tr.From, tr.To)
 		require.NotEmpty(t, tr.By, "%s %s → %s is made by nobody", tr.Entity, tr.From, tr.To)
 		require.NotEmpty(t, tr.Why)
@@ -80,7 +86,7 @@ func TestTransitionsLeaveNoTerminalState(t *testing.T) {
 // stateTypes are the types of states.
 var stateTypes = map[string]core.Entity{
 	"RequestState": core.EntityRequest, "VMState": core.EntityVM, "HostState": core.EntityHost,
-	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "ExperimentState": core.EntityExperiment,
+	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "ExperimentState": school.EntityExperiment,
 }
 
 // states reads the states of all entities from the constants of the package.
@@ -88,8 +94,10 @@ func states(t *testing.T) map[core.Entity][]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	of, err := filepath.Glob("school/*.go")
+	require.NoError(t, err)
 	out := make(map[core.Entity][]string)
-	for _, name := range files {
+	for _, name := range append(files, of...) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -114,11 +122,11 @@ func states(t *testing.T) map[core.Entity][]string {
 func TestEachStateIsReachedAndLeft(t *testing.T) {
 	t.Parallel()
 	all := states(t)
-	require.Len(t, all, len(core.Entities()))
+	require.Len(t, all, len(entities()))
 	for entity, states := range all {
 		reached, left := map[string]bool{"": true}, make(map[string]bool)
 		for range states {
-			for _, tr := range core.Transitions() {
+			for _, tr := range table() {
 				if tr.Entity == entity && reached[tr.From] {
 					reached[tr.To], left[tr.From] = true, true
 				}

@@ -1,4 +1,4 @@
-// Package core is drover's domain: the words, the states, the one table of
+// Package core is the domain of the cluster: the words, the states, the one table of
 // transitions, the errors, and the small interfaces by which the parts meet.
 //
 // A request (a job that needs a VM) is accepted once its row is durable in the
@@ -15,6 +15,6 @@
 // was left in, by its owner's restart or by the overseer, through the same code.
 //
 // The package imports the standard library only. Adapters live below it
-// (redisstore, resultstore, blobstore, agent), components beside it; components
+// (redisstore, store, blobs, agent), components beside it; components
 // never import one another.
 package core

@@ -74,5 +74,13 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
+// CodeOr is CodeOf, or otherwise for an error to which nobody gave a code.
+func CodeOr(err error, otherwise Code) Code {
+	if code := CodeOf(err); code != CodeInternal {
+		return code
+	}
+	return otherwise
+}
+
 // Is reports whether err carries the code.
 func Is(err error, code Code) bool { return CodeOf(err) == code }

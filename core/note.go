@@ -24,7 +24,7 @@ type LimitNote struct {
 	Weak   bool   `json:"weak,omitempty"`    // it can be outrun for a moment
 }
 
-// SelfTest is what became of attacks on a throw-away VM, by which a host proves
+// SelfTest is what became of attacks on a disposable VM, by which a host proves
 // that a provider holds them before it takes work.
 type SelfTest struct {
 	At      int64       `json:"at_ms"`           // when, ms since 1970 by the host's clock

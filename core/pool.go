@@ -6,7 +6,7 @@ import "time"
 // stand ready on each host, and what its requests may do.
 type Pool struct {
 	Name     string `json:"name"`
-	Provider string `json:"provider"`          // local, lxc
+	Provider string `json:"provider"`          // of ProviderKinds
 	Image    string `json:"image,omitempty"`   // name or name@digest of the file system; "" is the provider's own
 	Warm     int    `json:"warm"`              // clean VMs kept per host
 	Max      int    `json:"max"`               // most VMs per host, whatever their state
@@ -15,7 +15,7 @@ type Pool struct {
 
 	Limits Limits `json:"limits"` // of a request that names none; a request may lower, never raise them
 
-	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waited longer ends timed_out; 0 is for ever
+	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waited longer ends timed_out; 0: forever
 	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and class
 	StageTimeout time.Duration `json:"stage_ns"`                  // from claim to the command's start
 	OnHostLoss   string        `json:"on_host_loss"`              // requeue or fail
@@ -40,7 +40,7 @@ const (
 // DefaultPool is what a pool's settings are until somebody sets them.
 func DefaultPool(name string) Pool {
 	return Pool{
-		Name: name, Provider: "local", Warm: 2, Max: 8,
+		Name: name, Provider: ProviderKinds()[0].Name, Warm: 2, Max: 8,
 		Limits: Limits{
 			Timeout: 10 * time.Second, Memory: 256 << 20, Disk: 64 << 20, FileSize: 64 << 20,
 			Pids: 64, OpenFiles: 256, Output: 1 << 20,

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -111,6 +112,15 @@ type Spec struct {
 
 // Key is the spec's name in Redis.
 func (s *Spec) Key() string { return Key(s.ID, s.Generation) }
+
+// SameAs reports whether a spec asks for what another one of its id does. Generation and time of
+// submission do not count.
+func (s Spec) SameAs(there Spec) bool {
+	there.Generation, there.Submitted = s.Generation, s.Submitted
+	a, err := json.Marshal(s)
+	b, unreadable := json.Marshal(there)
+	return err == nil && unreadable == nil && bytes.Equal(a, b)
+}
 
 // Notifies reports whether somebody is to be told of the request's ends.
 func (s *Spec) Notifies() bool { return len(s.Notify) > 0 || s.Callback != "" }

@@ -7,7 +7,7 @@ type UserRole string
 
 // The roles. Admin, operator, observer and runner are a user's own; the others are held in a class.
 const (
-	RoleAdmin    UserRole = "admin"    // everything but what is a person's own
+	RoleAdmin    UserRole = "admin"    // everything except what is personal to a user
 	RoleOperator UserRole = "operator" // the cluster: hosts, pools, queues, tasks; no grades
 	RoleObserver UserRole = "observer" // looks at the cluster
 	RoleRunner   UserRole = "runner"   // runs requests of its own; often a program

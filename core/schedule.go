@@ -20,7 +20,7 @@ type Schedule struct {
 	Revision  int64           `json:"revision"`
 }
 
-// Schedules keeps schedules. Put is as in Roster.
+// Schedules keeps schedules. Put is as in school.Roster.
 type Schedules interface {
 	// PutSchedule returns LIMIT if there are too many.
 	PutSchedule(ctx context.Context, s Schedule) (revision int64, err error)

@@ -91,8 +91,8 @@ type PoolSettings interface {
 	Pools(ctx context.Context) ([]Pool, error)
 }
 
-// ResultStore is all that an adapter of the result store must do; adapters pass storetest.
-// Who uses a store asks for the part of it that is needed.
+// ResultStore is what the cluster keeps in the result store. Adapters do this and what the
+// school keeps; they pass storetest. A user of a store asks for the part that it needs.
 type ResultStore interface {
 	RequestLedger
 	TaskLedger
@@ -100,11 +100,6 @@ type ResultStore interface {
 	PoolSettings
 	HostWishes
 	Images
-	Roster
-	Accounts
-	Assignments
-	Submissions
-	Experiments
 	AuditLog
 	Webhooks
 	Schedules

@@ -5,24 +5,22 @@ import "slices"
 // Entity is a kind of thing that has states.
 type Entity string
 
-// The entities of the transition table. A submission has no state of its own: a page
-// shows that of the request whose result counts for it, see Standing.
+// The entities of the cluster; core/school has its own.
 const (
 	EntityRequest    Entity = "request"
 	EntityVM         Entity = "vm"
 	EntityHost       Entity = "host"
 	EntityTask       Entity = "task"
 	EntityEvacuation Entity = "evacuation"
-	EntityExperiment Entity = "experiment"
 )
 
 // Entities lists them.
 func Entities() []Entity {
-	return []Entity{EntityRequest, EntityVM, EntityHost, EntityTask, EntityEvacuation, EntityExperiment}
+	return []Entity{EntityRequest, EntityVM, EntityHost, EntityTask, EntityEvacuation}
 }
 
 // Transition is one legal move. By lists the operations that make it: the stems
-// of Lua scripts, or, where the state is in the result store only, methods of ResultStore.
+// of Lua scripts, or, where the state is in the result store only, methods of the store.
 // The end of a request or task is recorded first; the scripts named here then make Redis agree.
 type Transition struct {
 	Entity Entity
@@ -32,17 +30,10 @@ type Transition struct {
 	Why    string
 }
 
-// Transitions returns the one table of legal moves. The scripts' headers, the result
+// Transitions returns the cluster's part of the one table of legal moves. The scripts' headers, the result
 // stores, the documents' pictures and the tests are checked against it.
 func Transitions() []Transition {
-	return slices.Concat(
-		requestTransitions(), vmTransitions(), hostTransitions(), taskTransitions(), evacuationTransitions(), experimentTransitions(),
-	)
-}
-
-// MayMove reports whether the table has a move of an entity, whoever makes it.
-func MayMove(kind Entity, from, to string) bool {
-	return slices.ContainsFunc(Transitions(), func(t Transition) bool { return t.Entity == kind && t.From == from && t.To == to })
+	return slices.Concat(requestTransitions(), vmTransitions(), hostTransitions(), taskTransitions(), evacuationTransitions())
 }
 
 func requestTransitions() []Transition {
@@ -157,16 +148,5 @@ func evacuationTransitions() []Transition {
 		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left"}, "the request did not end there, or is to run apart"},
 		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn"},
 		{EntityEvacuation, "parked", "failed", []string{"withdraw", "mend_request", "mend_left"}, "the request was withdrawn"},
-	}
-}
-
-func experimentTransitions() []Transition {
-	return []Transition{
-		{EntityExperiment, "", "running", []string{"PutExperiment"}, "its start"},
-		{EntityExperiment, "running", "ready", []string{"PutExperiment"}, "its task: all its requests have ended"},
-		{EntityExperiment, "ready", "applying", []string{"PutExperiment"}, "apply: from here on there is no way back"},
-		{EntityExperiment, "applying", "applied", []string{"PutExperiment"}, "apply: all that is to count counts"},
-		{EntityExperiment, "running", "aborted", []string{"PutExperiment"}, "abort, or its assignment is deleted"},
-		{EntityExperiment, "ready", "aborted", []string{"PutExperiment"}, "abort, or its assignment is deleted"},
 	}
 }

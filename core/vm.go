@@ -35,6 +35,9 @@ type Pools interface {
 	GetPool(ctx context.Context, name string) (Pool, error)
 	// ListPools lists all pools by name.
 	ListPools(ctx context.Context) ([]Pool, error)
+	// Room returns what Queue.Enqueue would answer for a request now, and queues nothing: FULL
+	// where a limit on waiting work refuses it, NOTFOUND for a pool that nobody set.
+	Room(ctx context.Context, spec Spec) error
 }
 
 // VMWant is what a host would make of a pool's VMs for waiting work.

@@ -39,7 +39,7 @@ type Notice struct {
 }
 
 // Webhooks keeps webhooks and the outbox: ends that were recorded and not yet
-// handed to tasks that deliver them. Put is as in Roster.
+// handed to tasks that deliver them. Put is as in school.Roster.
 type Webhooks interface {
 	// PutWebhook keeps the secret that is there if a change brings none. Returns LIMIT
 	// if the class has too many.

@@ -15,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes/portable"
+	"drover/core/school"
 )
 
 // Bounds of an archive. A zip's list of files is kept in memory until its end,
@@ -39,9 +40,9 @@ const momentForm = "2006-01-02-15-04-05"
 // asked for. A file that the blob store lost is replaced by an empty one.
 type Archive struct {
 	Store interface {
-		core.Roster
-		core.Assignments
-		core.Submissions
+		school.Roster
+		school.Assignments
+		school.Submissions
 	}
 	downloads
 
@@ -49,11 +50,11 @@ type Archive struct {
 	mostBytes int64 // 0 is maxArchiveBytes
 }
 
-// Kind is core.KindArchive.
-func (a *Archive) Kind() Kind { return Kind{Name: core.KindArchive, Handle: a.handle} }
+// Kind is school.KindArchive.
+func (a *Archive) Kind() Kind { return Kind{Name: school.KindArchive, Handle: a.handle} }
 
 func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
-	var args core.ArchiveArgs
+	var args school.ArchiveArgs
 	if err := job.Args(&args); err != nil {
 		return End{}, err
 	}
@@ -72,7 +73,7 @@ func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
 	made := packing{blobs: a.blobs, total: total, job: job}
 	d, err := a.put(ctx, "submissions.zip", "application/zip", 2*maxArchiveBytes, func(w io.Writer) error {
 		made.zip = zip.NewWriter(w)
-		if err := p.each(ctx, func(s *core.Submission) error { return made.add(ctx, s) }); err != nil {
+		if err := p.each(ctx, func(s *school.Submission) error { return made.add(ctx, s) }); err != nil {
 			return err
 		}
 		if args.User == "" {
@@ -95,7 +96,7 @@ func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, e
 		mostFiles, mostBytes = maxArchiveFiles, maxArchiveBytes
 	}
 	files, bytes := 0, int64(0)
-	err = p.each(ctx, func(s *core.Submission) error {
+	err = p.each(ctx, func(s *school.Submission) error {
 		submissions++
 		files += len(s.Files)
 		for _, f := range s.Files {
@@ -114,16 +115,16 @@ func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, e
 // picking is which submissions an archive has.
 type picking struct {
 	*Archive
-	args  core.ArchiveArgs
+	args  school.ArchiveArgs
 	staff map[string]bool
 }
 
 // each calls fn with every submission: users in order, of each the newest first.
-func (p *picking) each(ctx context.Context, fn func(*core.Submission) error) error {
+func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) error {
 	if p.args.User != "" {
 		return p.of(ctx, p.args.User, fn)
 	}
-	return eachStanding(ctx, p.Store, p.args.Class, p.args.Assignment, "", func(s *core.Standing) error {
+	return eachStanding(ctx, p.Store, p.args.Class, p.args.Assignment, "", func(s *school.Standing) error {
 		switch {
 		case p.staff[s.Submission.User]:
 			return nil
@@ -135,8 +136,8 @@ func (p *picking) each(ctx context.Context, fn func(*core.Submission) error) err
 }
 
 // of calls fn with the submissions of a user, or only the newest.
-func (p *picking) of(ctx context.Context, user string, fn func(*core.Submission) error) error {
-	f := core.SubmissionFilter{Class: p.args.Class, Assignment: p.args.Assignment, User: user, Limit: submissionsAtOnce}
+func (p *picking) of(ctx context.Context, user string, fn func(*school.Submission) error) error {
+	f := school.SubmissionFilter{Class: p.args.Class, Assignment: p.args.Assignment, User: user, Limit: submissionsAtOnce}
 	if p.args.Latest {
 		f.Limit = 1
 	}
@@ -172,7 +173,7 @@ type packing struct {
 }
 
 // add packs a submission, users one after the other.
-func (p *packing) add(ctx context.Context, s *core.Submission) error {
+func (p *packing) add(ctx context.Context, s *school.Submission) error {
 	if s.User != p.user {
 		p.user, p.moments = s.User, map[string]int{}
 		p.users = append(p.users, s.User)

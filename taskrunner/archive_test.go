@@ -15,15 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 )
 
-func (s *school) archive() *Archive { return &Archive{Store: s.store, downloads: s.downloads()} }
+func (s *campus) archive() *Archive { return &Archive{Store: s.store, downloads: s.downloads()} }
 
 // newClass is a class with students ann and bob, one who left, and a teacher.
-func newClass(t *testing.T) *school {
+func newClass(t *testing.T) *campus {
 	t.Helper()
-	s := newSchool(t)
+	s := newCampus(t)
 	s.class("cs", "hw1", "hw2")
 	s.user("ann", "", "cs", core.RoleStudent)
 	s.user("bob", "bob@example.org", "cs", core.RoleStudent)
@@ -50,16 +51,16 @@ func TestArchive(t *testing.T) { // W18
 		"bob/2026-10-01-13-00-00/main.c": "bob's", "zoe/2026-10-01-13-00-00/": "",
 	}
 	for name, tc := range map[string]struct {
-		args core.ArchiveArgs
+		args school.ArchiveArgs
 		note string
 		want map[string]string
 	}{
-		"all":             {core.ArchiveArgs{}, "5 submissions of 3 users, 5 files", all},
-		"latest":          {core.ArchiveArgs{Latest: true}, "3 submissions of 3 users, 2 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three", "bob/2026-10-01-13-00-00/main.c": "bob's", "zoe/2026-10-01-13-00-00/": ""}},
-		"one":             {core.ArchiveArgs{User: "bob"}, "1 submissions of 1 users, 1 files", map[string]string{"bob/2026-10-01-13-00-00/main.c": "bob's"}},
-		"newest of one":   {core.ArchiveArgs{User: "ann", Latest: true}, "1 submissions of 1 users, 1 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three"}},
-		"one who teaches": {core.ArchiveArgs{User: "tea"}, "1 submissions of 1 users, 1 files", map[string]string{"tea/2026-10-01-13-00-00/main.c": "the solution"}},
-		"one without any": {core.ArchiveArgs{User: "nobody"}, "0 submissions of 0 users, 0 files", map[string]string{}},
+		"all":             {school.ArchiveArgs{}, "5 submissions of 3 users, 5 files", all},
+		"latest":          {school.ArchiveArgs{Latest: true}, "3 submissions of 3 users, 2 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three", "bob/2026-10-01-13-00-00/main.c": "bob's", "zoe/2026-10-01-13-00-00/": ""}},
+		"one":             {school.ArchiveArgs{User: "bob"}, "1 submissions of 1 users, 1 files", map[string]string{"bob/2026-10-01-13-00-00/main.c": "bob's"}},
+		"newest of one":   {school.ArchiveArgs{User: "ann", Latest: true}, "1 submissions of 1 users, 1 files", map[string]string{"ann/2026-10-01-12-01-00/main.c": "three"}},
+		"one who teaches": {school.ArchiveArgs{User: "tea"}, "1 submissions of 1 users, 1 files", map[string]string{"tea/2026-10-01-13-00-00/main.c": "the solution"}},
+		"one without any": {school.ArchiveArgs{User: "nobody"}, "0 submissions of 0 users, 0 files", map[string]string{}},
 	} {
 		tc.args.Class, tc.args.Assignment = "cs", "hw1"
 		end, err := s.run(s.archive().Kind(), tc.args)
@@ -83,7 +84,7 @@ func TestAnArchiveIsTheSameEachTime(t *testing.T) {
 	for i := range 30 {
 		s.submit("cs/hw1", []string{"ann", "bob", "zoe"}[i%3], time.Duration(i)*time.Minute, s.files("main.c", fmt.Sprint(i)))
 	}
-	args := core.ArchiveArgs{Class: "cs", Assignment: "hw1"}
+	args := school.ArchiveArgs{Class: "cs", Assignment: "hw1"}
 	first, err := s.run(s.archive().Kind(), args)
 	require.NoError(t, err)
 	second, err := s.run(s.archive().Kind(), args)
@@ -104,7 +105,7 @@ func TestAUserCalledAsADevice(t *testing.T) {
 	s := newClass(t)
 	s.user("con", "", "cs", core.RoleStudent)
 	s.submit("cs/hw1", "con", 0, s.files("main.c", "one"))
-	end, err := s.run(s.archive().Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	end, err := s.run(s.archive().Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"_con/2026-10-01-12-00-00/main.c": "one", indexFile: "Username,Handle,Name,Folder\ncon,con,,_con\n"}, unzip(t, s.fetch(end.Download)))
 }
@@ -120,7 +121,7 @@ func TestLostFilesLeaveAMark(t *testing.T) { // W18
 	s.submit("cs/hw1", "ann", 0, append(files, lost, torn, taken))
 	a := s.archive()
 	a.blobs = tearing{s.blobs, torn.Digest}
-	end, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	end, err := s.run(a.Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
 	require.Equal(t, "1 submissions of 1 users, 2 files; 2 files are lost: empty ones whose names end in .lost stand for them", end.Note)
 	const dir = "ann/2026-10-01-12-00-00/"
@@ -152,7 +153,7 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func TestAnArchiveOfNothingThatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newClass(t)
-	for _, args := range []core.ArchiveArgs{{Class: "cs", Assignment: "no"}, {Class: "no", Assignment: "hw1"}} {
+	for _, args := range []school.ArchiveArgs{{Class: "cs", Assignment: "no"}, {Class: "no", Assignment: "hw1"}} {
 		_, err := s.run(s.archive().Kind(), args)
 		require.True(t, core.Is(err, core.CodeNotFound), err)
 	}
@@ -161,7 +162,7 @@ func TestAnArchiveOfNothingThatIsThere(t *testing.T) {
 	a.Deleting = true
 	_, err = s.store.PutAssignment(s.ctx, a)
 	require.NoError(t, err)
-	_, err = s.run(s.archive().Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	_, err = s.run(s.archive().Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.True(t, core.Is(err, core.CodeNotFound), err)
 	require.Zero(t, kept(t, s.blobs))
 }
@@ -180,7 +181,7 @@ func TestTooMuchForAnArchive(t *testing.T) {
 	}{{6, 30, true}, {5, 30, false}, {6, 29, false}} {
 		a := s.archive()
 		a.mostFiles, a.mostBytes = tc.files, tc.bytes
-		_, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+		_, err := s.run(a.Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 		if tc.fine {
 			require.NoError(t, err)
 			n++
@@ -201,7 +202,7 @@ func TestAnArchiveThatIsCutShortLeavesNothing(t *testing.T) {
 		s.submit("cs/hw1", []string{"ann", "bob"}[i%2], time.Duration(i)*time.Minute, s.files("main.c", fmt.Sprint(i, strings.Repeat("x", 100_000))))
 	}
 	n := kept(t, s.blobs)
-	args := core.ArchiveArgs{Class: "cs", Assignment: "hw1"}
+	args := school.ArchiveArgs{Class: "cs", Assignment: "hw1"}
 	for at := range 6 {
 		a := s.archive()
 		ctx, cancel := context.WithCancelCause(s.ctx)
@@ -258,7 +259,7 @@ func TestABlobStoreThatDoesNotTakeTheArchive(t *testing.T) {
 	s.submit("cs/hw1", "ann", 0, s.files("main.c", strings.Repeat("x", 1000)))
 	a := s.archive()
 	a.blobs = refusing{s.blobs}
-	_, err := s.run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	_, err := s.run(a.Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.EqualError(t, err, "the disk is full")
 }
 
@@ -271,32 +272,32 @@ func (refusing) Put(context.Context, io.Reader, int64) (string, int64, error) {
 
 // crowd is a class of any size that takes no memory, and its blobs.
 type crowd struct {
-	core.Roster
-	core.Assignments
-	core.Submissions
+	school.Roster
+	school.Assignments
+	school.Submissions
 	users, each, size int
 	look              func()
 }
 
-func (c crowd) GetAssignment(context.Context, string, string) (core.Assignment, error) {
-	return core.Assignment{Class: "cs", Handle: "hw1"}, nil
+func (c crowd) GetAssignment(context.Context, string, string) (school.Assignment, error) {
+	return school.Assignment{Class: "cs", Handle: "hw1"}, nil
 }
 
-func (c crowd) GetUser(_ context.Context, handle string) (core.User, error) {
-	return core.User{Handle: handle}, nil
+func (c crowd) GetUser(_ context.Context, handle string) (school.User, error) {
+	return school.User{Handle: handle}, nil
 }
 
-func (c crowd) Members(context.Context, string, string, int) ([]core.Enrolment, error) {
+func (c crowd) Members(context.Context, string, string, int) ([]school.Enrolment, error) {
 	return nil, nil
 }
 
-func (c crowd) standing(user, n int) core.Standing {
-	sub := core.Submission{ID: fmt.Sprintf("%06d-%06d", user, n), User: fmt.Sprintf("user%06d", user), At: int64(1000 * n)}
+func (c crowd) standing(user, n int) school.Standing {
+	sub := school.Submission{ID: fmt.Sprintf("%06d-%06d", user, n), User: fmt.Sprintf("user%06d", user), At: int64(1000 * n)}
 	sub.Files = []core.File{{Path: "main.c", Digest: digest(user), Size: int64(c.size)}}
-	return core.Standing{Submission: sub}
+	return school.Standing{Submission: sub}
 }
 
-func (c crowd) Standings(_ context.Context, _, _, after string, limit int) (page []core.Standing, err error) {
+func (c crowd) Standings(_ context.Context, _, _, after string, limit int) (page []school.Standing, err error) {
 	for i := range c.users {
 		if s := c.standing(i, c.each-1); s.Submission.User > after && len(page) < limit {
 			page = append(page, s)
@@ -305,7 +306,7 @@ func (c crowd) Standings(_ context.Context, _, _, after string, limit int) (page
 	return page, nil
 }
 
-func (c crowd) ListSubmissions(_ context.Context, f core.SubmissionFilter) (page []core.Standing, err error) {
+func (c crowd) ListSubmissions(_ context.Context, f school.SubmissionFilter) (page []school.Standing, err error) {
 	user := 0
 	_, _ = fmt.Sscanf(f.User, "user%d", &user)
 	for n := c.each - 1; n >= 0 && len(page) < f.Limit; n-- {
@@ -363,7 +364,7 @@ func TestAnArchiveOfManyFilesTakesLittleMemory(t *testing.T) {
 	var opened int
 	var size int64
 	a := Archive{Store: c, downloads: downloads{blobs: streets{crowd: c, noise: text, opened: &opened, size: &size}, clock: clock.Real{}}}
-	end, err := (&school{t: t, ctx: t.Context()}).run(a.Kind(), core.ArchiveArgs{Class: "cs", Assignment: "hw1"})
+	end, err := (&campus{t: t, ctx: t.Context()}).run(a.Kind(), school.ArchiveArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
 	require.Equal(t, "1010 submissions of 10 users, 1010 files", end.Note)
 	require.Equal(t, 1010, opened)

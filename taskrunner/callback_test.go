@@ -115,7 +115,7 @@ func TestACallbackThatIsNotTaken(t *testing.T) {
 		state  core.TaskState
 		note   string
 	}{
-		{"refused for ever", 500, func(*teller) {}, 6, core.TaskDead, "500 Internal Server Error"},
+		{"refused forever", 500, func(*teller) {}, 6, core.TaskDead, "500 Internal Server Error"},
 		{"gone", 410, func(*teller) {}, 1, core.TaskDead, "wants no more"},
 		{"redirected", 302, func(*teller) {}, 6, core.TaskDead, "302 Found"},
 		{"not public", 200, func(r *teller) { r.cfg.Webhooks = webhook.Addresses{} }, 0, core.TaskDead, "webhook_allow"},

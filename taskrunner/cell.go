@@ -2,16 +2,17 @@ package taskrunner
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"drover/core/service/pattern"
 )
 
 // number is what a spreadsheet reads as a number and nothing else.
-var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+var number = pattern.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
 // score writes a score as a plain number; none is what stands where there is none.
 func score(f *float64, none string) string {
@@ -41,7 +42,7 @@ func Cell(s string) string {
 // dropped spaces, quotes and what cannot be seen in front, and however wide its
 // characters are.
 func formula(s string) bool {
-	if number.MatchString(s) {
+	if number().MatchString(s) {
 		return false
 	}
 	s = strings.TrimLeftFunc(norm.NFKC.String(s), func(r rune) bool {

@@ -5,10 +5,11 @@ import (
 	"errors"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // open returns NOTFOUND for an assignment that is not there, or is being deleted.
-func open(ctx context.Context, store core.Assignments, class, handle string) error {
+func open(ctx context.Context, store school.Assignments, class, handle string) error {
 	a, err := store.GetAssignment(ctx, class, handle)
 	if err == nil && a.Deleting {
 		err = core.Errorf(core.CodeNotFound, a.Name(), "assignment %s is being deleted", a.Name())
@@ -20,7 +21,7 @@ func open(ctx context.Context, store core.Assignments, class, handle string) err
 const membersAtOnce = 500
 
 // eachMember calls fn with pages of a class's members, in order of user.
-func eachMember(ctx context.Context, store core.Roster, class string, fn func(page []core.Enrolment) error) error {
+func eachMember(ctx context.Context, store school.Roster, class string, fn func(page []school.Enrolment) error) error {
 	for after := ""; ; {
 		page, err := store.Members(ctx, class, after, membersAtOnce)
 		if err != nil || len(page) == 0 {
@@ -34,9 +35,9 @@ func eachMember(ctx context.Context, store core.Roster, class string, fn func(pa
 }
 
 // staffOf returns who teaches a class.
-func staffOf(ctx context.Context, store core.Roster, class string) (map[string]bool, error) {
+func staffOf(ctx context.Context, store school.Roster, class string) (map[string]bool, error) {
 	staff := map[string]bool{}
-	err := eachMember(ctx, store, class, func(page []core.Enrolment) error {
+	err := eachMember(ctx, store, class, func(page []school.Enrolment) error {
 		for _, m := range page {
 			if m.Role.Staff() {
 				staff[m.User] = true
@@ -52,7 +53,7 @@ var errEnough = errors.New("enough")
 
 // eachStanding calls fn with the newest submission of every user after the given
 // one, in order of user, until it returns errEnough.
-func eachStanding(ctx context.Context, store core.Submissions, class, handle, after string, fn func(*core.Standing) error) error {
+func eachStanding(ctx context.Context, store school.Submissions, class, handle, after string, fn func(*school.Standing) error) error {
 	for {
 		page, err := store.Standings(ctx, class, handle, after, submissionsAtOnce)
 		if err != nil {
@@ -76,7 +77,7 @@ func eachStanding(ctx context.Context, store core.Submissions, class, handle, af
 const assignmentsAtOnce = 20
 
 // eachAssignment calls fn with the assignments of a class, in order of handle.
-func eachAssignment(ctx context.Context, store core.Assignments, class string, fn func(*core.Assignment) error) error {
+func eachAssignment(ctx context.Context, store school.Assignments, class string, fn func(*school.Assignment) error) error {
 	for after := ""; ; {
 		page, err := store.ListAssignments(ctx, class, after, assignmentsAtOnce)
 		if err != nil {

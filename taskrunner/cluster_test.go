@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 const owner = "taskrunner@h1#0"
@@ -18,7 +19,7 @@ const owner = "taskrunner@h1#0"
 type cluster struct {
 	core.Owners
 	core.Tasks // what a taskrunner does not call yet
-	core.ResultStore
+	school.ResultStore
 
 	mu       sync.Mutex
 	tasks    map[string]core.Task
@@ -276,7 +277,7 @@ func (h *cluster) WaitTask(ctx context.Context, _ string, _ bool, poll time.Dura
 	return nil
 }
 
-// EndTask implements core.ResultStore.
+// EndTask implements school.ResultStore.
 func (h *cluster) EndTask(ctx context.Context, end core.TaskEnd) (first bool, err error) {
 	err = h.do(ctx, "end", 0, func() {
 		if first = h.ends[end.ID] == ""; first {
@@ -286,12 +287,12 @@ func (h *cluster) EndTask(ctx context.Context, end core.TaskEnd) (first bool, er
 	return first, err
 }
 
-// FailTask implements core.ResultStore.
+// FailTask implements school.ResultStore.
 func (h *cluster) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
 	return h.do(ctx, "fail", 0, func() { h.failures[id] = append(h.failures[id], f) })
 }
 
-// GetTask implements core.ResultStore.
+// GetTask implements school.ResultStore.
 func (h *cluster) GetTask(ctx context.Context, id string) (t core.Task, err error) {
 	err = h.do(ctx, "get", 0, func() {
 		if t = h.rows[id]; t.ID == "" {

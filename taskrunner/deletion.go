@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 )
 
@@ -26,17 +27,17 @@ type Canceller interface {
 	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
 }
 
-// Deletion deletes what was marked as being deleted, with all that hangs on it:
+// Deletion deletes what was marked as being deleted, with all its contents:
 // what waits or runs for it is cancelled, experiments are aborted, submissions and their
 // requests go in batches once those have ended, then deadlines and the assignment;
 // of a class also its schedules, enrolments and webhooks. Files go with a later
 // purge. Cut short anywhere, the next try goes on.
 type Deletion struct {
 	Store interface {
-		core.Roster
-		core.Assignments
-		core.Submissions
-		core.Experiments
+		school.Roster
+		school.Assignments
+		school.Submissions
+		school.Experiments
 		core.Schedules
 		List(ctx context.Context, f core.Filter) ([]core.Row, error)
 		ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
@@ -58,9 +59,9 @@ func (d *Deletion) begin(job *Job) *deleting {
 	return &deleting{Deletion: d, job: job, until: d.Clock.Now().Add(deletionTurn)}
 }
 
-// Assignment is core.KindDeleteAssignment.
+// Assignment is school.KindDeleteAssignment.
 func (d *Deletion) Assignment() Kind {
-	return Kind{Name: core.KindDeleteAssignment, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: school.KindDeleteAssignment, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err
@@ -83,9 +84,9 @@ func (d *Deletion) Assignment() Kind {
 	}}
 }
 
-// Class is core.KindDeleteClass.
+// Class is school.KindDeleteClass.
 func (d *Deletion) Class() Kind {
-	return Kind{Name: core.KindDeleteClass, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
+	return Kind{Name: school.KindDeleteClass, MaxAttempts: deletionTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args, err := deleteArgs(job)
 		if err != nil {
 			return End{}, err
@@ -108,13 +109,13 @@ func (d *Deletion) Class() Kind {
 	}}
 }
 
-func deleteArgs(job *Job) (args core.DeleteArgs, err error) {
+func deleteArgs(job *Job) (args school.DeleteArgs, err error) {
 	if err = job.Args(&args); err != nil {
 		return args, err
 	}
-	if (args.Assignment == "") != (job.Task.Kind == core.KindDeleteClass) {
+	if (args.Assignment == "") != (job.Task.Kind == school.KindDeleteClass) {
 		err = core.Errorf(core.CodeInvalid, job.Task.ID, "task %s names class %q and assignment %q: a class is deleted by %s, an assignment by %s",
-			job.Task.Kind, args.Class, args.Assignment, core.KindDeleteClass, core.KindDeleteAssignment)
+			job.Task.Kind, args.Class, args.Assignment, school.KindDeleteClass, school.KindDeleteAssignment)
 	}
 	return args, err
 }
@@ -147,7 +148,7 @@ func (w *deleting) end(name string, done bool, err error) (End, error) {
 // class deletes a class. Returns false if something has to end first.
 func (w *deleting) class(ctx context.Context, class string) (bool, error) {
 	all := true
-	err := eachAssignment(ctx, w.Store, class, func(a *core.Assignment) error {
+	err := eachAssignment(ctx, w.Store, class, func(a *school.Assignment) error {
 		done, err := w.assignment(ctx, a)
 		all = all && done
 		return err
@@ -162,7 +163,7 @@ func (w *deleting) class(ctx context.Context, class string) (bool, error) {
 }
 
 // assignment deletes an assignment. Returns false if something has to end first.
-func (w *deleting) assignment(ctx context.Context, a *core.Assignment) (bool, error) {
+func (w *deleting) assignment(ctx context.Context, a *school.Assignment) (bool, error) {
 	w.say("cancelling what waits or runs for " + a.Name())
 	if ok, err := past(w.abort(ctx, a)); !ok {
 		return false, err
@@ -193,7 +194,7 @@ func (w *deleting) assignment(ctx context.Context, a *core.Assignment) (bool, er
 func (w *deleting) say(text string) { w.job.Progress(w.removed, 0, text) }
 
 // past says if a step is behind us: the thing is gone, or is as it should be. A
-// CONFLICT means that somebody else still changes it, or that something hangs on it.
+// CONFLICT means that somebody else still changes it, or that something refers to it.
 func past(err error) (bool, error) {
 	switch {
 	case err == nil || core.Is(err, core.CodeNotFound):
@@ -206,19 +207,19 @@ func past(err error) (bool, error) {
 
 // abort ends the experiments of an assignment. The requests of all are looked for,
 // as a try that was cut short may have left some of one that it had ended.
-func (w *deleting) abort(ctx context.Context, a *core.Assignment) error {
+func (w *deleting) abort(ctx context.Context, a *school.Assignment) error {
 	all, err := w.Store.ListExperiments(ctx, a.Class, a.Handle, maxAborted)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
-		if e.State == core.ExperimentRunning || e.State == core.ExperimentReady {
-			e.State, e.DecidedBy, e.Decided = core.ExperimentAborted, core.System().Handle, w.Clock.Now().UnixMilli()
+		if e.State == school.ExperimentRunning || e.State == school.ExperimentReady {
+			e.State, e.DecidedBy, e.Decided = school.ExperimentAborted, core.System().Handle, w.Clock.Now().UnixMilli()
 			if _, err := w.Store.PutExperiment(ctx, e); err != nil {
 				return err
 			}
 		}
-		if err := w.cancel(ctx, core.ExperimentAssignment(e.ID)); err != nil {
+		if err := w.cancel(ctx, school.ExperimentAssignment(e.ID)); err != nil {
 			return err
 		}
 	}

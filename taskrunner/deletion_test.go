@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/storetest"
 )
 
 // stopper cancels requests as intake does: those in hand end later.
 type stopper struct {
-	store   core.ResultStore
+	store   school.ResultStore
 	running map[string]bool
 }
 
@@ -49,12 +50,12 @@ func (c *stopper) stop(ctx context.Context, spec core.Spec, by string) error {
 	return err
 }
 
-func (s *school) deletion() *Deletion {
+func (s *campus) deletion() *Deletion {
 	return &Deletion{Store: s.store, Work: &stopper{store: s.store}, Clock: s.clock}
 }
 
 // mark says that a class or an assignment is being deleted.
-func (s *school) mark(class, assignment string) {
+func (s *campus) mark(class, assignment string) {
 	s.t.Helper()
 	if assignment != "" {
 		a, err := s.store.GetAssignment(s.ctx, class, assignment)
@@ -73,25 +74,25 @@ func (s *school) mark(class, assignment string) {
 
 // busy fills an assignment: graded and waiting submissions, an experiment with its
 // requests, a deadline.
-func (s *school) busy(class, handle, user string, submissions int) {
+func (s *campus) busy(class, handle, user string, submissions int) {
 	s.t.Helper()
 	name := class + "/" + handle
-	e := core.Experiment{
-		ID: strings.ToLower(storetest.NewID()), Class: class, Assignment: handle, Repeat: 1, State: core.ExperimentRunning, By: "tea",
+	e := school.Experiment{
+		ID: strings.ToLower(storetest.NewID()), Class: class, Assignment: handle, Repeat: 1, State: school.ExperimentRunning, By: "tea",
 	}
 	_, err := s.store.PutExperiment(s.ctx, e)
 	require.NoError(s.t, err)
 	for i := range submissions {
 		sub := s.graded(name, user, time.Duration(i)*time.Minute, float64(i))
-		s.request(sub, core.ExperimentAssignment(e.ID))
+		s.request(sub, school.ExperimentAssignment(e.ID))
 	}
 	sub := s.submit(name, user, 0, s.files("b.c", name))
 	s.request(sub, name)
-	require.NoError(s.t, s.store.PutDeadline(s.ctx, core.Deadline{Class: class, Assignment: handle, User: user, Due: 5, By: "tea"}))
+	require.NoError(s.t, s.store.PutDeadline(s.ctx, school.Deadline{Class: class, Assignment: handle, User: user, Due: 5, By: "tea"}))
 }
 
 // about is everything that the store has about a class, or one of its assignments.
-func (s *school) about(class, assignment string) (all []string) {
+func (s *campus) about(class, assignment string) (all []string) {
 	s.t.Helper()
 	add := func(what string, x any, err error) {
 		require.NoError(s.t, err)
@@ -125,7 +126,7 @@ func (s *school) about(class, assignment string) (all []string) {
 		for _, d := range deadlines {
 			add("deadline", d, err)
 		}
-		submissions, err := s.store.ListSubmissions(s.ctx, core.SubmissionFilter{Class: class, Assignment: a.Handle, Limit: 1000})
+		submissions, err := s.store.ListSubmissions(s.ctx, school.SubmissionFilter{Class: class, Assignment: a.Handle, Limit: 1000})
 		for _, x := range submissions {
 			add("submission", x.Submission.ID+" "+string(x.State), err)
 		}
@@ -134,7 +135,7 @@ func (s *school) about(class, assignment string) (all []string) {
 		names := []string{a.Name()}
 		for _, e := range experiments {
 			add("experiment", e, nil)
-			names = append(names, core.ExperimentAssignment(e.ID))
+			names = append(names, school.ExperimentAssignment(e.ID))
 		}
 		for _, name := range names {
 			rows, err := s.store.List(s.ctx, core.Filter{Assignment: name, Limit: 1000})
@@ -147,7 +148,7 @@ func (s *school) about(class, assignment string) (all []string) {
 }
 
 // requests counts those that the store has, of whatever.
-func (s *school) requests() int {
+func (s *campus) requests() int {
 	rows, err := s.store.List(s.ctx, core.Filter{Limit: 1000})
 	require.NoError(s.t, err)
 	return len(rows)
@@ -159,12 +160,12 @@ func TestDeleteAssignment(t *testing.T) {
 	s.busy("cs", "hw1", "ann", 3)
 	s.busy("cs", "hw2", "ann", 2)
 	other, requests := s.about("cs", "hw2"), s.requests()
-	_, err := s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	_, err := s.run(s.deletion().Assignment(), school.DeleteArgs{Class: "cs", Assignment: "hw1"})
 	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
 	require.Equal(t, requests, s.requests())
 
 	s.mark("cs", "hw1")
-	end, err := s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	end, err := s.run(s.deletion().Assignment(), school.DeleteArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
 	require.Equal(t, "cs/hw1 is gone, with its last 4 submissions", end.Note)
@@ -172,7 +173,7 @@ func TestDeleteAssignment(t *testing.T) {
 	require.Equal(t, other, s.about("cs", "hw2"))
 	require.Equal(t, requests-7, s.requests())
 	for range 2 { // again is fine
-		end, err = s.run(s.deletion().Assignment(), core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+		end, err = s.run(s.deletion().Assignment(), school.DeleteArgs{Class: "cs", Assignment: "hw1"})
 		require.NoError(t, err)
 		require.Zero(t, end.Later)
 	}
@@ -187,7 +188,7 @@ func TestDeleteClass(t *testing.T) {
 		class, handle, _ := strings.Cut(name, "/")
 		s.busy(class, handle, "ann", 2)
 		for i, about := range []string{class, name} {
-			x := core.Schedule{Name: fmt.Sprint(class, "-", handle, "-", i), Cron: "@daily", Kind: core.KindGradebook, Priority: core.PriorityNormal, About: about}
+			x := core.Schedule{Name: fmt.Sprint(class, "-", handle, "-", i), Cron: "@daily", Kind: school.KindGradebook, Priority: core.PriorityNormal, About: about}
 			_, err := s.store.PutSchedule(s.ctx, x)
 			require.NoError(t, err)
 		}
@@ -197,11 +198,11 @@ func TestDeleteClass(t *testing.T) {
 		require.NoError(t, err)
 	}
 	other := s.about("ma", "")
-	_, err := s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	_, err := s.run(s.deletion().Class(), school.DeleteArgs{Class: "cs"})
 	require.True(t, core.Is(err, core.CodeInvalid), "only what was marked: %v", err)
 
 	s.mark("cs", "")
-	end, err := s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	end, err := s.run(s.deletion().Class(), school.DeleteArgs{Class: "cs"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
 	require.Equal(t, "cs is gone, with its last 6 submissions", end.Note)
@@ -210,7 +211,7 @@ func TestDeleteClass(t *testing.T) {
 	left, err := s.store.ListSchedules(s.ctx)
 	require.NoError(t, err)
 	require.Len(t, left, 4, "those of ma and of nobody here")
-	end, err = s.run(s.deletion().Class(), core.DeleteArgs{Class: "cs"})
+	end, err = s.run(s.deletion().Class(), school.DeleteArgs{Class: "cs"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
 }
@@ -220,8 +221,8 @@ func TestArgumentsOfADeletion(t *testing.T) {
 	s := newClass(t)
 	s.mark("cs", "")
 	for _, k := range []Kind{s.deletion().Class(), s.deletion().Assignment()} {
-		args := core.DeleteArgs{Class: "cs"}
-		if k.Name == core.KindDeleteClass {
+		args := school.DeleteArgs{Class: "cs"}
+		if k.Name == school.KindDeleteClass {
 			args.Assignment = "hw1"
 		}
 		_, err := s.run(k, args)
@@ -231,13 +232,13 @@ func TestArgumentsOfADeletion(t *testing.T) {
 }
 
 // task makes a task about something.
-func (s *school) task(id, kind, about string) {
+func (s *campus) task(id, kind, about string) {
 	s.t.Helper()
 	_, err := s.store.CreateTask(s.ctx, core.Task{ID: id, Generation: 1, Kind: kind, About: about})
 	require.NoError(s.t, err)
 }
 
-func (s *school) state(id string) core.TaskState {
+func (s *campus) state(id string) core.TaskState {
 	s.t.Helper()
 	task, err := s.store.GetTask(s.ctx, id)
 	require.NoError(s.t, err)
@@ -253,14 +254,14 @@ func TestADeletionCancelsOtherTasks(t *testing.T) {
 	for doomed, want := range map[string][]string{"hw1": {"archive"}, "": {"archive", "gradebook", "hw10", "hw2"}} {
 		s := newClass(t)
 		for id, name := range about {
-			s.task(id, core.KindArchive, name)
+			s.task(id, school.KindArchive, name)
 		}
 		s.mark("cs", doomed)
 		k := s.deletion().Class()
 		if doomed != "" {
 			k = s.deletion().Assignment()
 		}
-		_, err := s.run(k, core.DeleteArgs{Class: "cs", Assignment: doomed})
+		_, err := s.run(k, school.DeleteArgs{Class: "cs", Assignment: doomed})
 		require.NoError(t, err)
 		var got []string
 		for id := range about {
@@ -287,19 +288,19 @@ func TestADeletionWaitsForWhatIsInHand(t *testing.T) {
 	c := &stopper{store: s.store, running: map[string]bool{slow.ID: true}}
 	d.Work = c
 	for range 3 {
-		job := s.job(d.Class(), core.DeleteArgs{Class: "cs"})
+		job := s.job(d.Class(), school.DeleteArgs{Class: "cs"})
 		job.teller = newTeller(s.clock, time.Hour, nil)
 		end, err := d.Class().Handle(s.ctx, job)
 		require.NoError(t, err)
 		require.Equal(t, lookAgain, end.Later)
 		require.Equal(t, "waiting until the requests of 1 submissions have ended", job.teller.progress().Text)
-		subs, err := s.store.ListSubmissions(s.ctx, core.SubmissionFilter{Class: "cs"})
+		subs, err := s.store.ListSubmissions(s.ctx, school.SubmissionFilter{Class: "cs"})
 		require.NoError(t, err)
 		require.Len(t, subs, 1)
 		require.Empty(t, s.about("cs", "hw2"))
 	}
 	require.NoError(t, c.stop(s.ctx, slow, "its owner"))
-	end, err := s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+	end, err := s.run(d.Class(), school.DeleteArgs{Class: "cs"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
 	require.Empty(t, s.about("cs", ""))
@@ -324,7 +325,7 @@ func TestADeletionTakesTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, done)
 	require.EqualValues(t, deletedAtOnce, w.removed)
-	end, err := s.run(k, core.DeleteArgs{Class: "cs", Assignment: "hw1"})
+	end, err := s.run(k, school.DeleteArgs{Class: "cs", Assignment: "hw1"})
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
 }
@@ -342,21 +343,21 @@ func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
 			s.busy("cs", "hw1", "ann", 2)
 			s.busy("cs", "hw2", "bob", 1)
 			s.busy("ma", "hw1", "ann", 1)
-			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: core.KindGradebook, Priority: core.PriorityNormal, About: "cs"})
+			_, err := s.store.PutSchedule(s.ctx, core.Schedule{Name: "grades", Cron: "@daily", Kind: school.KindGradebook, Priority: core.PriorityNormal, About: "cs"})
 			require.NoError(t, err)
-			s.task("t2", core.KindArchive, "cs/hw1")
+			s.task("t2", school.KindArchive, "cs/hw1")
 			other := s.about("ma", "")
 			s.mark("cs", "")
 			f := &faulty{ResultStore: s.store, at: at, after: after}
 			d := &Deletion{Store: f, Work: &stopper{store: f}, Clock: s.clock}
-			_, err = s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+			_, err = s.run(d.Class(), school.DeleteArgs{Class: "cs"})
 			if f.n < at {
 				require.NoError(t, err)
 				calls = at
 				break
 			}
 			require.ErrorIs(t, err, errLost, "call %d", at)
-			end, err := s.run(d.Class(), core.DeleteArgs{Class: "cs"})
+			end, err := s.run(d.Class(), school.DeleteArgs{Class: "cs"})
 			require.NoError(t, err, "call %d", at)
 			require.Zero(t, end.Later)
 			require.Empty(t, s.about("cs", ""), "call %d", at)
@@ -370,7 +371,7 @@ func TestADeletionThatIsCutShortGoesOn(t *testing.T) {
 // Whatever there is, a deletion takes all of what it names and nothing else.
 func TestADeletionTakesNothingElse(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s.t = t
@@ -387,10 +388,10 @@ func TestADeletionTakesNothingElse(t *testing.T) {
 			}
 		}
 		doomed := rapid.SampledFrom(append([]string{""}, hws...)).Draw(t, "doomed")
-		k, args := s.deletion().Class(), core.DeleteArgs{Class: classes[0]}
+		k, args := s.deletion().Class(), school.DeleteArgs{Class: classes[0]}
 		others := func() []string { return s.about(classes[1], "") }
 		if doomed != "" {
-			k, args = s.deletion().Assignment(), core.DeleteArgs{Class: classes[0], Assignment: doomed}
+			k, args = s.deletion().Assignment(), school.DeleteArgs{Class: classes[0], Assignment: doomed}
 			others = func() []string {
 				all := s.about(classes[1], "")
 				for _, hw := range slices.DeleteFunc(slices.Clone(hws), func(hw string) bool { return hw == doomed }) {

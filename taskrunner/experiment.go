@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes/experiment"
+	"drover/core/school"
 )
 
 const (
@@ -32,19 +33,19 @@ type Requests interface {
 type Experiments struct {
 	Store interface {
 		experiment.Parts
-		core.Assignments
-		core.Submissions
-		core.Experiments
+		school.Assignments
+		school.Submissions
+		school.Experiments
 	}
 	Work  Requests
 	Tasks TaskSubmitter
 }
 
-// Whole is core.KindExperiment. It makes a part for every run of a submission, waits
+// Whole is school.KindExperiment. It makes a part for every run of a submission, waits
 // for their requests, and then says that the experiment is ready.
 func (x *Experiments) Whole() Kind {
-	return Kind{Name: core.KindExperiment, MaxAttempts: experimentTries, Handle: func(ctx context.Context, job *Job) (End, error) {
-		var args core.ExperimentArgs
+	return Kind{Name: school.KindExperiment, MaxAttempts: experimentTries, Handle: func(ctx context.Context, job *Job) (End, error) {
+		var args school.ExperimentArgs
 		if err := job.Args(&args); err != nil {
 			return End{}, err
 		}
@@ -56,9 +57,9 @@ func (x *Experiments) Whole() Kind {
 			return End{}, err
 		}
 		switch e.State {
-		case core.ExperimentRunning:
+		case school.ExperimentRunning:
 			return x.goOn(ctx, job, e)
-		case core.ExperimentAborted: // by somebody who may have died over it
+		case school.ExperimentAborted: // by somebody who may have died over it
 			err := experiment.StopRequests(ctx, x.Store, x.Work, e.ID, core.System().Handle)
 			return End{Note: "aborted"}, err
 		default:
@@ -78,7 +79,7 @@ func (x *Experiments) missing(job *Job, id string) End {
 	return End{Note: fmt.Sprintf("there is no experiment %s: it went with its assignment, or its start failed", id)}
 }
 
-func (x *Experiments) goOn(ctx context.Context, job *Job, e core.Experiment) (End, error) {
+func (x *Experiments) goOn(ctx context.Context, job *Job, e school.Experiment) (End, error) {
 	if e.Requests == 0 {
 		n, err := x.fanOut(ctx, job, e)
 		if err != nil {
@@ -103,12 +104,12 @@ func (x *Experiments) goOn(ctx context.Context, job *Job, e core.Experiment) (En
 	}
 	sum := experiment.Summarize(all)
 	job.Progress(int64(total), int64(total), "ready")
-	e.State = core.ExperimentReady
+	e.State = school.ExperimentReady
 	return x.move(ctx, e, End{Note: "ready: " + sum.Sentence()})
 }
 
 // move stores the experiment. If somebody aborted it meanwhile the next look sees that.
-func (x *Experiments) move(ctx context.Context, e core.Experiment, end End) (End, error) {
+func (x *Experiments) move(ctx context.Context, e school.Experiment, end End) (End, error) {
 	_, err := x.Store.PutExperiment(ctx, e)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
 		return End{Later: experimentLook}, nil
@@ -118,11 +119,11 @@ func (x *Experiments) move(ctx context.Context, e core.Experiment, end End) (End
 
 // fanOut makes the parts and returns how many there are. What is submitted after the
 // experiment began is no part of it.
-func (x *Experiments) fanOut(ctx context.Context, job *Job, e core.Experiment) (int, error) {
+func (x *Experiments) fanOut(ctx context.Context, job *Job, e school.Experiment) (int, error) {
 	made := 0
 	group, making := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
-	err := eachStanding(ctx, x.Store, e.Class, e.Assignment, "", func(s *core.Standing) error {
+	err := eachStanding(ctx, x.Store, e.Class, e.Assignment, "", func(s *school.Standing) error {
 		if s.Submission.At > e.Created || len(e.Users) > 0 && !slices.Contains(e.Users, s.Submission.User) {
 			return nil
 		}
@@ -151,9 +152,9 @@ func (x *Experiments) fanOut(ctx context.Context, job *Job, e core.Experiment) (
 }
 
 func newPart(whole *core.Task, id, submission string, run int) (core.Task, error) {
-	args, err := json.Marshal(core.RerunArgs{Experiment: id, Submission: submission, Run: run})
+	args, err := json.Marshal(school.RerunArgs{Experiment: id, Submission: submission, Run: run})
 	return core.Task{
-		ID: experiment.PartID(id, submission, run), Kind: core.KindRerun, Args: args, Priority: core.PriorityLow,
+		ID: experiment.PartID(id, submission, run), Kind: school.KindRerun, Args: args, Priority: core.PriorityLow,
 		Lane: id, Requester: whole.Requester, About: whole.About, Parent: whole.ID,
 	}, err
 }

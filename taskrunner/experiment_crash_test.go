@@ -14,15 +14,16 @@ import (
 	"drover/core/classes"
 	"drover/core/coretest"
 	"drover/core/requests/intake"
+	"drover/core/school"
 )
 
 // dyingStore and dyingIntake let whoever uses them die after so many of their changes.
 type dyingStore struct {
-	core.ResultStore
+	school.ResultStore
 	*coretest.Mortal
 }
 
-func (d dyingStore) PutExperiment(ctx context.Context, e core.Experiment) (revision int64, err error) {
+func (d dyingStore) PutExperiment(ctx context.Context, e school.Experiment) (revision int64, err error) {
 	err = d.Step("put experiment", func() error {
 		revision, err = d.ResultStore.PutExperiment(ctx, e)
 		return err
@@ -30,7 +31,7 @@ func (d dyingStore) PutExperiment(ctx context.Context, e core.Experiment) (revis
 	return revision, err
 }
 
-func (d dyingStore) PutAssignment(ctx context.Context, a core.Assignment) (revision int64, err error) {
+func (d dyingStore) PutAssignment(ctx context.Context, a school.Assignment) (revision int64, err error) {
 	err = d.Step("put assignment", func() error {
 		revision, err = d.ResultStore.PutAssignment(ctx, a)
 		return err
@@ -109,7 +110,7 @@ func TestAStartThatDies(t *testing.T) {
 			_, err := x.reg.StartExperiment(ctx, x.tess, "cs", x.hw, classes.Trial{})
 			return err
 		})
-		tasks, err := x.store.ListTasks(ctx, core.TaskFilter{Kind: core.KindExperiment, States: []core.TaskState{core.TaskQueued}, Limit: 1})
+		tasks, err := x.store.ListTasks(ctx, core.TaskFilter{Kind: school.KindExperiment, States: []core.TaskState{core.TaskQueued}, Limit: 1})
 		require.NoError(t, err)
 		require.Len(t, tasks, 1, "the task is first")
 		if _, err := x.store.GetExperiment(ctx, tasks[0].ID); err == nil {
@@ -162,7 +163,7 @@ func TestAnExperimentsTasksThatDie(t *testing.T) {
 	die(e.ID)
 	_, err := x.try(e.ID)
 	require.NoError(t, err)
-	require.Equal(t, core.ExperimentReady, x.experiment(e.ID).State)
+	require.Equal(t, school.ExperimentReady, x.experiment(e.ID).State)
 	require.Equal(t, 4, x.experiment(e.ID).Requests)
 }
 
@@ -185,7 +186,7 @@ func TestAnApplyThatDies(t *testing.T) {
 			return
 		}
 		if steps < 5 {
-			require.Equal(t, core.ExperimentApplying, x.experiment(e.ID).State)
+			require.Equal(t, school.ExperimentApplying, x.experiment(e.ID).State)
 			_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
 			require.Equal(t, core.CodeConflict, core.CodeOf(err))
 			done, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
@@ -193,7 +194,7 @@ func TestAnApplyThatDies(t *testing.T) {
 			require.Equal(t, 3, done.Bound)
 			require.Empty(t, done.Skipped)
 		}
-		require.Equal(t, core.ExperimentApplied, x.experiment(e.ID).State)
+		require.Equal(t, school.ExperimentApplied, x.experiment(e.ID).State)
 		for _, s := range x.standings() {
 			require.InDelta(t, 9, *s.Score, 0)
 		}
@@ -220,7 +221,7 @@ func TestAnAbortThatDies(t *testing.T) {
 				_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
 				return err
 			})
-			require.Equal(t, core.ExperimentAborted, x.experiment(e.ID).State)
+			require.Equal(t, school.ExperimentAborted, x.experiment(e.ID).State)
 			if again {
 				_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
 				require.NoError(t, err)
@@ -245,7 +246,7 @@ func TestAnAbortThatDies(t *testing.T) {
 func (x *trial) requireCounting() {
 	x.t.Helper()
 	ctx := context.Background()
-	all, err := x.store.ListSubmissions(ctx, core.SubmissionFilter{Class: "cs", Assignment: x.hw, Limit: 1000})
+	all, err := x.store.ListSubmissions(ctx, school.SubmissionFilter{Class: "cs", Assignment: x.hw, Limit: 1000})
 	require.NoError(x.t, err)
 	for _, s := range all {
 		sub := s.Submission
@@ -260,9 +261,9 @@ func (x *trial) requireCounting() {
 		experiments, err := x.store.ListExperiments(ctx, "cs", x.hw, 100)
 		require.NoError(x.t, err)
 		for _, e := range experiments {
-			if row.Spec.Assignment == core.ExperimentAssignment(e.ID) {
+			if row.Spec.Assignment == school.ExperimentAssignment(e.ID) {
 				made = true
-				require.Contains(x.t, []core.ExperimentState{core.ExperimentApplying, core.ExperimentApplied}, e.State)
+				require.Contains(x.t, []school.ExperimentState{school.ExperimentApplying, school.ExperimentApplied}, e.State)
 			}
 		}
 		require.True(x.t, made)
@@ -359,7 +360,7 @@ func TestApplyAndAbortRace(t *testing.T) {
 		x := newTrial(t, b, 4)
 		ctx := context.Background()
 		type answer struct {
-			did core.ExperimentState
+			did school.ExperimentState
 			err error
 		}
 		for round := range 5 {
@@ -371,16 +372,16 @@ func TestApplyAndAbortRace(t *testing.T) {
 				go func() {
 					<-begin
 					_, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
-					ended <- answer{core.ExperimentApplied, err}
+					ended <- answer{school.ExperimentApplied, err}
 				}()
 				go func() {
 					<-begin
 					_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
-					ended <- answer{core.ExperimentAborted, err}
+					ended <- answer{school.ExperimentAborted, err}
 				}()
 			}
 			close(begin)
-			done := map[core.ExperimentState]int{}
+			done := map[school.ExperimentState]int{}
 			for range cap(ended) {
 				a := <-ended
 				require.NoError(t, decided(a, a.err))
@@ -391,7 +392,7 @@ func TestApplyAndAbortRace(t *testing.T) {
 			require.Len(t, done, 1, "%v", done)
 			state := x.experiment(e.ID).State
 			require.Contains(t, done, state)
-			want := map[core.ExperimentState]float64{core.ExperimentApplied: 9, core.ExperimentAborted: 5}
+			want := map[school.ExperimentState]float64{school.ExperimentApplied: 9, school.ExperimentAborted: 5}
 			for _, s := range x.standings() {
 				require.InDelta(t, want[state], *s.Score, 0)
 			}

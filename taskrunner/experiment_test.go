@@ -14,6 +14,7 @@ import (
 	"drover/core/classes/experiment"
 	"drover/core/coretest"
 	"drover/core/requests/intake"
+	"drover/core/school"
 )
 
 // An assignment is rerun by another harness, thrice each; what comes out is shown
@@ -70,10 +71,10 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 		// One submits anew, another is graded by a person.
 		x.submit(student(3))
 		x.grade(-1, func(core.Spec) (float64, string) { return 1, "" })
-		require.NoError(t, x.store.SetGrade(ctx, was[student(2)].Submission.ID, &core.Grade{Score: 3, By: "tess", Reason: "talk"}))
+		require.NoError(t, x.store.SetGrade(ctx, was[student(2)].Submission.ID, &school.Grade{Score: 3, By: "tess", Reason: "talk"}))
 		done, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
 		require.NoError(t, err)
-		require.Equal(t, core.ExperimentApplied, done.Experiment.State)
+		require.Equal(t, school.ExperimentApplied, done.Experiment.State)
 		require.Equal(t, 2, done.Bound)
 		require.Equal(t, []classes.Skipped{
 			{Submission: lost, User: student(1), Why: "none of its runs came to a result"},
@@ -161,7 +162,7 @@ func TestAbortLeavesNothingWaiting(t *testing.T) {
 		require.Equal(t, 198, requests)
 		e, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
 		require.NoError(t, err)
-		require.Equal(t, core.ExperimentAborted, e.State)
+		require.Equal(t, school.ExperimentAborted, e.State)
 		requests, tasks := x.waiting()
 		require.Zero(t, requests)
 		require.Zero(t, tasks)
@@ -208,7 +209,7 @@ func TestAnAbortBetweenAPartsTwoSteps(t *testing.T) {
 	require.NoError(t, err)
 	x.work = meanwhile{x.in, func() {
 		e := x.experiment(e.ID)
-		e.State = core.ExperimentAborted
+		e.State = school.ExperimentAborted
 		_, err := x.store.PutExperiment(context.Background(), e)
 		require.NoError(t, err)
 	}}
@@ -288,7 +289,7 @@ func TestPartsThatDie(t *testing.T) {
 	end, err := x.try(e.ID)
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
-	require.Equal(t, core.ExperimentReady, x.experiment(e.ID).State)
+	require.Equal(t, school.ExperimentReady, x.experiment(e.ID).State)
 }
 
 func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
@@ -298,7 +299,7 @@ func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
 	end, err := x.try(e.ID)
 	require.NoError(t, err)
 	require.Zero(t, end.Later)
-	require.Equal(t, core.ExperimentReady, x.experiment(e.ID).State)
+	require.Equal(t, school.ExperimentReady, x.experiment(e.ID).State)
 	done, err := x.reg.ApplyExperiment(context.Background(), x.tess, e.ID)
 	require.NoError(t, err)
 	require.Zero(t, done.Bound)

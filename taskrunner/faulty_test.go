@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // faulty is a store of which the nth call fails, before or after it took effect.
 type faulty struct {
-	core.ResultStore
+	school.ResultStore
 	n, at int
 	after bool
 }
@@ -34,19 +35,19 @@ func (f *faulty) only(do func() error) error {
 	return err
 }
 
-func (f *faulty) GetClass(ctx context.Context, class string) (core.Class, error) {
-	return call(f, func() (core.Class, error) { return f.ResultStore.GetClass(ctx, class) })
+func (f *faulty) GetClass(ctx context.Context, class string) (school.Class, error) {
+	return call(f, func() (school.Class, error) { return f.ResultStore.GetClass(ctx, class) })
 }
 
-func (f *faulty) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
-	return call(f, func() ([]core.Assignment, error) { return f.ResultStore.ListAssignments(ctx, class, after, limit) })
+func (f *faulty) ListAssignments(ctx context.Context, class, after string, limit int) ([]school.Assignment, error) {
+	return call(f, func() ([]school.Assignment, error) { return f.ResultStore.ListAssignments(ctx, class, after, limit) })
 }
 
-func (f *faulty) ListExperiments(ctx context.Context, class, handle string, limit int) ([]core.Experiment, error) {
-	return call(f, func() ([]core.Experiment, error) { return f.ResultStore.ListExperiments(ctx, class, handle, limit) })
+func (f *faulty) ListExperiments(ctx context.Context, class, handle string, limit int) ([]school.Experiment, error) {
+	return call(f, func() ([]school.Experiment, error) { return f.ResultStore.ListExperiments(ctx, class, handle, limit) })
 }
 
-func (f *faulty) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
+func (f *faulty) PutExperiment(ctx context.Context, e school.Experiment) (int64, error) {
 	return call(f, func() (int64, error) { return f.ResultStore.PutExperiment(ctx, e) })
 }
 

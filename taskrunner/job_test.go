@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/taskrunner"
 )
 
@@ -392,7 +393,7 @@ func TestArgumentsThatAreNotRead(t *testing.T) {
 	t.Parallel()
 	for args, fine := range map[string]bool{``: true, `{"class":"cs"}`: true, `{"class":1}`: false, `{"klass":"cs"}`: false, `[`: false} {
 		job := taskrunner.Job{Task: core.Task{ID: "a", Kind: "archive", Args: []byte(args)}}
-		a := core.ArchiveArgs{Class: "default"}
+		a := school.ArchiveArgs{Class: "default"}
 		err := job.Args(&a)
 		require.Equal(t, fine, err == nil, args)
 		require.Equal(t, !fine, core.Is(err, core.CodeInvalid), args)

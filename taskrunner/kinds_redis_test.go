@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/storetest"
 	"drover/taskrunner"
 )
@@ -157,31 +158,33 @@ func TestOnRedisTheLifeOfAClass(t *testing.T) {
 		r := newRedisRig(t, b)
 		ctx := context.Background()
 		require.NoError(t, r.in.SetPool(ctx, core.DefaultPool("default")))
-		_, err := r.store.PutClass(ctx, core.Class{Handle: "cs", Title: "Computer Science"})
+		_, err := r.store.PutClass(ctx, school.Class{Handle: "cs", Title: "Computer Science"})
 		require.NoError(t, err)
-		_, err = r.store.PutAssignment(ctx, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Priority: core.PriorityNormal})
+		_, err = r.store.PutAssignment(ctx, school.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default", Priority: core.PriorityNormal})
 		require.NoError(t, err)
-		_, err = r.store.PutUser(ctx, core.User{Handle: "ann"})
+		_, err = r.store.PutUser(ctx, school.User{Handle: "ann"})
 		require.NoError(t, err)
-		require.NoError(t, r.store.Enrol(ctx, core.Enrolment{Class: "cs", User: "ann", Role: core.RoleStudent}))
+		require.NoError(t, r.store.Enrol(ctx, school.Enrolment{Class: "cs", User: "ann", Role: core.RoleStudent}))
 		id := storetest.NewID()
-		row, _, err := r.in.Submit(ctx, core.Spec{ID: id, Pool: "default", Submitter: "ann", Assignment: "cs/hw1", Submission: id, Command: []string{"true"}})
-		require.NoError(t, err)
 		digest, size, err := r.blobs.Put(ctx, strings.NewReader("int main;"), 100)
 		require.NoError(t, err)
-		_, _, err = r.store.CreateSubmission(ctx, core.Submission{
-			ID: id, Class: "cs", Assignment: "hw1", User: "ann", Kind: "public", Request: id, Files: []core.File{{Path: "main.c", Digest: digest, Size: size}},
-		})
-		require.NoError(t, err)
+		grading := core.Spec{ID: id, Pool: "default", Submitter: "ann", Assignment: "cs/hw1", Submission: id, Command: []string{"true"}}
+		require.NoError(t, r.in.SubmitWith(ctx, grading, func(ctx context.Context, spec core.Spec) (created bool, err error) {
+			grading = spec
+			_, created, err = r.store.CreateSubmission(ctx, school.Submission{
+				ID: id, Class: "cs", Assignment: "hw1", User: "ann", Kind: "public", Request: id, Files: []core.File{{Path: "main.c", Digest: digest, Size: size}},
+			}, &spec)
+			return created, err
+		}))
 
 		deps := r.deps()
 		deps.Work = r.in
 		p := r.startWith(deps)
 		made := map[string]core.Task{}
 		for kind, args := range map[string]any{
-			core.KindArchive:       core.ArchiveArgs{Class: "cs", Assignment: "hw1"},
-			core.KindAssignmentCSV: core.AssignmentCSVArgs{Class: "cs", Assignment: "hw1"},
-			core.KindGradebook:     core.GradebookArgs{Class: "cs", Fill: "0"},
+			school.KindArchive:       school.ArchiveArgs{Class: "cs", Assignment: "hw1"},
+			school.KindAssignmentCSV: school.AssignmentCSVArgs{Class: "cs", Assignment: "hw1"},
+			school.KindGradebook:     school.GradebookArgs{Class: "cs", Fill: "0"},
 		} {
 			text, err := json.Marshal(args)
 			require.NoError(t, err)
@@ -201,14 +204,14 @@ func TestOnRedisTheLifeOfAClass(t *testing.T) {
 		class.Deleting = true
 		_, err = r.store.PutClass(ctx, class)
 		require.NoError(t, err)
-		deletion := r.send(core.Task{Kind: core.KindDeleteClass, Args: []byte(`{"class":"cs"}`), About: "cs"})
+		deletion := r.send(core.Task{Kind: school.KindDeleteClass, Args: []byte(`{"class":"cs"}`), About: "cs"})
 		r.untilEnded()
 		require.Equal(t, core.TaskDone, r.state(deletion.ID).State, r.state(deletion.ID).Note)
 		_, err = r.store.GetClass(ctx, "cs")
 		require.True(t, core.Is(err, core.CodeNotFound), err)
-		_, err = r.store.Get(ctx, row.Spec.ID)
+		_, err = r.store.Get(ctx, grading.ID)
 		require.True(t, core.Is(err, core.CodeNotFound), err)
-		present, err := r.redis.Present(ctx, []string{row.Spec.Key()})
+		present, err := r.redis.Present(ctx, []string{grading.Key()})
 		require.NoError(t, err)
 		require.Equal(t, []bool{false}, present)
 		p.stop()

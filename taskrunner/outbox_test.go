@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/taskrunner"
 )
 
@@ -36,7 +37,7 @@ func TestManyEnds(t *testing.T) {
 
 // damaged is a store in which some requests cannot be read.
 type damaged struct {
-	core.ResultStore
+	school.ResultStore
 	bad map[string]bool
 }
 
@@ -74,7 +75,7 @@ func TestAnEndThatCannotBeRead(t *testing.T) {
 
 // dying is a store that a process uses until it is killed, before or after a call.
 type dying struct {
-	core.ResultStore
+	school.ResultStore
 	left *int
 	dead *bool
 }

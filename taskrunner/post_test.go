@@ -315,7 +315,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 }
 
 // nameServer answers each question for an address with the next
-// of its addresses, and the last one for ever.
+// of its addresses, and the last one forever.
 func nameServer(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	var asked atomic.Int64

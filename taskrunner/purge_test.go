@@ -19,6 +19,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobs"
+	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
@@ -26,7 +27,7 @@ import (
 
 // memory is a store of rows and blobs in memory.
 type memory struct {
-	core.ResultStore
+	school.ResultStore
 	rows    int // finished long ago
 	tokens  int // expired long ago
 	pools   []core.Pool
@@ -197,7 +198,7 @@ func purgesTheRest(t interface{ Fatalf(string, ...any) }, named, all, bits int) 
 			}
 		}
 		if round > 500 {
-			t.Fatalf("%d files are left for ever", len(s.blobs)-named)
+			t.Fatalf("%d files are left forever", len(s.blobs)-named)
 		}
 	}
 }

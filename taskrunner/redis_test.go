@@ -14,6 +14,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/redisstore"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/taskrunner"
 )
@@ -22,7 +23,7 @@ import (
 type redisRig struct {
 	*rig
 	redis *redisstore.Store
-	store core.ResultStore
+	store school.ResultStore
 	blobs core.Blobs
 	in    *intake.Intake
 }
@@ -130,7 +131,7 @@ func TestOnRedisTasksEnd(t *testing.T) {
 type mortal struct {
 	core.Owners
 	core.Tasks
-	core.ResultStore
+	school.ResultStore
 	at    int64
 	after bool
 	n     atomic.Int64

@@ -7,12 +7,13 @@ import (
 
 	"drover/core"
 	"drover/core/classes/experiment"
+	"drover/core/school"
 )
 
-// Part is core.KindRerun. It makes the request of one run, once there is room for it.
+// Part is school.KindRerun. It makes the request of one run, once there is room for it.
 func (x *Experiments) Part() Kind {
-	return Kind{Name: core.KindRerun, Handle: func(ctx context.Context, job *Job) (End, error) {
-		var args core.RerunArgs
+	return Kind{Name: school.KindRerun, Handle: func(ctx context.Context, job *Job) (End, error) {
+		var args school.RerunArgs
 		if err := job.Args(&args); err != nil {
 			return End{}, err
 		}
@@ -20,7 +21,7 @@ func (x *Experiments) Part() Kind {
 		if err != nil {
 			return End{}, err
 		}
-		if e.State != core.ExperimentRunning {
+		if e.State != school.ExperimentRunning {
 			return End{Note: "the experiment is " + string(e.State)}, nil
 		}
 		spec, err := x.request(ctx, e, args)
@@ -40,7 +41,7 @@ func (x *Experiments) Part() Kind {
 }
 
 // request is what a run asks for.
-func (x *Experiments) request(ctx context.Context, e core.Experiment, args core.RerunArgs) (core.Spec, error) {
+func (x *Experiments) request(ctx context.Context, e school.Experiment, args school.RerunArgs) (core.Spec, error) {
 	as, err := x.Store.GetAssignment(ctx, e.Class, e.Assignment)
 	if err == nil && as.Deleting {
 		err = core.Errorf(core.CodeNotFound, as.Name(), "assignment %s is being deleted", as.Name())
@@ -67,7 +68,7 @@ func (x *Experiments) tooLate(ctx context.Context, id, request string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hintTimeout)
 	defer cancel()
 	e, err := x.Store.GetExperiment(ctx, id)
-	if err != nil || e.State == core.ExperimentRunning {
+	if err != nil || e.State == school.ExperimentRunning {
 		return err
 	}
 	_, err = x.Work.Cancel(ctx, request, core.System().Handle)

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/recovery"
+	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/worker"
 )
@@ -18,7 +19,7 @@ import (
 type Deps struct {
 	Owners core.Owners
 	Tasks  core.Tasks
-	Store  core.ResultStore // whole: each kind of task asks for its own part
+	Store  school.ResultStore // whole: each kind of task asks for its own part
 	Blobs  core.Blobs
 	Work   Requests
 	Intake TaskSubmitter // takes the deliveries of webhooks, and parts of tasks

@@ -15,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobs"
+	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
@@ -31,7 +32,7 @@ type tester interface {
 }
 
 // school is users, classes and submissions on real stores.
-type school struct {
+type campus struct {
 	t     tester
 	ctx   context.Context
 	store *sqlite.Store
@@ -40,43 +41,43 @@ type school struct {
 	n     int // submissions
 }
 
-func newSchool(t *testing.T) *school {
+func newCampus(t *testing.T) *campus {
 	t.Helper()
 	store := sqlitetest.Open(t)
 	blobs, err := blobs.Open(t.Context(), "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	return &school{t: t, ctx: context.Background(), store: store, blobs: blobs, clock: clock.NewManual(begun)}
+	return &campus{t: t, ctx: context.Background(), store: store, blobs: blobs, clock: clock.NewManual(begun)}
 }
 
-func (s *school) downloads() downloads {
+func (s *campus) downloads() downloads {
 	return downloads{blobs: s.blobs, clock: s.clock, keep: 24 * time.Hour}
 }
 
 // user makes a user who is in a class; role "" is nobody's.
-func (s *school) user(handle, email, class string, role core.UserRole) {
+func (s *campus) user(handle, email, class string, role core.UserRole) {
 	s.t.Helper()
 	if _, err := s.store.GetUser(s.ctx, handle); err != nil {
-		_, err := s.store.PutUser(s.ctx, core.User{Handle: handle, Email: email})
+		_, err := s.store.PutUser(s.ctx, school.User{Handle: handle, Email: email})
 		require.NoError(s.t, err)
 	}
 	if role != "" {
-		require.NoError(s.t, s.store.Enrol(s.ctx, core.Enrolment{Class: class, User: handle, Role: role}))
+		require.NoError(s.t, s.store.Enrol(s.ctx, school.Enrolment{Class: class, User: handle, Role: role}))
 	}
 }
 
-func (s *school) class(handle string, assignments ...string) {
+func (s *campus) class(handle string, assignments ...string) {
 	s.t.Helper()
-	_, err := s.store.PutClass(s.ctx, core.Class{Handle: handle, Title: "Class " + handle})
+	_, err := s.store.PutClass(s.ctx, school.Class{Handle: handle, Title: "Class " + handle})
 	require.NoError(s.t, err)
 	for _, a := range assignments {
-		_, err := s.store.PutAssignment(s.ctx, core.Assignment{Class: handle, Handle: a, Title: a, Pool: "default", Priority: core.PriorityNormal})
+		_, err := s.store.PutAssignment(s.ctx, school.Assignment{Class: handle, Handle: a, Title: a, Pool: "default", Priority: core.PriorityNormal})
 		require.NoError(s.t, err)
 	}
 }
 
 // put stores a file.
-func (s *school) put(path, text string) core.File {
+func (s *campus) put(path, text string) core.File {
 	s.t.Helper()
 	digest, size, err := s.blobs.Put(s.ctx, strings.NewReader(text), 1<<30)
 	require.NoError(s.t, err)
@@ -84,7 +85,7 @@ func (s *school) put(path, text string) core.File {
 }
 
 // files stores files, given as path and text in turn.
-func (s *school) files(pairs ...string) (all []core.File) {
+func (s *campus) files(pairs ...string) (all []core.File) {
 	s.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		all = append(all, s.put(pairs[i], pairs[i+1]))
@@ -93,23 +94,23 @@ func (s *school) files(pairs ...string) (all []core.File) {
 }
 
 // submit submits files, the given time after the school opened.
-func (s *school) submit(name, user string, after time.Duration, files []core.File) core.Submission {
+func (s *campus) submit(name, user string, after time.Duration, files []core.File) school.Submission {
 	s.t.Helper()
 	s.n++
 	class, handle, _ := strings.Cut(name, "/")
 	at := begun.Add(after)
-	sub := core.Submission{
+	sub := school.Submission{
 		ID:    strings.ToLower(ulid.MustNew(ulid.Timestamp(begun)+uint64(s.n), ulid.DefaultEntropy()).String()),
 		Class: class, Assignment: handle, User: user, Kind: "public", Files: files, At: at.UnixMilli(),
 	}
-	sub, made, err := s.store.CreateSubmission(s.ctx, sub)
+	sub, made, err := s.store.CreateSubmission(s.ctx, sub, nil)
 	require.NoError(s.t, err)
 	require.True(s.t, made)
 	return sub
 }
 
 // request makes a request for a submission.
-func (s *school) request(sub core.Submission, assignment string) core.Spec {
+func (s *campus) request(sub school.Submission, assignment string) core.Spec {
 	s.t.Helper()
 	spec := storetest.Spec(sub.User)
 	spec.ID, spec.Assignment, spec.Submission = strings.ToLower(ulid.Make().String()), assignment, sub.ID
@@ -119,7 +120,7 @@ func (s *school) request(sub core.Submission, assignment string) core.Spec {
 }
 
 // graded is a submission whose request has ended with a score.
-func (s *school) graded(name, user string, after time.Duration, score float64) core.Submission {
+func (s *campus) graded(name, user string, after time.Duration, score float64) school.Submission {
 	s.t.Helper()
 	sub := s.submit(name, user, after, s.files("a.c", user))
 	spec := s.request(sub, name)
@@ -134,12 +135,12 @@ func (s *school) graded(name, user string, after time.Duration, score float64) c
 }
 
 // run does one try of a kind.
-func (s *school) run(k Kind, args any) (End, error) {
+func (s *campus) run(k Kind, args any) (End, error) {
 	s.t.Helper()
 	return k.Handle(s.ctx, s.job(k, args))
 }
 
-func (s *school) job(k Kind, args any) *Job {
+func (s *campus) job(k Kind, args any) *Job {
 	s.t.Helper()
 	text, err := json.Marshal(args)
 	require.NoError(s.t, err)
@@ -147,7 +148,7 @@ func (s *school) job(k Kind, args any) *Job {
 }
 
 // fetch returns what a task made.
-func (s *school) fetch(d *core.Download) []byte {
+func (s *campus) fetch(d *core.Download) []byte {
 	s.t.Helper()
 	r, err := s.blobs.Open(s.ctx, d.Digest)
 	require.NoError(s.t, err)

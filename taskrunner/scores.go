@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 const (
@@ -23,19 +24,19 @@ const noScore = "None"
 // Users are named by e-mail address or, without one, by handle.
 type Scores struct {
 	Store interface {
-		core.Roster
-		core.Assignments
-		core.Submissions
+		school.Roster
+		school.Assignments
+		school.Submissions
 	}
 	downloads
 }
 
-// AssignmentCSV is core.KindAssignmentCSV: one row for the newest submission of each
+// AssignmentCSV is school.KindAssignmentCSV: one row for the newest submission of each
 // user, with its score and moment. Who teaches the class is left out, who has left
 // it is not.
 func (s *Scores) AssignmentCSV() Kind {
-	return Kind{Name: core.KindAssignmentCSV, Handle: func(ctx context.Context, job *Job) (End, error) {
-		var args core.AssignmentCSVArgs
+	return Kind{Name: school.KindAssignmentCSV, Handle: func(ctx context.Context, job *Job) (End, error) {
+		var args school.AssignmentCSVArgs
 		if err := job.Args(&args); err != nil {
 			return End{}, err
 		}
@@ -47,13 +48,13 @@ func (s *Scores) AssignmentCSV() Kind {
 			return End{}, err
 		}
 		return s.table(ctx, job, args.Class+"-"+args.Assignment+".csv", func(t *table) error {
-			if args.Header {
+			if !args.NoHeader {
 				if err := t.row("Username", "Score", "Submitted"); err != nil {
 					return err
 				}
 				t.rows--
 			}
-			return eachStanding(ctx, s.Store, args.Class, args.Assignment, "", func(st *core.Standing) error {
+			return eachStanding(ctx, s.Store, args.Class, args.Assignment, "", func(st *school.Standing) error {
 				if staff[st.Submission.User] {
 					return nil
 				}
@@ -67,11 +68,11 @@ func (s *Scores) AssignmentCSV() Kind {
 	}}
 }
 
-// Gradebook is core.KindGradebook: one row for each student of a class, one column
+// Gradebook is school.KindGradebook: one row for each student of a class, one column
 // for each of its assignments. Who has left the class is left out.
 func (s *Scores) Gradebook() Kind {
-	return Kind{Name: core.KindGradebook, Handle: func(ctx context.Context, job *Job) (End, error) {
-		args := core.GradebookArgs{Fill: "0"}
+	return Kind{Name: school.KindGradebook, Handle: func(ctx context.Context, job *Job) (End, error) {
+		args := school.GradebookArgs{Fill: school.DefaultFill}
 		if err := job.Args(&args); err != nil {
 			return End{}, err
 		}
@@ -85,7 +86,7 @@ func (s *Scores) Gradebook() Kind {
 			}
 			t.rows--
 			after := ""
-			return eachMember(ctx, s.Store, args.Class, func(page []core.Enrolment) error {
+			return eachMember(ctx, s.Store, args.Class, func(page []school.Enrolment) error {
 				first := after
 				after = page[len(page)-1].User
 				return s.grades(ctx, t, args, columns, first, page)
@@ -103,7 +104,7 @@ func (s *Scores) columns(ctx context.Context, class string) (columns []string, e
 	if c.Deleting {
 		return nil, core.Errorf(core.CodeNotFound, class, "class %s is being deleted", class)
 	}
-	err = eachAssignment(ctx, s.Store, class, func(a *core.Assignment) error {
+	err = eachAssignment(ctx, s.Store, class, func(a *school.Assignment) error {
 		if len(columns) == maxColumns {
 			return core.Errorf(core.CodeLimit, class, "class %s has more than the %d assignments that a gradebook can hold: export them one by one", class, maxColumns)
 		}
@@ -116,7 +117,7 @@ func (s *Scores) columns(ctx context.Context, class string) (columns []string, e
 }
 
 // grades writes the rows of a page of members, who come after the given user.
-func (s *Scores) grades(ctx context.Context, t *table, args core.GradebookArgs, columns []string, after string, page []core.Enrolment) error {
+func (s *Scores) grades(ctx context.Context, t *table, args school.GradebookArgs, columns []string, after string, page []school.Enrolment) error {
 	rows := map[string][]string{}
 	for _, m := range page {
 		if m.Role != core.RoleStudent {
@@ -134,7 +135,7 @@ func (s *Scores) grades(ctx context.Context, t *table, args core.GradebookArgs, 
 	}
 	last := page[len(page)-1].User
 	for i, column := range columns {
-		err := eachStanding(ctx, s.Store, args.Class, column, after, func(st *core.Standing) error {
+		err := eachStanding(ctx, s.Store, args.Class, column, after, func(st *school.Standing) error {
 			if st.Submission.User > last {
 				return errEnough
 			}

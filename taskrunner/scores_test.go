@@ -16,9 +16,10 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
+	"drover/core/school"
 )
 
-func (s *school) scores() *Scores { return &Scores{Store: s.store, downloads: s.downloads()} }
+func (s *campus) scores() *Scores { return &Scores{Store: s.store, downloads: s.downloads()} }
 
 func TestAssignmentCSV(t *testing.T) { // W16
 	t.Parallel()
@@ -26,20 +27,20 @@ func TestAssignmentCSV(t *testing.T) { // W16
 	s.graded("cs/hw1", "ann", 0, 1)
 	s.graded("cs/hw1", "ann", time.Minute, 7.25)
 	bobs := s.graded("cs/hw1", "bob", time.Hour, 3)
-	require.NoError(t, s.store.SetGrade(s.ctx, bobs.ID, &core.Grade{Score: -2, By: "tea", Reason: "copied"}))
+	require.NoError(t, s.store.SetGrade(s.ctx, bobs.ID, &school.Grade{Score: -2, By: "tea", Reason: "copied"}))
 	s.graded("cs/hw1", "tea", 0, 10)
 	s.submit("cs/hw1", "zoe", time.Second, nil)
 	s.graded("cs/hw2", "ann", 0, 99)
 	const rows = "ann,7.25,2026-10-01-12-01-00\nbob@example.org,-2,2026-10-01-13-00-00\nzoe,None,2026-10-01-12-00-01\n"
-	for header, want := range map[bool]string{false: rows, true: "Username,Score,Submitted\n" + rows} {
-		end, err := s.run(s.scores().AssignmentCSV(), core.AssignmentCSVArgs{Class: "cs", Assignment: "hw1", Header: header})
+	for bare, want := range map[bool]string{true: rows, false: "Username,Score,Submitted\n" + rows} {
+		end, err := s.run(s.scores().AssignmentCSV(), school.AssignmentCSVArgs{Class: "cs", Assignment: "hw1", NoHeader: bare})
 		require.NoError(t, err)
 		require.Equal(t, want, string(s.fetch(end.Download)))
 		require.Equal(t, "3 rows", end.Note)
 		require.Equal(t, "cs-hw1.csv", end.Download.Name)
 		require.Equal(t, "text/csv; charset=utf-8", end.Download.Type)
 	}
-	_, err := s.run(s.scores().AssignmentCSV(), core.AssignmentCSVArgs{Class: "cs", Assignment: "no"})
+	_, err := s.run(s.scores().AssignmentCSV(), school.AssignmentCSVArgs{Class: "cs", Assignment: "no"})
 	require.True(t, core.Is(err, core.CodeNotFound), err)
 }
 
@@ -60,7 +61,7 @@ func TestGradebook(t *testing.T) { // W17
 		"-1":    "Username,hw1,hw2\nann,7.5,-1\nbob@example.org,-1,3\ncas,-1,-1\n",
 		"n/a,x": "Username,hw1,hw2\nann,7.5,\"n/a,x\"\nbob@example.org,\"n/a,x\",3\ncas,\"n/a,x\",\"n/a,x\"\n",
 	} {
-		end, err := s.run(s.scores().Gradebook(), core.GradebookArgs{Class: "cs", Fill: fill})
+		end, err := s.run(s.scores().Gradebook(), school.GradebookArgs{Class: "cs", Fill: fill})
 		require.NoError(t, err)
 		require.Equal(t, want, string(s.fetch(end.Download)))
 		require.Equal(t, "3 rows", end.Note)
@@ -69,7 +70,7 @@ func TestGradebook(t *testing.T) { // W17
 	end, err := s.run(s.scores().Gradebook(), map[string]string{"class": "cs"})
 	require.NoError(t, err)
 	require.Contains(t, string(s.fetch(end.Download)), "cas,0,0\n", "0 unless something else is asked for")
-	_, err = s.run(s.scores().Gradebook(), core.GradebookArgs{Class: "no"})
+	_, err = s.run(s.scores().Gradebook(), school.GradebookArgs{Class: "no"})
 	require.True(t, core.Is(err, core.CodeNotFound), err)
 }
 
@@ -77,7 +78,7 @@ func TestGradebook(t *testing.T) { // W17
 // some left and some come later in the order than any who did.
 func TestAGradebookOfManyPages(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	s.class("cs", "hw1", "hw2", "hw3")
 	want := [][]string{{"Username", "hw1", "hw2", "hw3"}}
 	const users = membersAtOnce + 2*submissionsAtOnce
@@ -96,7 +97,7 @@ func TestAGradebookOfManyPages(t *testing.T) {
 			if i%(hw+2) == 0 {
 				sub := s.submit(fmt.Sprint("cs/hw", hw+1), user, 0, nil)
 				score := float64(i + hw)
-				require.NoError(t, s.store.SetGrade(s.ctx, sub.ID, &core.Grade{Score: score, By: "tea", Reason: "so"}))
+				require.NoError(t, s.store.SetGrade(s.ctx, sub.ID, &school.Grade{Score: score, By: "tea", Reason: "so"}))
 				row[hw+1] = strconv.Itoa(i + hw)
 			}
 		}
@@ -109,7 +110,7 @@ func TestAGradebookOfManyPages(t *testing.T) {
 			want[i+1][j] = strings.Replace(c, "-", "'-", 1) // no number
 		}
 	}
-	end, err := s.run(s.scores().Gradebook(), core.GradebookArgs{Class: "cs", Fill: "-"})
+	end, err := s.run(s.scores().Gradebook(), school.GradebookArgs{Class: "cs", Fill: "-"})
 	require.NoError(t, err)
 	got, err := csv.NewReader(bytes.NewReader(s.fetch(end.Download))).ReadAll()
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/storetest"
 	"drover/core/webhook"
@@ -32,7 +33,7 @@ type call struct {
 }
 
 // receiver is somebody's server. It answers with the statuses in turn, and with the last
-// one for ever.
+// one forever.
 type receiver struct {
 	url    string
 	secret string
@@ -80,7 +81,7 @@ func (r *receiver) got() []call {
 // teller is a taskrunner with its outbox, on a real store and a cluster in memory.
 type teller struct {
 	*rig
-	store core.ResultStore
+	store school.ResultStore
 	in    *intake.Intake
 	proc  *process
 

@@ -18,6 +18,8 @@ import (
 	"drover/core/classes/experiment"
 	"drover/core/coretest"
 	"drover/core/harness"
+	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/taskrunner"
 )
 
@@ -29,7 +31,7 @@ type trial struct {
 	reg     *classes.Service
 	tess    core.Actor
 	work    taskrunner.Requests // what the kinds see
-	past    core.ResultStore
+	past    school.ResultStore
 	now     func() time.Time
 
 	submitter taskrunner.TaskSubmitter
@@ -48,10 +50,10 @@ func newTrial(t *testing.T, b *coretest.Backend, students int) *trial {
 	pool := core.DefaultPool("default")
 	pool.Max = 1000
 	require.NoError(t, r.in.SetPool(ctx, pool))
-	_, err := x.reg.CreateClass(ctx, x.tess, core.Class{Handle: "cs", Title: "CS"})
+	_, err := x.reg.CreateClass(ctx, x.tess, school.Class{Handle: "cs", Title: "CS"})
 	require.NoError(t, err)
 	for i := range students {
-		_, err := x.reg.CreateUser(ctx, x.tess, core.User{Handle: student(i)})
+		_, err := x.reg.CreateUser(ctx, x.tess, school.User{Handle: student(i)})
 		require.NoError(t, err)
 		require.NoError(t, x.reg.Enrol(ctx, x.tess, "cs", student(i), core.RoleStudent))
 	}
@@ -64,7 +66,7 @@ func (x *trial) homework(handle string, students int) {
 	x.t.Helper()
 	ctx := context.Background()
 	x.hw = handle
-	_, err := x.reg.CreateAssignment(ctx, x.tess, core.Assignment{Class: "cs", Handle: handle, Title: "First", Pool: "default"})
+	_, err := x.reg.CreateAssignment(ctx, x.tess, school.Assignment{Class: "cs", Handle: handle, Title: "First", Pool: "default"})
 	require.NoError(x.t, err)
 	_, err = x.reg.SetHarness(ctx, x.tess, "cs", handle, bytes.NewReader(x.tar("old")))
 	require.NoError(x.t, err)
@@ -88,16 +90,16 @@ func (x *trial) tar(what string) []byte {
 	return p.Tar
 }
 
-func (x *trial) submit(user string) core.Submission {
+func (x *trial) submit(user string) school.Submission {
 	x.t.Helper()
 	s, err := x.reg.Submit(context.Background(), x.tess, classes.NewSubmission{Class: "cs", Assignment: x.hw, User: user, Files: oneFile(user)})
 	require.NoError(x.t, err)
 	return s
 }
 
-func oneFile(text string) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
-		yield(classes.Upload{Path: "a.py", Content: strings.NewReader(text)}, nil)
+func oneFile(text string) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
+		yield(intake.Upload{Path: "a.py", Content: strings.NewReader(text)}, nil)
 	}
 }
 
@@ -138,7 +140,7 @@ func (x *trial) grade(most int, judge func(spec core.Spec) (score float64, broke
 }
 
 // begin starts an experiment.
-func (x *trial) begin(t classes.Trial) core.Experiment {
+func (x *trial) begin(t classes.Trial) school.Experiment {
 	x.t.Helper()
 	e, err := x.reg.StartExperiment(context.Background(), x.tess, "cs", x.hw, t)
 	require.NoError(x.t, err)
@@ -159,7 +161,7 @@ func (x *trial) try(id string) (taskrunner.End, error) {
 	}
 	require.NoError(x.t, err)
 	kind := x.kinds().Whole()
-	if task.Kind == core.KindRerun {
+	if task.Kind == school.KindRerun {
 		kind = x.kinds().Part()
 	}
 	end, err := kind.Handle(ctx, &taskrunner.Job{Task: task, Attempt: 1, Age: x.now().Sub(time.UnixMilli(task.Created))})
@@ -203,11 +205,11 @@ func (x *trial) ready(id string, judge func(spec core.Spec) (float64, string)) t
 	end, err := x.try(id)
 	require.NoError(x.t, err)
 	require.Zero(x.t, end.Later)
-	require.Equal(x.t, core.ExperimentReady, x.experiment(id).State)
+	require.Equal(x.t, school.ExperimentReady, x.experiment(id).State)
 	return end
 }
 
-func (x *trial) experiment(id string) core.Experiment {
+func (x *trial) experiment(id string) school.Experiment {
 	x.t.Helper()
 	e, err := x.store.GetExperiment(context.Background(), id)
 	require.NoError(x.t, err)
@@ -217,16 +219,16 @@ func (x *trial) experiment(id string) core.Experiment {
 // requests are those of an experiment, in any of the states.
 func (x *trial) requests(id string, states ...core.RequestState) []core.Row {
 	x.t.Helper()
-	all, err := x.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
+	all, err := x.store.List(context.Background(), core.Filter{Assignment: school.ExperimentAssignment(id), States: states, Limit: 1000})
 	require.NoError(x.t, err)
 	return all
 }
 
-func (x *trial) standings() map[string]core.Standing {
+func (x *trial) standings() map[string]school.Standing {
 	x.t.Helper()
 	all, err := x.store.Standings(context.Background(), "cs", x.hw, "", 1000)
 	require.NoError(x.t, err)
-	by := map[string]core.Standing{}
+	by := map[string]school.Standing{}
 	for _, s := range all {
 		by[s.Submission.User] = s
 	}
@@ -249,7 +251,7 @@ func (x *trial) waiting() (requests, tasks int) {
 	return requests, tasks
 }
 
-func byRun(e core.Experiment, scores ...float64) func(spec core.Spec) (float64, string) {
+func byRun(e school.Experiment, scores ...float64) func(spec core.Spec) (float64, string) {
 	return func(spec core.Spec) (float64, string) {
 		for i, score := range scores {
 			if experiment.RequestID(e.ID, spec.Submission, i) == spec.ID {

@@ -49,7 +49,7 @@ type fixture struct {
 type script struct {
 	dial   error
 	assign error
-	slow   int // of how many VMs, the first, assigning takes for ever
+	slow   int // of how many VMs, the first, assigning takes forever
 	stage  func(place string) error
 	reset  func(n int) error                                                                              // n counts dialled VMs from 1
 	run    func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // spool keeps results on disk while the store is down, one file a result, named
@@ -35,7 +35,7 @@ const (
 )
 
 // spoolName is what put makes: <request>-<generation>@<token>.json.
-var spoolName = regexp.MustCompile(`^[a-z0-9-]+@[0-9.]+\.json$`)
+var spoolName = pattern.New(`^[a-z0-9-]+@[0-9.]+\.json$`)
 
 func openSpool(dir string, maxFiles int, maxBytes int64) (*spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -63,7 +63,7 @@ func (s *spool) tidy() error {
 
 func (s *spool) path(res *core.Result) (string, error) {
 	name := res.Key() + "@" + res.Token + spoolSuffix
-	if !spoolName.MatchString(name) {
+	if !spoolName().MatchString(name) {
 		return "", core.Errorf(core.CodeInvalid, res.ID, "%q cannot name a file", name)
 	}
 	return filepath.Join(s.dir, name), nil
@@ -135,7 +135,7 @@ func (s *spool) size() (files int, bytes int64, err error) {
 		return 0, 0, err
 	}
 	for _, e := range entries {
-		if !spoolName.MatchString(e.Name()) {
+		if !spoolName().MatchString(e.Name()) {
 			continue
 		}
 		info, err := e.Info()
@@ -162,7 +162,7 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !spoolName.MatchString(e.Name()) {
+		if !spoolName().MatchString(e.Name()) {
 			continue
 		}
 		path := filepath.Join(s.dir, e.Name())

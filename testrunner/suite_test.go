@@ -214,7 +214,7 @@ func TestSuite_BrokenVM(t *testing.T) {
 	w := newFixture(t)
 	w.script.reset = func(n int) error {
 		if n == 1 {
-			return core.Errorf(core.CodeBadVM, "vm", "it did not come clean")
+			return core.Errorf(core.CodeBadVM, "vm", "it could not be cleaned")
 		}
 		return nil
 	}

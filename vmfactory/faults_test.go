@@ -246,7 +246,7 @@ func TestAVMThatWillNotDieIsQuarantined(t *testing.T) {
 				require.True(t, r.logged("will not die: quarantined; destroy it by hand, then run vmfactory --recover"))
 
 				settle(time.Hour)
-				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy), "never retried for ever")
+				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy), "never retried forever")
 				require.Len(t, r.cluster.cleanVMs("a"), 2, "max 3 counts the one quarantined")
 				for range 3 { // the host works on
 					r.cluster.finish(r.cluster.claim("a"))

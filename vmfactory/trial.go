@@ -8,7 +8,7 @@ import (
 	"drover/core"
 )
 
-// Trial attacks a throw-away VM of a provider, made of the pool's image and named
+// Trial attacks a disposable VM of a provider, made of the pool's image and named
 // vm, and says what was held. It leaves nothing. See package selftest.
 type Trial func(ctx context.Context, p Provider, pool core.Pool, vm string) core.SelfTest
 

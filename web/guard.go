@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // policy lets a page load what this site serves, and nothing run that is not in a file.
@@ -90,12 +90,12 @@ func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Fl
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // token is a token of drover, wherever in a path it stands.
-var token = regexp.MustCompile(`dro_\w+`)
+var token = pattern.New(`dro_\w+`)
 
 // shown is a path without keys, which the paths of the Tango API hold: neither those that
 // are tokens nor what else stands where they do.
 func shown(path string) string {
-	path = token.ReplaceAllString(path, "KEY")
+	path = token().ReplaceAllString(path, "KEY")
 	if !strings.HasPrefix(path, "/tango/") {
 		return path
 	}

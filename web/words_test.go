@@ -17,6 +17,8 @@ import (
 	"text/template/parse"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/school"
 )
 
 // Every sentence that a page says is in every catalogue, with the same verbs, and no
@@ -38,6 +40,17 @@ func TestCataloguesHaveEverySentence(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+	for _, k := range school.TaskKinds() {
+		said[k.Title] = "task kind " + k.Name
+		if k.Command != "" {
+			said[k.Does] = "task kind " + k.Name
+		}
+		for _, a := range k.Options() {
+			if a.Label != "" {
+				said[a.Label] = "task kind " + k.Name
+			}
+		}
+	}
 	require.Contains(t, said, "Sign in")
 	files, err := filepath.Glob("page/words/*.json")
 	require.NoError(t, err)

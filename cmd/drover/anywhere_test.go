@@ -6,11 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/terminal"
 )
 
 func TestFlagsStandAnywhere(t *testing.T) {
 	t.Parallel()
-	app := &cli.App{Commands: commands(), Flags: settingFlags()}
+	app := &cli.App{Commands: commands(), Flags: terminal.SettingFlags()}
 	for line, want := range map[string]string{
 		"pool set a --warm 1 --paused":            "pool set --warm 1 --paused a",
 		"pool set --warm 1 a --max 2":             "pool set --warm 1 --max 2 a",
@@ -36,4 +38,26 @@ func TestFlagsStandAnywhere(t *testing.T) {
 		got := flagsFirst(app, append([]string{"drover"}, strings.Fields(line)...))
 		require.Equal(t, strings.Fields("drover "+want), got, line)
 	}
+}
+
+// Who reads a help finds an example there that names the command.
+func TestEveryUserCommandHasAnExample(t *testing.T) {
+	t.Parallel()
+	n := 0
+	var look func(name string, cmd *cli.Command)
+	look = func(name string, cmd *cli.Command) {
+		for _, sub := range cmd.Subcommands {
+			look(name+" "+sub.Name, sub)
+		}
+		for _, f := range cmd.Flags {
+			if len(cmd.Subcommands) == 0 && f.Names()[0] == "as" && cmd.Name != "submit" {
+				n++
+				require.Contains(t, cmd.Description+" ", "Example: "+name+" ", name)
+			}
+		}
+	}
+	for _, cmd := range commands() {
+		look("drover "+cmd.Name, cmd)
+	}
+	require.Greater(t, n, 50)
 }

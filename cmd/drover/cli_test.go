@@ -16,6 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/demo"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/examples"
 )
@@ -114,7 +117,7 @@ func TestClientCommands(t *testing.T) {
 	_, errs, code = h.run("request", "rerun", id)
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
-	row, err := h.cluster.store.Get(context.Background(), id)
+	row, err := h.cluster.Store.Get(context.Background(), id)
 	require.NoError(t, err)
 	require.Equal(t, 2, row.Result.Generation)
 
@@ -193,12 +196,12 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 	require.Contains(t, h.said("request", "list", "--json"), `"running"`)
 	p.signal(syscall.SIGINT)
 	p.await()
-	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.out)
-	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
+	require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.out)
+	rows, err := h.cluster.Store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
-	require.Equal(t, "cancelled by "+operator().Handle, rows[0].Result.Reason)
+	require.Equal(t, "cancelled by "+access.Operator().Handle, rows[0].Result.Reason)
 	up.stop()
 	h.requireNothingLeft()
 }
@@ -221,7 +224,7 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.out)
 	require.Contains(t, p.out.String(), "late\n")
 	_, errs, code = h.run("up")
-	require.Equal(t, exitRefused, code, "a second cluster in one folder: %s", errs)
+	require.Equal(t, terminal.ExitRefused, code, "a second cluster in one folder: %s", errs)
 	up.stop()
 	h.requireNothingLeft()
 }
@@ -231,7 +234,7 @@ func TestWithoutAClusterItIsSaidHowToStartOne(t *testing.T) {
 	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_REDIS=unix:///no/such/socket")
 	_, errs, code := h.run("request", "list")
-	require.Equal(t, exitNoCluster, code)
+	require.Equal(t, terminal.ExitNoCluster, code)
 	require.Contains(t, errs, "drover up")
 }
 
@@ -241,7 +244,7 @@ func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 	out, errs, code := h.run("demo")
 	require.Zero(t, code, out+errs)
 	for _, name := range []string{"brackets", "coins"} {
-		a, err := loadAssignment(name, t.TempDir())
+		a, err := demo.LoadAssignment(name, t.TempDir())
 		require.NoError(t, err)
 		left := fmt.Sprintf("drover: %s is left out", a.Title)
 		if len(examples.Lacking(a.Needs)) > 0 {
@@ -263,7 +266,7 @@ func TestSubmitPrintsTheTests(t *testing.T) {
 	require.Contains(t, out, "8 of 12 points")
 	require.NotContains(t, out, "\x1b[", "colours on a terminal only")
 	_, errs, code = h.run("submit", "--embedded", "--harness", h.cfg.Data, "--submission", "../../examples/ledger/submissions/right")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	require.Contains(t, errs, "main")
 }
 

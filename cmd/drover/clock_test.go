@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
 	"drover/core"
 )
 
@@ -39,10 +40,10 @@ func TestRequestsAreSubmittedByRedisClock(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)
 	const by = 25 * time.Hour
-	h.cluster.redis.Client().AddHook(clockAhead{by: by})
+	h.cluster.Redis.Client().AddHook(clockAhead{by: by})
 	h.pool()
-	row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{Pool: defaultPool, Submitter: "ann", Command: []string{"true"}})
+	row, _, err := h.cluster.Intake.Submit(t.Context(), core.Spec{Pool: access.DefaultPool, Submitter: "ann", Command: []string{"true"}})
 	require.NoError(t, err)
 	require.Greater(t, time.Until(time.UnixMilli(row.Spec.Submitted)), by-time.Hour)
-	require.Greater(t, time.Until(h.cluster.now()), by-time.Hour)
+	require.Greater(t, time.Until(h.cluster.Now()), by-time.Hour)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/demo"
 	"drover/web/browsertest"
 )
 
@@ -58,7 +59,7 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 func TestDemoSite(t *testing.T) {
 	t.Parallel()
 	site, b := startDemoSite(t), browsertest.Start(t)
-	for _, user := range []string{"ann", demoTeacher, "olga"} {
+	for _, user := range []string{"ann", demo.DemoTeacher, "olga"} {
 		t.Run(user, func(t *testing.T) {
 			tab := site.signIn(t, b, user)
 			seen := map[string]int{}

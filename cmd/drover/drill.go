@@ -16,14 +16,16 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"drover/cmd/drover/access"
 	"drover/cmd/drover/drill"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/config"
 )
 
 func drillCommand() *cli.Command {
 	return &cli.Command{
-		Name: "drill", Usage: "hurt a cluster of real processes at random, and show that nothing is lost and nothing doubled", OnUsageError: usageError,
+		Name: "drill", Usage: "inject random faults into a cluster of real processes, and show that nothing is lost or doubled", OnUsageError: terminal.UsageError,
 		Description: "The cluster lives on this machine only: several hosts, a redis-server of its own, jobs of many submitters.\n" +
 			"As root every host has a network and a disk of its own, and all of it ends with this command, however\n" +
 			"that ends. Exits with 0 if nothing was lost, doubled or left behind, and the consistency check is clean. The same\n" +
@@ -37,18 +39,18 @@ func drillCommand() *cli.Command {
 			&cli.DurationFlag{Name: "hold", Usage: "`TIME` until each is healed", DefaultText: "some shorter, some longer than it takes to notice"},
 			&cli.IntFlag{Name: "hosts", Usage: "of the cluster", Value: 3},
 			&cli.IntFlag{Name: "slots", Usage: "requests that each host runs at once", Value: 4},
-			&cli.IntFlag{Name: "load", Usage: "unfinished requests that are kept in the cluster", Value: 18},
-			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between heartbeats; who is late by 5 of them is fenced", DefaultText: "1s"},
-			&cli.StringFlag{Name: "logs", Usage: "keep what the components say in this `FOLDER`"},
+			&cli.IntFlag{Name: "load", Usage: "number of unfinished requests kept in the cluster", Value: 18},
+			&cli.DurationFlag{Name: "beat", Usage: "`TIME` between heartbeats; an owner that is late by 5 of them is fenced", DefaultText: "1s"},
+			&cli.StringFlag{Name: "logs", Usage: "keep the logs of the components in this `FOLDER`"},
 			&cli.BoolFlag{Name: "plain", Usage: "no namespaces, also as root", DisableDefaultText: true},
-			jsonFlag(),
+			terminal.JSONFlag(),
 		},
 		Action: drillAction,
 	}
 }
 
 func drillAction(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
+	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
 	program, err := os.Executable()
@@ -69,7 +71,7 @@ func drillAction(c *cli.Context) error {
 	if os.Geteuid() == 0 && !c.Bool("plain") && !drill.Isolated() {
 		code, err := drill.Isolate(c.Context, program, os.Args[1:], c.App.Writer, c.App.ErrWriter)
 		if err == nil && code != 0 {
-			err = exitCode(code)
+			err = terminal.ExitCode(code)
 		}
 		return err
 	}
@@ -80,7 +82,7 @@ func drillAction(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		err = errors.Join(err, printJSON(c.App.Writer, report))
+		err = errors.Join(err, terminal.PrintJSON(c.App.Writer, report))
 	} else {
 		err = errors.Join(err, printDrill(c.App.Writer, report))
 	}
@@ -88,9 +90,9 @@ func drillAction(c *cli.Context) error {
 	case err != nil:
 		return err
 	case !report.Sound():
-		return exitCode(exitFault)
+		return terminal.ExitCode(terminal.ExitFault)
 	case ctx.Err() != nil:
-		return exitCode(exitStopped)
+		return terminal.ExitCode(terminal.ExitStopped)
 	}
 	return nil
 }
@@ -101,11 +103,11 @@ func openDrilled(ctx context.Context, environ []string) (*drill.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := openCluster(ctx, cfg)
+	h, err := access.OpenCluster(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &drill.Client{Redis: h.redis, Store: h.store, Intake: h.intake, Close: h.close}, nil
+	return &drill.Client{Redis: h.Redis, Store: h.Store, Intake: h.Intake, Close: h.Close}, nil
 }
 
 // printDrill prints a report for people.
@@ -128,15 +130,15 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"running again after", r.RedispatchMs, ""},
 	}
 	for _, v := range r.Consistency {
-		rows = append(rows, table.Row{"consistency " + v.Rule, "", clean(v.ID + ": " + v.Text)})
+		rows = append(rows, table.Row{"consistency " + v.Rule, "", terminal.Clean(v.ID + ": " + v.Text)})
 	}
 	for _, text := range slices.Concat(r.Unknown, r.Details) {
-		rows = append(rows, table.Row{"", "", clean(text)})
+		rows = append(rows, table.Row{"", "", terminal.Clean(text)})
 	}
-	if err := printTable(w, "", table.Row{"", "", ""}, rows); err != nil {
+	if err := terminal.PrintTable(w, "", table.Row{"", "", ""}, rows); err != nil {
 		return err
 	}
-	return printTable(w, "no fault was injected", table.Row{"fault", "times", "noticed after", "running again after"}, drillFaults(r))
+	return terminal.PrintTable(w, "no fault was injected", table.Row{"fault", "times", "noticed after", "running again after"}, drillFaults(r))
 }
 
 // drillFaults is the table of the kinds of faults.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/drill"
+	"drover/cmd/drover/terminal"
 	"drover/core/coretest"
 )
 
@@ -93,7 +94,7 @@ func TestAStoppedDrillHealsAndReports(t *testing.T) {
 	}, testTimeout, 10*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait() // the code says how it ended
-	require.Equal(t, exitStopped, cmd.ProcessState.ExitCode(), out.String())
+	require.Equal(t, terminal.ExitStopped, cmd.ProcessState.ExitCode(), out.String())
 	var report drill.Report
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.True(t, report.Sound(), report.Details)
@@ -116,7 +117,7 @@ func TestDrillRefusesWhatCannotBe(t *testing.T) {
 		{"now"},
 	} {
 		var out, errs bytes.Buffer
-		require.Equal(t, exitUsage, typeIn(t.Context(), append([]string{"drover", "drill"}, args...), nil, &out, &errs), args)
+		require.Equal(t, terminal.ExitUsage, typeIn(t.Context(), append([]string{"drover", "drill"}, args...), nil, &out, &errs), args)
 		require.Empty(t, out.String())
 		require.NotEmpty(t, errs.String())
 	}

@@ -12,10 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/classes/experiment"
 	"drover/core/harness"
+	"drover/core/requests/intake"
+	"drover/core/school"
 )
 
 // multiplying makes a harness whose score is what a submission says, times a factor; of
@@ -35,12 +39,12 @@ printf '{"score":%%s,"max_score":10000000000,"tests":[]}\n' "$((said * %d))"
 }
 
 // submitTo submits an answer to cs/hw1 for a student.
-func (h *testCluster) submitTo(user, answer string) core.Submission {
+func (h *testCluster) submitTo(user, answer string) school.Submission {
 	h.t.Helper()
-	s, err := h.cluster.classes().Submit(context.Background(), operator(), classes.NewSubmission{
+	s, err := h.cluster.Classes().Submit(context.Background(), access.Operator(), classes.NewSubmission{
 		Class: "cs", Assignment: "hw1", User: user,
-		Files: func(yield func(classes.Upload, error) bool) {
-			yield(classes.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
+		Files: func(yield func(intake.Upload, error) bool) {
+			yield(intake.Upload{Path: "answer", Content: strings.NewReader(answer + "\n")}, nil)
 		},
 	})
 	require.NoError(h.t, err)
@@ -50,17 +54,17 @@ func (h *testCluster) submitTo(user, answer string) core.Submission {
 // homework makes cs/hw1, graded by the harness, and students.
 func (h *testCluster) homework(dir string, students ...string) {
 	h.t.Helper()
-	ctx, reg, op := context.Background(), h.cluster.classes(), operator()
-	_, err := reg.CreateClass(ctx, op, core.Class{Handle: "cs", Title: "CS"})
+	ctx, reg, op := context.Background(), h.cluster.Classes(), access.Operator()
+	_, err := reg.CreateClass(ctx, op, school.Class{Handle: "cs", Title: "CS"})
 	require.NoError(h.t, err)
-	_, err = reg.CreateAssignment(ctx, op, core.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})
+	_, err = reg.CreateAssignment(ctx, op, school.Assignment{Class: "cs", Handle: "hw1", Title: "First", Pool: "default"})
 	require.NoError(h.t, err)
 	pack, err := harness.Pack(dir)
 	require.NoError(h.t, err)
 	_, err = reg.SetHarness(ctx, op, "cs", "hw1", bytes.NewReader(pack.Tar))
 	require.NoError(h.t, err)
 	for _, user := range students {
-		_, err := reg.CreateUser(ctx, op, core.User{Handle: user})
+		_, err := reg.CreateUser(ctx, op, school.User{Handle: user})
 		require.NoError(h.t, err)
 		require.NoError(h.t, reg.Enrol(ctx, op, "cs", user, core.RoleStudent))
 	}
@@ -76,7 +80,7 @@ func (h *testCluster) asJSON(into any, args ...string) {
 
 func (h *testCluster) waiting() (n int) {
 	h.t.Helper()
-	all, err := h.cluster.redis.Waiting(context.Background())
+	all, err := h.cluster.Redis.Waiting(context.Background())
 	require.NoError(h.t, err)
 	for _, q := range all {
 		n += q.Waiting
@@ -87,14 +91,14 @@ func (h *testCluster) waiting() (n int) {
 // rows are the requests of an experiment in any of the states.
 func (h *testCluster) rows(id string, states ...core.RequestState) []core.Row {
 	h.t.Helper()
-	rows, err := h.cluster.store.List(context.Background(), core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: 1000})
+	rows, err := h.cluster.Store.List(context.Background(), core.Filter{Assignment: school.ExperimentAssignment(id), States: states, Limit: 1000})
 	require.NoError(h.t, err)
 	return rows
 }
 
 func (h *testCluster) scores() map[string]float64 {
 	h.t.Helper()
-	all, err := h.cluster.store.Standings(context.Background(), "cs", "hw1", "", 1000)
+	all, err := h.cluster.Store.Standings(context.Background(), "cs", "hw1", "", 1000)
 	require.NoError(h.t, err)
 	scores := map[string]float64{}
 	for _, s := range all {
@@ -131,19 +135,19 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	for _, user := range students[:7] {
 		args = append(args, "--user", user)
 	}
-	var e core.Experiment
+	var e school.Experiment
 	h.asJSON(&e, append(args, "cs/hw1")...)
 	_, errs, code := h.run("assignment", "rerun", "cs/hw1")
-	require.Equal(t, exitRefused, code)
+	require.Equal(t, terminal.ExitRefused, code)
 	require.Contains(t, errs, e.ID)
 	await(t, "some have ended", func() bool { return len(h.rows(e.ID, core.RequestCompleted)) >= 3 })
 	late := h.submitTo("latecomer", "1")
 	var v classes.ExperimentView
 	await(t, "it is ready", func() bool {
 		h.asJSON(&v, "experiment", "show", e.ID)
-		return v.State == core.ExperimentReady
+		return v.State == school.ExperimentReady
 	})
-	row, err := h.cluster.store.Get(context.Background(), late.Request)
+	row, err := h.cluster.Store.Get(context.Background(), late.Request)
 	require.NoError(t, err)
 	rest := 0
 	for _, other := range h.rows(e.ID) {
@@ -186,13 +190,13 @@ func TestAnAssignmentIsRerun(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Zero(t, h.waiting())
 	require.Empty(t, h.rows(e.ID, core.RequestQueued))
-	task, err := h.cluster.store.GetTask(context.Background(), e.ID)
+	task, err := h.cluster.Store.GetTask(context.Background(), e.ID)
 	require.NoError(t, err)
 	require.True(t, task.State.Terminal(), "cancelled, or done with nothing if it was just looking: %s", task.State)
-	var all []core.Experiment
+	var all []school.Experiment
 	h.asJSON(&all, "experiment", "list", "cs/hw1")
 	require.Len(t, all, 2)
-	require.Equal(t, core.ExperimentAborted, all[0].State)
+	require.Equal(t, school.ExperimentAborted, all[0].State)
 	for _, p := range []*process{tasks, factory, watch} {
 		p.stop()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/redisstore/redisserver"
@@ -23,10 +24,10 @@ func (h *testCluster) requireFresh(ids []string, runners ...*process) {
 	h.t.Helper()
 	users := make(map[string]string)
 	for _, id := range ids {
-		row, err := h.cluster.store.Get(context.Background(), id)
+		row, err := h.cluster.Store.Get(context.Background(), id)
 		require.NoError(h.t, err)
 		require.Zero(h.t, row.Result.ExitCode, "%s ran in a used VM: %+v", id, row.Result)
-		tries, err := h.cluster.store.Attempts(context.Background(), id)
+		tries, err := h.cluster.Store.Attempts(context.Background(), id)
 		require.NoError(h.t, err)
 		for _, a := range tries {
 			claim := id + " " + a.Result.Token
@@ -106,7 +107,7 @@ func TestAClusterGoesOnWithTheNextPrimary(t *testing.T) {
 	require.NoError(t, f.Sentinels[0].Kill())
 	require.NoError(t, f.Sentinels[1].Kill())
 	out, errs, code := h.run("doctor")
-	require.Equal(t, exitFault, code, errs)
+	require.Equal(t, terminal.ExitFault, code, errs)
 	require.Contains(t, out, "3 Sentinels watch cluster; its primary is "+f.Servers[1].Addr+", with 1 replicas")
 	require.Contains(t, out, f.Sentinels[0].Addr+" does not answer")
 	require.Contains(t, out, "NOQUORUM")
@@ -120,27 +121,27 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	h := newTestClusterOn(t, f.URL(), "DROVER_SLOTS=2")
 	p := core.DefaultPool("default")
 	p.Warm, p.Max = 10, 12 // more than there are slots: some are always clean
-	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.Intake.SetPool(t.Context(), p))
 	c := h.crew()
 	primary, replica := adminOf(t, f.Servers[0]), adminOf(t, f.Servers[1])
 	ids := h.submit(10, freshly...)
 	h.awaitLeft(0)
 	p.Paused = true // what is forgotten must not end before the replica stops to listen
-	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.Intake.SetPool(t.Context(), p))
 	ids = append(ids, h.submit(100, freshly...)...)
-	specs := h.cluster.redis.Namespace().Key("specs")
+	specs := h.cluster.Redis.Namespace().Key("specs")
 	require.Eventually(t, func() bool { return replica.HLen(t.Context(), specs).Val() == 100 }, testTimeout, 10*time.Millisecond)
 	require.NoError(t, f.Servers[1].Pause())
 	require.NoError(t, primary.ClientKillByFilter(t.Context(), "type", "replica").Err(), "else it would read on when it goes on")
 	p.Paused = false
-	require.NoError(t, h.cluster.intake.SetPool(t.Context(), p))
+	require.NoError(t, h.cluster.Intake.SetPool(t.Context(), p))
 	h.awaitLeft(75)
 	require.NoError(t, f.Servers[0].Kill())
 	require.NoError(t, f.Servers[1].Resume())
 	known, err := replica.HLen(t.Context(), specs).Result()
 	require.NoError(t, err)
 	require.Greater(t, int(known), h.unfinished()+15, "the replica believes that more is to be done")
-	require.Eventually(t, func() bool { return h.cluster.intake.SetPool(t.Context(), p) == nil }, testTimeout, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return h.cluster.Intake.SetPool(t.Context(), p) == nil }, testTimeout, 100*time.Millisecond)
 	h.awaitLeft(0)
 	c.stop(ids)
 }
@@ -171,6 +172,6 @@ func TestAClusterOnARedisCluster(t *testing.T) {
 	out, errs, _ := h.run("doctor")
 	require.Contains(t, out, "3 shards; the keys are on the one of 127.0.0.1:", errs)
 	out, errs, code := h.run("run", "--namespace", "drover", "--", "true")
-	require.Equal(t, exitUsage, code, out+errs)
+	require.Equal(t, terminal.ExitUsage, code, out+errs)
 	require.Contains(t, errs, "{drover}")
 }

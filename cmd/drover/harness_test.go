@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/cmd/drover/request"
+	"drover/cmd/drover/terminal"
 )
 
 func TestHarnessIsChecked(t *testing.T) {
@@ -18,16 +21,16 @@ func TestHarnessIsChecked(t *testing.T) {
 	}
 	write(submission, "add.sh", "read a b; echo $((a + b))\n")
 	_, errs, code := h.run("harness", "check", dir)
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	require.Contains(t, errs, "neither main")
 	_, errs, code = h.run("harness", "check")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	require.Contains(t, errs, "which folder?")
 
 	write(dir, "cases.yaml", "run: sh add.sh\ntests:\n  - {input: 1 2, expect: 3}\n")
 	for _, args := range [][]string{{"harness", "check", dir}, {"submit", "--embedded", "--harness", dir, "--submission", submission}} {
 		_, errs, code = h.run(args...)
-		require.Equal(t, exitUsage, code, errs)
+		require.Equal(t, terminal.ExitUsage, code, errs)
 		require.Contains(t, errs, `cases.yaml, line 3: a test has no field "expect"`)
 	}
 
@@ -57,10 +60,10 @@ func TestHarnessWithoutABox(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.NotContains(t, out, "note:")
 
-	var f checked
+	var f request.Checked
 	for held, says := range map[string]string{"user": "", "landlock": "modes and times", "": "no Landlock"} {
 		f.Warnings = nil
-		f.reach(map[string]string{"harness": held})
+		f.Reach(map[string]string{"harness": held})
 		if says == "" {
 			require.Empty(t, f.Warnings)
 			continue

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/doctor"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/overseer"
 )
@@ -27,22 +30,22 @@ func (h *testCluster) fake(name string, vms int) *fake {
 	ctx := context.Background()
 	f := &fake{h: h, name: name, epochs: map[core.Role]int64{}}
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
-		reg, err := h.cluster.redis.Register(ctx, core.Registration{
-			Owner: core.OwnerName(role, name, 0), Host: name, Machine: name, Version: version, Beat: time.Hour,
+		reg, err := h.cluster.Redis.Register(ctx, core.Registration{
+			Owner: core.OwnerName(role, name, 0), Host: name, Machine: name, Version: access.Version, Beat: time.Hour,
 		})
 		require.NoError(h.t, err)
 		f.epochs[role] = reg.Epoch
 	}
 	factory, epoch := core.OwnerName(core.RoleVMFactory, name, 0), f.epochs[core.RoleVMFactory]
-	_, err := h.cluster.redis.Reconcile(ctx, factory, epoch, name, nil, nil)
+	_, err := h.cluster.Redis.Reconcile(ctx, factory, epoch, name, nil, nil)
 	require.NoError(h.t, err)
 	names, made := []string{}, map[string]bool{}
 	for i := range vms {
 		vm := fmt.Sprintf("%s-%d-%d", name, epoch%1e6, i)
 		names, made[vm] = append(names, vm), true
 	}
-	require.NoError(h.t, h.cluster.redis.Create(ctx, factory, epoch, name, "default", names))
-	require.NoError(h.t, h.cluster.redis.Ready(ctx, factory, epoch, name, made))
+	require.NoError(h.t, h.cluster.Redis.Create(ctx, factory, epoch, name, "default", names))
+	require.NoError(h.t, h.cluster.Redis.Ready(ctx, factory, epoch, name, made))
 	return f
 }
 
@@ -50,7 +53,7 @@ func (h *testCluster) fake(name string, vms int) *fake {
 func (f *fake) claim(n int, finish ...core.Finish) []core.Claim {
 	f.h.t.Helper()
 	f.seq++
-	x, err := f.h.cluster.redis.Exchange(context.Background(), core.Exchange{
+	x, err := f.h.cluster.Redis.Exchange(context.Background(), core.Exchange{
 		Owner: core.OwnerName(core.RoleTestrunner, f.name, 0), Host: f.name, Epoch: f.epochs[core.RoleTestrunner], Seq: f.seq,
 		Pools: []string{"default"}, Want: n, Finish: finish, TokenBase: f.seq, Beat: time.Hour,
 	})
@@ -84,7 +87,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	h.fake("h2", 1)
 	p := core.DefaultPool("default")
 	p.Max, p.Warm = 1, 1
-	require.NoError(t, h.cluster.intake.SetPool(context.Background(), p))
+	require.NoError(t, h.cluster.Intake.SetPool(context.Background(), p))
 
 	out := h.said("host", "drain", "h1", "--preview")
 	require.Regexp(t, ids[0]+`-1 +default +normal +256MiB memory, 64MiB disk +testrunner@h1#0 +→ h2`, out)
@@ -107,11 +110,11 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	require.Contains(t, h.said("host", "drain", "h1"), "what it has in hand it finishes")
 	require.NotContains(t, h.said("host", "show", "h1"), "gives up")
 
-	h.refused(exitUsage, "at least 1s", "host", "drain", "h1", "--deadline", "0s")
-	h.refused(exitUsage, "deadline", "host", "drain", "h1", "--deadline", "soon")
-	h.refused(exitUsage, "one argument", "host", "drain")
-	h.refused(exitNotFound, "there is no host h9", "host", "drain", "h9", "--preview")
-	h.refused(exitUsage, "not a valid name", "host", "drain", "H:9", "--preview")
+	h.refused(terminal.ExitUsage, "at least 1s", "host", "drain", "h1", "--deadline", "0s")
+	h.refused(terminal.ExitUsage, "deadline", "host", "drain", "h1", "--deadline", "soon")
+	h.refused(terminal.ExitUsage, "one argument", "host", "drain")
+	h.refused(terminal.ExitNotFound, "there is no host h9", "host", "drain", "h9", "--preview")
+	h.refused(terminal.ExitUsage, "not a valid name", "host", "drain", "H:9", "--preview")
 }
 
 func TestAHostIsReportedAndEvacuated(t *testing.T) {
@@ -127,7 +130,7 @@ func TestAHostIsReportedAndEvacuated(t *testing.T) {
 	require.Regexp(t, `down, reported failed by .*: smoke`, h.said("host", "list"))
 	require.Regexp(t, `failed +reported by .*: smoke; drover host\s+report h1 recovered lets it back`, h.said("host", "show", "h1"))
 	out, _, code := h.run("doctor")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "drover host report h1 recovered")
 
 	require.Regexp(t, ids[0]+`-1 +parked +h1 +- `, h.said("host", "evacuations"))
@@ -154,15 +157,15 @@ func TestAHostIsReportedAndEvacuated(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitUsage, "two arguments", []string{"h1"}},
-		{exitUsage, `"broken" is nothing to report`, []string{"h1", "broken"}},
-		{exitNotFound, "there is no host h9", []string{"h9", "failed"}},
-		{exitUsage, "at most 300 bytes", []string{"h1", "failed", "--reason", fmt.Sprintf("%0301d", 1)}},
+		{terminal.ExitUsage, "two arguments", []string{"h1"}},
+		{terminal.ExitUsage, `"broken" is nothing to report`, []string{"h1", "broken"}},
+		{terminal.ExitNotFound, "there is no host h9", []string{"h9", "failed"}},
+		{terminal.ExitUsage, "at most 300 bytes", []string{"h1", "failed", "--reason", fmt.Sprintf("%0301d", 1)}},
 	} {
 		h.refused(test.code, test.want, append([]string{"host", "report"}, test.args...)...)
 	}
-	h.refused(exitUsage, "at most one argument", "host", "evacuations", "h1", "h2")
-	h.refused(exitUsage, "not a valid name", "host", "evacuations", "H 1")
+	h.refused(terminal.ExitUsage, "at most one argument", "host", "evacuations", "h1", "h2")
+	h.refused(terminal.ExitUsage, "not a valid name", "host", "evacuations", "H 1")
 }
 
 func TestAHostOnProbation(t *testing.T) {
@@ -170,17 +173,17 @@ func TestAHostOnProbation(t *testing.T) {
 	h := newTestCluster(t)
 	h.pool()
 	h.fake("h1", 1)
-	require.NoError(t, h.cluster.redis.Probation(context.Background(), "h1", "it fails too much", time.Minute, 3))
+	require.NoError(t, h.cluster.Redis.Probation(context.Background(), "h1", "it fails too much", time.Minute, 3))
 	require.Contains(t, h.said("host", "list"), "on probation (0 of 3)")
 	show := h.said("host", "show", "h1")
-	require.Regexp(t, `probation +it fails too much; 0 of 3 requests in a row went well, for the 1st time`, show)
+	require.Regexp(t, `probation +it fails too much; 0 of 3 requests in a row succeeded, for the 1st time`, show)
 	require.Contains(t, show, "drover host trust h1")
 	out, _, _ := h.run("doctor")
 	require.Contains(t, out, "is on probation: it fails too much")
 	require.Contains(t, h.said("host", "trust", "h1"), "host h1 is trusted")
 	require.NotContains(t, h.said("host", "list"), "probation")
-	h.refused(exitNotFound, "there is no host h9", "host", "trust", "h9")
-	h.refused(exitUsage, "one argument", "host", "trust")
+	h.refused(terminal.ExitNotFound, "there is no host h9", "host", "trust", "h9")
+	h.refused(terminal.ExitUsage, "one argument", "host", "trust")
 }
 
 func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
@@ -191,7 +194,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	for range 2 {
 		f := h.fake("h1", 1)
 		f.claim(1)
-		_, err := h.cluster.redis.DeclareDead(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
+		_, err := h.cluster.Redis.DeclareDead(context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0), f.epochs[core.RoleTestrunner])
 		require.NoError(t, err)
 		h.said("overseer", "--once")
 	}
@@ -201,14 +204,14 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	h.said("request", "rerun", id)
 	require.Contains(t, h.said("request", "list", "--state", "dead"), "no requests")
 	require.Equal(t, core.Key(id, 2), h.fake("h1", 1).claim(1)[0].Key)
-	h.refused(exitRefused, id, "request", "rerun", id)
+	h.refused(terminal.ExitRefused, id, "request", "rerun", id)
 }
 
 func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)
 	h.pool()
-	h.refused(exitUsage, "requeue or fail", "run", "--on-host-loss", "hope", "--", "true")
+	h.refused(terminal.ExitUsage, "requeue or fail", "run", "--on-host-loss", "hope", "--", "true")
 	id := h.said("submit", "--no-wait", "--on-host-loss", "fail", "--harness", "../../examples/ledger/harness",
 		"--submission", "../../examples/ledger/submissions/right")
 	id = id[:len(id)-1]
@@ -227,15 +230,15 @@ func TestDoctorNamesWhatMends(t *testing.T) {
 	h.pool()
 	h.fake("h1", 2)
 	ids := h.submit(1, "true")
-	ctx, db, space := context.Background(), h.cluster.redis.Client(), h.cluster.redis.Namespace()
+	ctx, db, space := context.Background(), h.cluster.Redis.Client(), h.cluster.Redis.Namespace()
 	require.NoError(t, db.Del(ctx, space.Key("queue", "default", "normal", "s0")).Err())
 	require.NoError(t, db.RPush(ctx, space.Key("turns", "default", "low"), "ghost").Err())
 	require.NoError(t, db.HSet(ctx, space.Key("deaths"), "gone-1", "x").Err())
 	require.NoError(t, db.Set(ctx, string(space)+":stranger", 1, 0).Err())
 	out, _, code := h.run("doctor", "--json")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	for _, part := range []string{
-		core.Key(ids[0], 1) + ": it is nowhere", "drover request show " + ids[0], "ghost: it is in turn", "gone-1: deaths has it",
+		core.Key(ids[0], 1) + ": it is nowhere", "drover request show " + ids[0], "queue:default:low:ghost: it is in turn", "gone-1: deaths has it",
 		"stranger: no key", "redis-cli UNLINK drover:stranger", `"mend": "drover overseer --once`,
 	} {
 		require.Contains(t, out, part)
@@ -251,11 +254,11 @@ func TestDoctorNamesWhatMends(t *testing.T) {
 
 func TestDoctorWarnsOfWhatIsUnsafe(t *testing.T) {
 	t.Parallel()
-	var f findings
-	f.redisKeeps(map[string]string{"aof_enabled": "0", "aof_last_write_status": "err", "maxmemory_policy": "allkeys-lru"})
-	f.clock(-2 * time.Second)
-	f.versions(map[string][]string{"v1": {"a", "b", "c", "d", "e"}, version: {"f"}})
-	f.versions(map[string][]string{"v0": {"a"}})
+	var f doctor.Findings
+	f.RedisKeeps(map[string]string{"aof_enabled": "0", "aof_last_write_status": "err", "maxmemory_policy": "allkeys-lru"})
+	f.Clock(-2 * time.Second)
+	f.Versions(map[string][]string{"v1": {"a", "b", "c", "d", "e"}, access.Version: {"f"}})
+	f.Versions(map[string][]string{"v0": {"a"}})
 	var levels []string
 	for _, one := range f {
 		levels = append(levels, one.Level+" "+one.About)
@@ -266,9 +269,9 @@ func TestDoctorWarnsOfWhatIsUnsafe(t *testing.T) {
 	}, levels)
 	require.Contains(t, f[3].Text, "differ by -2s")
 	require.Contains(t, f[4].Text, "v1: a b c and 2 more")
-	var sound findings
-	sound.redisKeeps(map[string]string{"aof_enabled": "1", "aof_last_write_status": "ok", "maxmemory_policy": "noeviction"})
-	sound.clock(time.Millisecond)
-	sound.versions(map[string][]string{version: {"a", "b"}})
+	var sound doctor.Findings
+	sound.RedisKeeps(map[string]string{"aof_enabled": "1", "aof_last_write_status": "ok", "maxmemory_policy": "noeviction"})
+	sound.Clock(time.Millisecond)
+	sound.Versions(map[string][]string{access.Version: {"a", "b"}})
 	require.Empty(t, sound)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/doctor"
+	"drover/cmd/drover/operator"
 	"drover/core"
 )
 
@@ -16,9 +18,9 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	_, errs, code := h.run("run", "--", "true")
 	require.Zero(t, code, errs)
 	await(t, "it proves itself by the way", func() bool { return strings.Contains(up.said(), "VMs hold what they must on this host") })
-	var v hostView
+	var v operator.HostView
 	await(t, "it tells Redis", func() bool {
-		v = jsonOf[hostView](h, "host", "show", "h1")
+		v = jsonOf[operator.HostView](h, "host", "show", "h1")
 		return len(v.Providers) == 1 && v.Providers[0].SelfTest != nil
 	})
 	require.Equal(t, core.HostUp, v.State)
@@ -52,16 +54,16 @@ func TestAHostThatFailsSaysWhy(t *testing.T) {
 		level string // of doctor's finding; "" for none
 		shown []string
 	}{
-		"failed":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictFail)}, findingFail, []string{"self-test", "failed", "memory hog", "64 MiB"}},
-		"weak":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictWeak)}, findingWarn, []string{"weak", "watchdog, which can be outrun for a moment; run as root"}},
-		"held":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictHeld)}, findingOK, []string{"held", "nothing holds it"}},
-		"untested":   {core.ProviderNote{Name: "local", Limits: limits}, findingWarn, []string{"none was made"}},
+		"failed":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictFail)}, doctor.FindingFail, []string{"self-test", "failed", "memory hog", "64 MiB"}},
+		"weak":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictWeak)}, doctor.FindingWarn, []string{"weak", "watchdog, which can be outrun for a moment; run as root"}},
+		"held":       {core.ProviderNote{Name: "local", Limits: limits, SelfTest: attacks(core.VerdictHeld)}, doctor.FindingOK, []string{"held", "nothing holds it"}},
+		"untested":   {core.ProviderNote{Name: "local", Limits: limits}, doctor.FindingWarn, []string{"none was made"}},
 		"not needed": {core.ProviderNote{Name: "lxc", Limits: limits}, "", []string{"none was made"}},
 		"not ready":  {core.ProviderNote{Name: "local", Missing: "no user namespaces"}, "", []string{"no user namespaces"}},
-		"no end":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: &core.SelfTest{Fault: "it could not be made"}}, findingFail, []string{"it could not be made"}},
+		"no end":     {core.ProviderNote{Name: "local", Limits: limits, SelfTest: &core.SelfTest{Fault: "it could not be made"}}, doctor.FindingFail, []string{"it could not be made"}},
 	} {
-		var f findings
-		f.selfTest("host h1", c.note, name != "not needed")
+		var f doctor.Findings
+		f.SelfTest("host h1", c.note, name != "not needed")
 		if c.level == "" {
 			require.Empty(t, f, name)
 		} else {
@@ -69,8 +71,8 @@ func TestAHostThatFailsSaysWhy(t *testing.T) {
 			require.Equal(t, c.level, f[0].Level, name)
 		}
 		var out bytes.Buffer
-		v := hostView{HostInfo: core.HostInfo{Name: "h1", State: core.HostUp, Providers: []core.ProviderNote{c.note}, Broken: map[string]string{"default": "it failed"}}}
-		require.NoError(t, v.print(&out))
+		v := operator.HostView{HostInfo: core.HostInfo{Name: "h1", State: core.HostUp, Providers: []core.ProviderNote{c.note}, Broken: map[string]string{"default": "it failed"}}}
+		require.NoError(t, v.Print(&out))
 		for _, part := range append(c.shown, "broken pool default", "it failed") {
 			require.Contains(t, out.String(), part, name)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/operator"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/service/guard"
 )
@@ -48,10 +50,10 @@ func TestImageCommands(t *testing.T) {
 	require.Equal(t, "debian", first.Name)
 	require.Contains(t, first.Source, "root file system")
 	require.Contains(t, good("image", "import", "debian", systemTar(t, "bin/sh", "2")), "drover pool set")
-	second, err := h.cluster.store.GetImage(context.Background(), "debian")
+	second, err := h.cluster.Store.GetImage(context.Background(), "debian")
 	require.NoError(t, err)
 	require.NotEqual(t, first.Digest, second.Digest)
-	file, err := h.cluster.blobs.Open(t.Context(), second.Digest)
+	file, err := h.cluster.Blobs.Open(t.Context(), second.Digest)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 
@@ -66,11 +68,11 @@ func TestImageCommands(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, errs, "pool grading can make no VMs yet: there is no image nosuch")
 	good("pool", "set", "grading", "--image", "debian")
-	var view imageView
+	var view operator.ImageView
 	require.NoError(t, json.Unmarshal([]byte(good("image", "show", "debian", "--json")), &view))
-	require.Equal(t, imageView{second, true, []string{"grading"}}, view)
+	require.Equal(t, operator.ImageView{Image: second, Newest: true, Pools: []string{"grading"}}, view)
 	require.NoError(t, json.Unmarshal([]byte(good("image", "show", first.Ref(), "--json")), &view))
-	require.Equal(t, imageView{first, false, []string{}}, view)
+	require.Equal(t, operator.ImageView{Image: first, Pools: []string{}}, view)
 	require.Contains(t, good("image", "show", "debian"), second.Digest)
 	require.Contains(t, good("image", "show", "debian@"+first.Digest[:19]), first.Digest, "as short as the list shows it")
 	good("pool", "set", "old", "--image", "debian@"+first.Digest[:19])
@@ -85,20 +87,20 @@ func TestImageCommands(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"image", "show", "nosuch"}, exitNotFound, "drover image list"},
-		{[]string{"image", "show", "debian@x"}, exitUsage, "digest"},
-		{[]string{"image", "remove", "nosuch"}, exitNotFound, "nosuch"},
-		{[]string{"image", "remove", "debian"}, exitRefused, "is used by grading"},
-		{[]string{"image", "remove", second.Ref()}, exitRefused, "is used by grading"},
-		{[]string{"image", "import", "x"}, exitUsage, "two arguments"},
-		{[]string{"image", "import", "X", "y"}, exitUsage, `"X"`},
-		{[]string{"image", "import", "x", "/no/such/file"}, exitNotFound, "/no/such/file"},
-		{[]string{"image", "import", "x", h.cfg.Data}, exitUsage, "OCI layout"},
-		{[]string{"image", "import", "x", systemTar(t, "../../etc/cron.d/x", "evil")}, exitUsage, "climbs out"},
-		{[]string{"pool", "set", "grading", "--image", "No Image"}, exitUsage, `"No Image"`},
-		{[]string{"image", "build", "x"}, exitUsage, "--suite bookworm"},
-		{[]string{"image", "build", "--suite", "--evil", "x"}, exitUsage, "--evil"},
-		{[]string{"image", "build", "X", "--suite", "bookworm"}, exitUsage, `"X"`},
+		{[]string{"image", "show", "nosuch"}, terminal.ExitNotFound, "drover image list"},
+		{[]string{"image", "show", "debian@x"}, terminal.ExitUsage, "digest"},
+		{[]string{"image", "remove", "nosuch"}, terminal.ExitNotFound, "nosuch"},
+		{[]string{"image", "remove", "debian"}, terminal.ExitRefused, "is used by grading"},
+		{[]string{"image", "remove", second.Ref()}, terminal.ExitRefused, "is used by grading"},
+		{[]string{"image", "import", "x"}, terminal.ExitUsage, "two arguments"},
+		{[]string{"image", "import", "X", "y"}, terminal.ExitUsage, `"X"`},
+		{[]string{"image", "import", "x", "/no/such/file"}, terminal.ExitNotFound, "/no/such/file"},
+		{[]string{"image", "import", "x", h.cfg.Data}, terminal.ExitUsage, "OCI layout"},
+		{[]string{"image", "import", "x", systemTar(t, "../../etc/cron.d/x", "evil")}, terminal.ExitUsage, "climbs out"},
+		{[]string{"pool", "set", "grading", "--image", "No Image"}, terminal.ExitUsage, `"No Image"`},
+		{[]string{"image", "build", "x"}, terminal.ExitUsage, "--suite bookworm"},
+		{[]string{"image", "build", "--suite", "--evil", "x"}, terminal.ExitUsage, "--evil"},
+		{[]string{"image", "build", "X", "--suite", "bookworm"}, terminal.ExitUsage, `"X"`},
 	} {
 		_, errs, code := h.run(c.args...)
 		require.Equal(t, c.code, code, "%v: %s", c.args, errs)
@@ -109,7 +111,7 @@ func TestImageCommands(t *testing.T) {
 	good("image", "remove", "--force", "debian")
 	require.Contains(t, good("pool", "show", "grading"), "there is no image debian")
 	out, _, code = h.run("doctor")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "its image debian is not there")
 }
 
@@ -132,9 +134,9 @@ func TestImageBuild(t *testing.T) {
 
 	tool("echo E: no such suite >&2; exit 1")
 	_, errs, code = h.run("image", "build", "debian12", "--suite", "nosuch")
-	require.Equal(t, exitNoCluster, code)
+	require.Equal(t, terminal.ExitNoCluster, code)
 	require.Contains(t, errs, "no such suite")
-	again, err := h.cluster.store.GetImage(context.Background(), "debian12")
+	again, err := h.cluster.Store.GetImage(context.Background(), "debian12")
 	require.NoError(t, err)
 	require.Equal(t, image, again, "a build that fails changes nothing")
 
@@ -143,5 +145,5 @@ func TestImageBuild(t *testing.T) {
 	require.Eventually(t, func() bool { return p.said() != "" }, testTimeout, 20*time.Millisecond)
 	p.signal(syscall.SIGINT)
 	p.await()
-	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+	require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.said())
 }

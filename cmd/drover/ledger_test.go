@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/store"
 )
@@ -36,7 +37,7 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 		{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer"}, {"overseer", "--once"}, {"vmfactory"}, {"up"},
 	} {
 		_, errs, code := h.run(append([]string{"--store", other}, args...)...)
-		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Equal(t, terminal.ExitUsage, code, "%v: %s", args, errs)
 		require.Contains(t, errs, "is not the result store of the cluster", args)
 		require.Contains(t, errs, "--store", args)
 		require.NotContains(t, errs, "registered", args)
@@ -49,11 +50,11 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	out, _, code := h.run("doctor", "--json", "--store", other)
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "is not the result store of the cluster")
 	require.Contains(t, out, "--adopt-store")
 	out, _, _ = h.run("doctor", "--json")
-	require.Contains(t, out, "its id is "+h.cluster.storeID)
+	require.Contains(t, out, "its id is "+h.cluster.StoreID)
 	p.stop()
 }
 
@@ -63,7 +64,7 @@ func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	p := h.registered("taskrunner")
 	_, errs, code := h.run("doctor", "--adopt-store", "--store", other)
-	require.Equal(t, exitRefused, code)
+	require.Equal(t, terminal.ExitRefused, code)
 	require.Contains(t, errs, "taskrunner@h1#0 still works with the stores before")
 	p.stop()
 	// An overseer is no owner: it is not waited for, and ends by itself.
@@ -73,10 +74,10 @@ func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 	require.Empty(t, errs)
 	require.Contains(t, out, "the cluster's result store is this one")
 	watch.await()
-	require.Equal(t, exitUsage, watch.cmd.ProcessState.ExitCode(), watch.said())
+	require.Equal(t, terminal.ExitUsage, watch.cmd.ProcessState.ExitCode(), watch.said())
 	require.Contains(t, watch.said(), "is not the result store of the cluster")
 	_, _, code = h.run("request", "list")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	h.registered("taskrunner", "--store", other).stop()
 }
 
@@ -89,21 +90,21 @@ func TestAnotherBlobStoreIsRefused(t *testing.T) {
 	other := "file://" + filepath.Join(h.cfg.Data, "other")
 	for _, args := range [][]string{{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer", "--once"}} {
 		_, errs, code := h.run(append([]string{"--blobs", other}, args...)...)
-		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Equal(t, terminal.ExitUsage, code, "%v: %s", args, errs)
 		require.Contains(t, errs, "is not the blob store of the cluster", args)
 		require.Contains(t, errs, "--blobs URL or DROVER_BLOBS", args)
 	}
 	_, errs, code := h.run("request", "list")
 	require.Zero(t, code, errs)
 	_, errs, code = h.run("doctor", "--adopt-store", "--blobs", other)
-	require.Equal(t, exitRefused, code)
+	require.Equal(t, terminal.ExitRefused, code)
 	require.Contains(t, errs, "still works with the stores before")
 	p.stop()
 	out, errs, _ := h.run("doctor", "--adopt-store", "--blobs", other)
 	require.Empty(t, errs)
 	require.Contains(t, out, "the cluster's blob store is this one")
 	_, errs, code = h.run("request", "list")
-	require.Equal(t, exitUsage, code, errs)
+	require.Equal(t, terminal.ExitUsage, code, errs)
 }
 
 // A cluster works on while its blob store does not say who it is, and asks again.
@@ -118,14 +119,14 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 	require.NoError(t, os.WriteFile(id, []byte("damaged"), 0o600))
 	p := h.registered("taskrunner")
 	out, _, code := h.run("doctor", "--json")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "the id of the blob store, under its key id, is damaged")
-	its, err := h.cluster.redis.Ledger(context.Background())
+	its, err := h.cluster.Redis.Ledger(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, its.Blobs)
 	require.NoError(t, os.WriteFile(id, known, 0o600))
 	require.Eventually(t, func() bool {
-		its, err := h.cluster.redis.Ledger(context.Background())
+		its, err := h.cluster.Redis.Ledger(context.Background())
 		return err == nil && its.Blobs == string(known)
 	}, testTimeout, 10*time.Millisecond)
 	p.stop()
@@ -137,10 +138,10 @@ func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	h := newTestCluster(t)
 	ctx := context.Background()
 	p := h.registered("taskrunner")
-	require.NoError(t, h.cluster.redis.Client().FlushAll(ctx).Err())
+	require.NoError(t, h.cluster.Redis.Client().FlushAll(ctx).Err())
 	require.Eventually(t, func() bool {
-		its, err := h.cluster.redis.Ledger(ctx)
-		return err == nil && its.Results == h.cluster.storeID && its.Blobs == h.cluster.blobsID
+		its, err := h.cluster.Redis.Ledger(ctx)
+		return err == nil && its.Results == h.cluster.StoreID && its.Blobs == h.cluster.BlobsID
 	}, testTimeout, 10*time.Millisecond)
 	p.stop()
 }

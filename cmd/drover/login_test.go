@@ -14,16 +14,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
 	"drover/core/config"
+	"drover/core/school"
 )
 
 // loginsAtASite are signing in by password, what ends it, and signing out.
 func loginsAtASite(h *testCluster, s *testSite) {
 	h.t.Helper()
 	t := h.t
-	tokens := func() []core.Token {
-		sheet, err := s.site.accounts.View(t.Context(), operator(), "ann")
+	tokens := func() []school.Token {
+		sheet, err := s.site.Accounts.View(t.Context(), access.Operator(), "ann")
 		require.NoError(t, err)
 		return sheet.Tokens
 	}
@@ -36,26 +38,26 @@ func loginsAtASite(h *testCluster, s *testSite) {
 	require.Len(t, tokens(), before+1)
 	require.Contains(t, s.said("whoami"), "cs101 (student)")
 	_, said, code = s.typed([]string{"login", "--user", "ann@example.org", "--scope", "submit", "--life", "12h"}, "three blind mice")
-	require.Equal(t, exitRefused, code, said)
+	require.Equal(t, terminal.ExitRefused, code, said)
 	_, said, code = s.typed([]string{"login", "--user", "ann", "--scope", "submit", "--life", "12h"}, "three blind mice")
 	require.Zero(t, code, said)
 	require.Len(t, tokens(), before+1, "the earlier login's is revoked")
 	require.Contains(t, tokens()[0].Name, "drover login on ")
-	s.refused(exitRefused, "scope", "grades", "export", "cs101")
+	s.refused(terminal.ExitRefused, "scope", "grades", "export", "cs101")
 
 	s.later.Store(int64(13 * time.Hour))
-	s.refused(exitRefused, "drover login --server "+s.url, "class", "list")
-	s.refused(exitRefused, "drover login --server "+s.url, "run", "--", "true")
+	s.refused(terminal.ExitRefused, "drover login --server "+s.url, "class", "list")
+	s.refused(terminal.ExitRefused, "drover login --server "+s.url, "run", "--", "true")
 	s.later.Store(0)
 	require.Contains(t, s.said("logout"), "where you were ann")
 	require.Len(t, tokens(), before, "the token is revoked")
-	s.refused(exitRefused, "not signed in", "class", "list")
+	s.refused(terminal.ExitRefused, "not signed in", "class", "list")
 
 	_, said, code = s.typed([]string{"login", "--user", "ann"}, "three blind men")
-	require.Equal(t, exitRefused, code, said)
+	require.Equal(t, terminal.ExitRefused, code, said)
 	s.login("ann")
-	require.NoError(t, s.site.accounts.Revoke(t.Context(), operator(), "ann", tokens()[0].ID))
-	s.refused(exitRefused, "drover login --server "+s.url, "class", "list")
+	require.NoError(t, s.site.Accounts.Revoke(t.Context(), access.Operator(), "ann", tokens()[0].ID))
+	s.refused(terminal.ExitRefused, "drover login --server "+s.url, "class", "list")
 	s.said("logout") // of what is revoked already
 }
 
@@ -104,14 +106,14 @@ func TestLoginRefuses(t *testing.T) {
 		code  int
 		args  []string
 	}{
-		"unknown":     {"dro_x", "nobody is signed in", exitRefused, []string{"--token-stdin"}},
-		"no token":    {"hunter2", "that is no token", exitUsage, []string{"--token-stdin"}},
-		"two lines":   {"dro_a\ndro_b", "that is no token", exitUsage, []string{"--token-stdin"}},
-		"no terminal": {"ann\nthree blind mice\n", "--token-file", exitUsage, nil},
-		"token typed": {"dro_x", "no terminal", exitUsage, []string{"--token"}},
-		"no file":     {"", "cannot be read", exitUsage, []string{"--token-file", "/no/such/file"}},
-		"both":        {"", "do not go together", exitUsage, []string{"--token-file", "x", "--token-stdin"}},
-		"argument":    {"", "takes no argument", exitUsage, []string{"dro_secret"}},
+		"unknown":     {"dro_x", "nobody is signed in", terminal.ExitRefused, []string{"--token-stdin"}},
+		"no token":    {"hunter2", "that is no token", terminal.ExitUsage, []string{"--token-stdin"}},
+		"two lines":   {"dro_a\ndro_b", "that is no token", terminal.ExitUsage, []string{"--token-stdin"}},
+		"no terminal": {"ann\nthree blind mice\n", "--token-file", terminal.ExitUsage, nil},
+		"token typed": {"dro_x", "no terminal", terminal.ExitUsage, []string{"--token"}},
+		"no file":     {"", "cannot be read", terminal.ExitUsage, []string{"--token-file", "/no/such/file"}},
+		"both":        {"", "do not go together", terminal.ExitUsage, []string{"--token-file", "x", "--token-stdin"}},
+		"argument":    {"", "takes no argument", terminal.ExitUsage, []string{"dro_secret"}},
 	} {
 		_, errs, code := s.run(one.stdin, append([]string{"login"}, one.args...)...)
 		require.Equal(t, one.code, code, "%s: %s", name, errs)
@@ -120,58 +122,58 @@ func TestLoginRefuses(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := typeIn(t.Context(), []string{"drover", "login", "--token-stdin", "--logins", s.logins, "--server", "http://drover.example.org"}, strings.NewReader("dro_x"), &out, &errs)
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	require.Contains(t, errs.String(), "--insecure-http")
 }
 
 func TestLogins(t *testing.T) {
 	t.Parallel()
-	f := logins(filepath.Join(t.TempDir(), "a", "b", "logins.json"))
-	all, err := f.read()
+	f := access.Logins(filepath.Join(t.TempDir(), "a", "b", "logins.json"))
+	all, err := f.Read()
 	require.NoError(t, err)
 	require.Empty(t, all)
 	var group sync.WaitGroup
 	for _, server := range []string{"https://c", "https://a", "https://b"} {
 		group.Go(func() {
-			before, err := f.put(login{Server: server, User: "ann", Token: "dro_1"})
+			before, err := f.Put(access.Login{Server: server, User: "ann", Token: "dro_1"})
 			assert.NoError(t, err)
 			assert.Nil(t, before)
 		})
 	}
 	group.Wait()
-	before, err := f.put(login{Server: "https://b", User: "bob", Token: "dro_2"})
+	before, err := f.Put(access.Login{Server: "https://b", User: "bob", Token: "dro_2"})
 	require.NoError(t, err)
-	require.Equal(t, &login{Server: "https://b", User: "ann", Token: "dro_1"}, before)
-	require.NoError(t, f.forget("https://a"))
-	all, err = f.read()
+	require.Equal(t, &access.Login{Server: "https://b", User: "ann", Token: "dro_1"}, before)
+	require.NoError(t, f.Forget("https://a"))
+	all, err = f.Read()
 	require.NoError(t, err)
-	require.Equal(t, []login{{Server: "https://b", User: "bob", Token: "dro_2"}, {Server: "https://c", User: "ann", Token: "dro_1"}}, all)
+	require.Equal(t, []access.Login{{Server: "https://b", User: "bob", Token: "dro_2"}, {Server: "https://c", User: "ann", Token: "dro_1"}}, all)
 	entries, err := os.ReadDir(filepath.Dir(string(f)))
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "the file and its lock")
 
 	require.NoError(t, os.Chmod(string(f), 0o640))
-	_, err = f.read()
+	_, err = f.Read()
 	require.ErrorContains(t, err, "chmod 600")
 	require.NoError(t, os.Chmod(string(f), 0o600))
 	require.NoError(t, os.WriteFile(string(f), []byte("{"), 0o600))
-	_, err = f.read()
+	_, err = f.Read()
 	require.ErrorContains(t, err, "cannot be read")
-	_, err = f.put(login{Server: "https://a"})
+	_, err = f.Put(access.Login{Server: "https://a"})
 	require.Error(t, err, "what cannot be read is not written over")
-	_, err = logins("").put(login{})
+	_, err = access.Logins("").Put(access.Login{})
 	require.ErrorContains(t, err, "--logins")
 }
 
 func TestHasCluster(t *testing.T) {
 	t.Parallel()
-	require.False(t, hasCluster(&config.Config{Redis: "unix:///no/such/redis.sock"}))
+	require.False(t, access.HasCluster(&config.Config{Redis: "unix:///no/such/redis.sock"}))
 	here := filepath.Join(t.TempDir(), "redis.sock")
 	require.NoError(t, os.WriteFile(here, nil, 0o600))
-	require.True(t, hasCluster(&config.Config{Redis: config.URL("unix://" + here)}), "drover up runs")
+	require.True(t, access.HasCluster(&config.Config{Redis: config.URL("unix://" + here)}), "drover up runs")
 	for _, set := range []map[string]string{{"redis": "redis://10.0.0.1:6379/0"}, {"data": t.TempDir()}} {
 		cfg, err := config.Load(set, nil)
 		require.NoError(t, err)
-		require.True(t, hasCluster(cfg))
+		require.True(t, access.HasCluster(cfg))
 	}
 }

@@ -34,7 +34,7 @@ func gradingCluster(t *testing.T) (*testCluster, core.Image) {
 		coretest.Missing(t, "gcc, which VMs of provider local use", err)
 	}
 	h := newTestCluster(t)
-	image := imagetest.Debian(t, images.Store{Images: h.cluster.store, Blobs: h.cluster.blobs}, "languages", imagetest.Languages...)
+	image := imagetest.Debian(t, images.Store{Images: h.cluster.Store, Blobs: h.cluster.Blobs}, "languages", imagetest.Languages...)
 	h.withContainers()
 	up := h.up()
 	t.Cleanup(up.stop)

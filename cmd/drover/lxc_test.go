@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/wiring"
 	"drover/core/coretest"
 	"drover/core/service/guard"
 	"drover/vmfactory/lxc"
@@ -128,7 +129,7 @@ func TestContainers(t *testing.T) {
 	stdout, stderr, code = h.run("vmfactory", "--destroy-vms")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `destroyed [1-9]`, stdout)
-	p, err := lxc.New(lxc.Config{Run: h.cfg.Run, Images: noImages{}})
+	p, err := lxc.New(lxc.Config{Run: h.cfg.Run, Images: wiring.NoImages{}})
 	require.NoError(t, err)
 	left, err := p.List(context.Background())
 	require.NoError(t, err)

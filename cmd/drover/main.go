@@ -14,24 +14,18 @@ import (
 	"github.com/urfave/cli/v2"
 	"github.com/xrash/smetrics"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/bench"
+	"drover/cmd/drover/course"
+	"drover/cmd/drover/demo"
+	"drover/cmd/drover/doctor"
+	"drover/cmd/drover/operator"
+	"drover/cmd/drover/request"
+	"drover/cmd/drover/task"
+	"drover/cmd/drover/terminal"
+	"drover/cmd/drover/wiring"
 	"drover/core"
 	_ "drover/core/agent/boot" // a VM's agent is this executable under another name
-)
-
-// version is set by the build.
-var version = "dev"
-
-// Exit codes of drover itself. A run's command has its own.
-const (
-	exitFault     = 1   // something failed
-	exitUsage     = 2   // wrong flags, arguments or settings
-	exitNotFound  = 3   // no such request, pool or host
-	exitRefused   = 4   // the state or a limit does not allow it; later it may
-	exitNoCluster = 5   // Redis or the store cannot be reached
-	exitTimeout   = 124 // a run's time limit, as timeout(1) says it
-	exitPlatform  = 125 // a run that drover itself could not bring to an end
-	exitStopped   = 130 // cancelled, as a shell says it of Ctrl-C
-	exitSignal    = 128 // plus the number of the signal that ended a run
 )
 
 // gcPercent lets the heap, which is small, grow further between collections: a busy
@@ -48,16 +42,16 @@ func main() {
 // run is the whole program, and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := &cli.App{
-		Name: "drover", Version: version,
+		Name: "drover", Version: access.Version,
 		Usage:    "run untrusted jobs, each in its own fresh container, on a cluster of hosts",
 		Commands: commands(),
 		Reader:   stdin, Writer: stdout, ErrWriter: stderr,
-		Flags:                  settingFlags(),
+		Flags:                  terminal.SettingFlags(),
 		EnableBashCompletion:   true,
 		UseShortOptionHandling: true,
 		Suggest:                true,
 		ExitErrHandler:         func(*cli.Context, error) {},
-		OnUsageError:           usageError,
+		OnUsageError:           terminal.UsageError,
 	}
 	var unknown error
 	app.CommandNotFound = func(c *cli.Context, name string) { unknown = unknownCommand(c, name) }
@@ -68,12 +62,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	var code exitCode
+	var code terminal.ExitCode
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(stderr, "drover: %s\n", clean(err.Error()))
-	return codeOf(err)
+	fmt.Fprintf(stderr, "drover: %s\n", terminal.Clean(err.Error()))
+	return terminal.CodeOf(err)
 }
 
 // unknownCommand says what may have been meant.
@@ -92,39 +86,14 @@ func unknownCommand(c *cli.Context, name string) error {
 	return core.Errorf(core.CodeInvalid, name, "%s has no command %q.%s See %s --help", of, name, meant, of)
 }
 
-// exitCode ends the program with a code and no message: all was said.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
-
-func codeOf(err error) int {
-	switch core.CodeOf(err) {
-	case core.CodeInvalid, core.CodeLimit:
-		return exitUsage
-	case core.CodeNotFound:
-		return exitNotFound
-	case core.CodeConflict, core.CodeEnded, core.CodeFull, core.CodeBusy, core.CodeForbidden:
-		return exitRefused
-	case core.CodeUnavailable, core.CodeVersion:
-		return exitNoCluster
-	case core.CodeStale, core.CodeFenced, core.CodeBadVM, core.CodeInternal:
-		return exitFault
-	}
-	return exitFault
-}
-
-func usageError(c *cli.Context, err error, _ bool) error {
-	return core.Errorf(core.CodeInvalid, "", "%v; see %s --help", err, c.Command.HelpName)
-}
-
 func commands() []*cli.Command {
 	return []*cli.Command{
-		demoCommand(), upCommand(), runCommand(), submitCommand(), harnessCommand(),
-		userCommands(), classCommand(), assignmentCommand(), experimentCommand(), submissionCommand(), gradesCommand(),
-		taskCommand(), scheduleCommand(), auditCommand(),
-		loginCommand(), logoutCommand(), backendCommand("whoami", "say who you are to the cluster or the site that commands ask", "", "drover whoami", nil, whoami),
-		requestCommand(), vmCommand(), hostCommand(), poolCommand(), imageCommand(), webhookCommand(), doctorCommand(),
-		testrunnerCommand(), vmfactoryCommand(), taskrunnerCommand(), overseerCommand(), webCommand(),
-		benchCommand(), drillCommand(),
+		demo.Command(), wiring.UpCommand(), request.RunCommand(), request.SubmitCommand(), request.HarnessCommand(),
+		course.UserCommands(), course.ClassCommand(), course.AssignmentCommand(), course.ExperimentCommand(), course.SubmissionCommand(), course.GradesCommand(),
+		task.Command(), task.ScheduleCommand(), operator.AuditCommand(),
+		access.LoginCommand(), access.LogoutCommand(), access.BackendCommand("whoami", "show which user you are, on the cluster or site that commands use", "", "drover whoami", nil, access.Whoami),
+		request.Command(), operator.VMCommand(), operator.HostCommand(), operator.PoolCommand(), operator.ImageCommand(), operator.WebhookCommand(), doctor.Command(),
+		wiring.TestrunnerCommand(), wiring.VmfactoryCommand(), wiring.TaskrunnerCommand(), wiring.OverseerCommand(), wiring.WebCommand(),
+		bench.Command(), drillCommand(),
 	}
 }

@@ -37,8 +37,8 @@ func TestWhatNobodyRunsIsTold(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.NotContains(t, doctor(), "overseer-cron", "cron is an overseer too")
 	require.Contains(t, metrics(), "drover_overseer_missing 0")
-	ctx, meta := t.Context(), h.cluster.redis.Namespace().Key("meta")
-	require.NoError(t, h.cluster.redis.Client().HSet(ctx, meta, "overseen", "1700000000000|1700000300000").Err())
+	ctx, meta := t.Context(), h.cluster.Redis.Namespace().Key("meta")
+	require.NoError(t, h.cluster.Redis.Client().HSet(ctx, meta, "overseen", "1700000000000|1700000300000").Err())
 	require.Contains(t, doctor(), "none has been at work for some minutes")
 	h.start("overseer")
 	await(t, "the overseer is not missed any more", func() bool {

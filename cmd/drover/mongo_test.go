@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/store/mongo/mongotest"
 )
@@ -30,7 +31,7 @@ func TestClusterOnMongoDB(t *testing.T) {
 	require.NoError(t, server.Kill())
 	require.Eventually(t, func() bool { return h.spooled() > 0 }, testTimeout, poll)
 	out, _, code = h.run("doctor", "--json")
-	require.Equal(t, exitFault, code, out)
+	require.Equal(t, terminal.ExitFault, code, out)
 	require.NoError(t, server.Restart(t.Context()))
 	h.awaitLeft(0)
 	require.Eventually(t, func() bool { return h.spooled() == 0 && h.slots() == 0 }, testTimeout, poll)

@@ -21,9 +21,9 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	id := h.submit(1, "sleep", "3600")[0]
 	// The runner that runs it, and its process id.
 	running := func() (string, int) {
-		place, err := h.cluster.redis.Locate(t.Context(), core.Key(id, 1))
+		place, err := h.cluster.Redis.Locate(t.Context(), core.Key(id, 1))
 		require.NoError(t, err)
-		owners, err := h.cluster.redis.ListOwners(t.Context())
+		owners, err := h.cluster.Redis.ListOwners(t.Context())
 		require.NoError(t, err)
 		for _, o := range owners {
 			if place.State == core.RequestRunning && o.Name == place.Owner {
@@ -50,7 +50,7 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	killed.kill()
 	runsIn(in(other))
 	await(t, "it is forgotten", func() bool {
-		owners, err := h.cluster.redis.ListOwners(t.Context())
+		owners, err := h.cluster.Redis.ListOwners(t.Context())
 		require.NoError(t, err)
 		return !slices.ContainsFunc(owners, func(o core.OwnerInfo) bool { return o.Name == was })
 	})

@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"drover/cmd/drover/doctor"
+	"drover/cmd/drover/request"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/agent/wire"
 	"drover/core/service"
@@ -35,23 +38,23 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 		code int
 		want string
 	}{
-		{"nosuch", exitUsage, `drover has no command "nosuch". See drover --help`},
-		{"runn", exitUsage, `Did you mean "run"?`},
-		{"request lst", exitUsage, `Did you mean "list"?`},
-		{"request nosuch", exitUsage, "See drover request --help"},
-		{"--nosuch", exitUsage, "see drover --help"},
-		{"pool set --nosuch", exitUsage, "see drover pool set --help"},
-		{"up now", exitUsage, `drover up takes no argument "now"`},
-		{"submit", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
-		{"submit --harness x", exitUsage, "drover submit [flags] --harness DIR --submission PATH"},
-		{"run", exitUsage, "no command to run"},
-		{"run -- true", exitNoCluster, "Start one with: drover up"},
-		{"request list", exitNoCluster, "no such file or directory.\nStart one"},
-		{"--config /no/such/file pool list", exitUsage, "/no/such/file"},
-		{"up --data " + filepath.Join(dir, "file", "below"), exitNoCluster, "cannot be made"},
-		{"testrunner --slots 0", exitUsage, "slots"},
-		{"testrunner --pools a,,b", exitUsage, "pools"},
-		{"request show --redis nowhere x", exitUsage, "it is not a URL"},
+		{"nosuch", terminal.ExitUsage, `drover has no command "nosuch". See drover --help`},
+		{"runn", terminal.ExitUsage, `Did you mean "run"?`},
+		{"request lst", terminal.ExitUsage, `Did you mean "list"?`},
+		{"request nosuch", terminal.ExitUsage, "See drover request --help"},
+		{"--nosuch", terminal.ExitUsage, "see drover --help"},
+		{"pool set --nosuch", terminal.ExitUsage, "see drover pool set --help"},
+		{"up now", terminal.ExitUsage, `drover up takes no argument "now"`},
+		{"submit", terminal.ExitUsage, "drover submit [flags] --harness DIR --submission PATH"},
+		{"submit --harness x", terminal.ExitUsage, "drover submit [flags] --harness DIR --submission PATH"},
+		{"run", terminal.ExitUsage, "no command to run"},
+		{"run -- true", terminal.ExitNoCluster, "Start one with: drover up"},
+		{"request list", terminal.ExitNoCluster, "no such file or directory.\nStart one"},
+		{"--config /no/such/file pool list", terminal.ExitUsage, "/no/such/file"},
+		{"up --data " + filepath.Join(dir, "file", "below"), terminal.ExitNoCluster, "cannot be made"},
+		{"testrunner --slots 0", terminal.ExitUsage, "slots"},
+		{"testrunner --pools a,,b", terminal.ExitUsage, "pools"},
+		{"request show --redis nowhere x", terminal.ExitUsage, "it is not a URL"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -73,18 +76,18 @@ func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 		code int
 		want string
 	}{
-		{"host show nowhere", exitNotFound, "no host nowhere: see drover host list"},
-		{"host drain nowhere", exitNotFound, "no host nowhere: see drover host list"},
-		{"host forget nowhere", exitNotFound, "no host nowhere: see drover host list"},
-		{"host forget h1", exitRefused, "stop its components"},
-		{"vm list --on No!", exitUsage, "host"},
-		{"request list --before No!", exitUsage, "request id"},
-		{"request list --pool No!", exitUsage, "pool"},
-		{"request output nobody", exitNotFound, "drover request list"},
-		{"run --memory 0 -- true", exitUsage, "above 0"},
-		{"run --memory -5MiB -- true", exitUsage, "64MiB"},
-		{"run --timeout -5s -- true", exitUsage, "above 0"},
-		{"run --store sqlite:///no/such/folder/x.db -- true", exitUsage, "/no/such/folder"},
+		{"host show nowhere", terminal.ExitNotFound, "no host nowhere: see drover host list"},
+		{"host drain nowhere", terminal.ExitNotFound, "no host nowhere: see drover host list"},
+		{"host forget nowhere", terminal.ExitNotFound, "no host nowhere: see drover host list"},
+		{"host forget h1", terminal.ExitRefused, "stop its components"},
+		{"vm list --on No!", terminal.ExitUsage, "host"},
+		{"request list --before No!", terminal.ExitUsage, "request id"},
+		{"request list --pool No!", terminal.ExitUsage, "pool"},
+		{"request output nobody", terminal.ExitNotFound, "drover request list"},
+		{"run --memory 0 -- true", terminal.ExitUsage, "above 0"},
+		{"run --memory -5MiB -- true", terminal.ExitUsage, "64MiB"},
+		{"run --timeout -5s -- true", terminal.ExitUsage, "above 0"},
+		{"run --store sqlite:///no/such/folder/x.db -- true", terminal.ExitUsage, "/no/such/folder"},
 	} {
 		_, errs, code := h.run(strings.Fields(test.args)...)
 		require.Equal(t, test.code, code, "%s: %s", test.args, errs)
@@ -116,7 +119,7 @@ func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
 	require.NoError(t, err)
 	defer lock.Release()
 	out, errs, code := h.run("vmfactory")
-	require.Equal(t, exitRefused, code, errs)
+	require.Equal(t, terminal.ExitRefused, code, errs)
 	require.Empty(t, out)
 	require.Contains(t, errs, "another vmfactory works on this host")
 	require.NotContains(t, errs, "is up")
@@ -128,28 +131,28 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	h := newTestCluster(t)
 	h.pool()
 	ctx := context.Background()
-	row, _, err := h.cluster.intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
+	row, _, err := h.cluster.Intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), "no vmfactory is running")
+	require.Contains(t, request.WhyWaits(ctx, h.cluster.AsOperator(), row.Spec.ID), "no vmfactory is running")
 
 	pool := core.DefaultPool("default")
 	pool.Paused = true
-	require.NoError(t, h.cluster.intake.SetPool(ctx, pool))
-	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), "is paused")
+	require.NoError(t, h.cluster.Intake.SetPool(ctx, pool))
+	require.Contains(t, request.WhyWaits(ctx, h.cluster.AsOperator(), row.Spec.ID), "is paused")
 	said := make(chan string, 1)
-	f := newFollower(h.cluster.asOperator(), row.Spec.ID)
-	f.notice, f.wonder = func(text string) { said <- text }, time.Nanosecond
+	f := request.NewFollower(h.cluster.AsOperator(), row.Spec.ID)
+	f.Notice, f.Wonder = func(text string) { said <- text }, time.Nanosecond
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() {
-		done <- f.follow(ctx)
+		done <- f.Follow(ctx)
 	}()
 	require.Contains(t, <-said, "is paused")
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 
 	_, errs, code := h.run("doctor")
-	require.Equal(t, exitFault, code, errs)
+	require.Equal(t, terminal.ExitFault, code, errs)
 	out, _, _ := h.run("doctor")
 	require.Contains(t, out, "is paused, and 1 requests wait")
 }
@@ -161,7 +164,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	ctx := context.Background()
 	odd := core.DefaultPool("odd")
 	odd.Provider = "other"
-	require.NoError(t, h.cluster.intake.SetPool(ctx, odd))
+	require.NoError(t, h.cluster.Intake.SetPool(ctx, odd))
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	const why = "provider other is not set up on this host"
 	require.Eventually(t, func() bool {
@@ -169,17 +172,17 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 		return strings.Contains(out, "broken on h1") && strings.Contains(out, why)
 	}, testTimeout, 50*time.Millisecond)
 	out, _, code := h.run("doctor", "--json")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "cannot make VMs of pool odd: "+why)
 	require.NotContains(t, out, "of pool default")
 	out, _, code = h.run("host", "list")
 	require.Zero(t, code)
 	require.Contains(t, out, "cannot make VMs of odd")
-	row, _, err := h.cluster.intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
+	row, _, err := h.cluster.Intake.Submit(ctx, core.Spec{Pool: "odd", Submitter: "s", Command: []string{"true"}})
 	require.NoError(t, err)
-	require.Contains(t, whyWaits(ctx, h.cluster.asOperator(), row.Spec.ID), why)
+	require.Contains(t, request.WhyWaits(ctx, h.cluster.AsOperator(), row.Spec.ID), why)
 	odd.Provider = "local"
-	require.NoError(t, h.cluster.intake.SetPool(ctx, odd))
+	require.NoError(t, h.cluster.Intake.SetPool(ctx, odd))
 	_, errs, code := h.run("run", "--pool", "odd", "--", "true")
 	require.Zero(t, code, errs)
 	require.Eventually(t, func() bool {
@@ -203,9 +206,9 @@ func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out.Close())
 	require.Error(t, cmd.Wait())
-	require.Equal(t, exitSignal+int(syscall.SIGPIPE), cmd.ProcessState.ExitCode())
+	require.Equal(t, terminal.ExitSignal+int(syscall.SIGPIPE), cmd.ProcessState.ExitCode())
 	h.awaitLeft(0)
-	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
+	rows, err := h.cluster.Store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, rows[0].State)
 	up.stop()
@@ -221,7 +224,7 @@ func TestUntrustedOutputOnATerminal(t *testing.T) {
 	require.Zero(t, code)
 	require.Equal(t, "red \x1b[31m\n", piped, "a pipe gets what the job wrote")
 	require.Equal(t, "title \x1b]0;x\a\n", errs)
-	rows, err := h.cluster.store.List(context.Background(), core.Filter{})
+	rows, err := h.cluster.Store.List(context.Background(), core.Filter{})
 	require.NoError(t, err)
 	id := rows[0].Spec.ID
 	for _, test := range []struct {
@@ -303,14 +306,14 @@ func TestKilledEmbeddedClusterIsSwept(t *testing.T) {
 			require.Len(t, left(), 1)
 			continue
 		}
-		require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+		require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.said())
 		require.Empty(t, left(), "%s: %s", end, p.said())
 	}
 	p := h.start("demo")
 	require.Eventually(t, func() bool { return strings.Contains(p.said(), "submissions") }, testTimeout, time.Millisecond)
 	p.signal(syscall.SIGINT)
 	p.await()
-	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+	require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.said())
 	require.NotContains(t, p.said(), "context canceled")
 	require.Empty(t, left())
 }
@@ -321,13 +324,13 @@ func TestDoctorKnowsWhatIsNotForHostileCode(t *testing.T) {
 		scope, pattern string
 		levels         map[string]string
 	}{
-		{"1\n", "core\n", map[string]string{"ptrace": findingOK}},
-		{"2\n", "/var/core.%p\n", map[string]string{"ptrace": findingOK}},
-		{"0\n", "|/usr/lib/systemd/systemd-coredump %P %u\n", map[string]string{"ptrace": findingWarn, "core dumps": findingWarn}},
-		{"", "", map[string]string{"ptrace": findingWarn}},
+		{"1\n", "core\n", map[string]string{"ptrace": doctor.FindingOK}},
+		{"2\n", "/var/core.%p\n", map[string]string{"ptrace": doctor.FindingOK}},
+		{"0\n", "|/usr/lib/systemd/systemd-coredump %P %u\n", map[string]string{"ptrace": doctor.FindingWarn, "core dumps": doctor.FindingWarn}},
+		{"", "", map[string]string{"ptrace": doctor.FindingWarn}},
 	} {
-		var f findings
-		f.kernel(func(path string) ([]byte, error) {
+		var f doctor.Findings
+		f.Kernel(func(path string) ([]byte, error) {
 			text := test.pattern
 			if strings.Contains(path, "ptrace_scope") {
 				text = test.scope
@@ -340,19 +343,19 @@ func TestDoctorKnowsWhatIsNotForHostileCode(t *testing.T) {
 		levels := map[string]string{}
 		for _, one := range f {
 			levels[one.About] = one.Level
-			if one.Level == findingWarn {
+			if one.Level == doctor.FindingWarn {
 				require.Contains(t, one.Mend, "sysctl")
 			}
 		}
 		require.Equal(t, test.levels, levels)
 	}
-	var f findings
-	f.limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByWatchdog, Note: "delegate a cgroup"})
-	f.limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByCgroup})
-	f.limit("", vmfactory.Limit{Name: "cpu", Note: "delegate a cgroup"})
-	require.Equal(t, findingWarn, f[0].Level)
+	var f doctor.Findings
+	f.Limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByWatchdog, Note: "delegate a cgroup"})
+	f.Limit("", vmfactory.Limit{Name: core.LimitMemory, HeldBy: wire.HeldByCgroup})
+	f.Limit("", vmfactory.Limit{Name: "cpu", Note: "delegate a cgroup"})
+	require.Equal(t, doctor.FindingWarn, f[0].Level)
 	require.Contains(t, f[0].Text, "not for hostile code")
 	require.Equal(t, "delegate a cgroup", f[0].Mend)
-	require.Equal(t, findingOK, f[1].Level)
-	require.Equal(t, findingWarn, f[2].Level)
+	require.Equal(t, doctor.FindingOK, f[1].Level)
+	require.Equal(t, doctor.FindingWarn, f[2].Level)
 }

@@ -32,7 +32,7 @@ func (h *testCluster) awaitSome(ids []string, n int) (running []string) {
 	require.Eventually(h.t, func() bool {
 		running = nil
 		for _, id := range ids {
-			place, err := h.cluster.redis.Locate(context.Background(), core.Key(id, 1))
+			place, err := h.cluster.Redis.Locate(context.Background(), core.Key(id, 1))
 			require.NoError(h.t, err)
 			if place.State == core.RequestRunning {
 				running = append(running, id)
@@ -47,7 +47,7 @@ func (h *testCluster) awaitSome(ids []string, n int) (running []string) {
 func (h *testCluster) recorded(ids []string) bool {
 	h.t.Helper()
 	for _, id := range ids {
-		row, err := h.cluster.store.Get(context.Background(), id)
+		row, err := h.cluster.Store.Get(context.Background(), id)
 		require.NoError(h.t, err)
 		if row.Result == nil {
 			return false
@@ -153,7 +153,7 @@ func (h *testCluster) spooled() int {
 // slots counts what testrunners hold.
 func (h *testCluster) slots() int {
 	h.t.Helper()
-	owners, err := h.cluster.redis.ListOwners(context.Background())
+	owners, err := h.cluster.Redis.ListOwners(context.Background())
 	require.NoError(h.t, err)
 	n := 0
 	for _, o := range owners {

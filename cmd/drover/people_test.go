@@ -21,7 +21,7 @@ printf '{"score":%d,"max_score":1,"tests":[{"name":"answer","score":%d,"max_scor
 `
 
 // school is a cluster in one process with its site, and a class.
-type school struct {
+type campus struct {
 	*testCluster
 	url string
 	b   *browsertest.Browser
@@ -39,7 +39,7 @@ func TestPeopleUseTheSite(t *testing.T) {
 	link := regexp.MustCompile(`(http://\S+)/sign-in/link\?token=\S+`)
 	await(t, "the site is up", func() bool { return link.MatchString(up.said()) })
 	found := link.FindStringSubmatch(up.said())
-	s := &school{testCluster: h, url: found[1], b: b}
+	s := &campus{testCluster: h, url: found[1], b: b}
 	s.said("pool", "set", "default")
 
 	root := s.enter(found[0])
@@ -54,7 +54,7 @@ func TestPeopleUseTheSite(t *testing.T) {
 }
 
 // enter opens a window by a sign-in link, which asks for a new password.
-func (s *school) enter(link string) *browsertest.Tab {
+func (s *campus) enter(link string) *browsertest.Tab {
 	s.t.Helper()
 	tab := s.b.Tab(s.t)
 	tab.Goto(link)
@@ -63,12 +63,12 @@ func (s *school) enter(link string) *browsertest.Tab {
 	tab.Fill("[name=password]", "a password of many words")
 	tab.Fill("[name=again]", "a password of many words")
 	tab.Click("main button")
-	tab.Await("Your password is changed")
+	tab.Await("Your password was changed")
 	return tab
 }
 
 // as opens a window of a user.
-func (s *school) as(user string) *browsertest.Tab {
+func (s *campus) as(user string) *browsertest.Tab {
 	s.t.Helper()
 	printed := strings.TrimSpace(s.said("user", "link", user))
 	u, err := url.Parse(printed[strings.LastIndex(printed, "http"):])
@@ -77,7 +77,7 @@ func (s *school) as(user string) *browsertest.Tab {
 }
 
 // foundClass makes people, a class and an assignment.
-func (s *school) foundClass(dir string) {
+func (s *campus) foundClass(dir string) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, "main"), []byte(slowHarness), 0o700))
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, "harness.json"), []byte("{}"), 0o600))
@@ -91,7 +91,7 @@ func (s *school) foundClass(dir string) {
 }
 
 // handsIn is a student who submits by the page and watches, and never loads a page again.
-func (s *school) handsIn(dir string) *browsertest.Tab {
+func (s *campus) handsIn(dir string) *browsertest.Tab {
 	s.t.Helper()
 	file := filepath.Join(dir, "answer.txt")
 	require.NoError(s.t, os.WriteFile(file, []byte("perhaps\n"), 0o600))
@@ -113,7 +113,7 @@ func (s *school) handsIn(dir string) *browsertest.Tab {
 }
 
 // staffEditsAndTestsAnew is a teacher who moves the due date and has all tested anew.
-func (s *school) staffEditsAndTestsAnew(ann *browsertest.Tab) {
+func (s *campus) staffEditsAndTestsAnew(ann *browsertest.Tab) {
 	s.t.Helper()
 	tab := s.as("tess")
 	tab.Goto(s.url + "/classes/cs1/assignments/answer/edit")
@@ -124,14 +124,14 @@ func (s *school) staffEditsAndTestsAnew(ann *browsertest.Tab) {
 	ann.Await("The answer, anew")
 	tab.Goto(s.url + "/classes/cs1/assignments/answer/experiments")
 	tab.Press("Begin")
-	tab.Await("Make it count")
+	tab.Await("Yes, apply it")
 	tab.Click("form[action$='/apply'] input[type=checkbox]")
 	tab.Click("form[action$='/apply'] button")
 	tab.Await("applied")
 }
 
 // operatorDrains is an operator who drains the host while the admin looks on.
-func (s *school) operatorDrains(root *browsertest.Tab) {
+func (s *campus) operatorDrains(root *browsertest.Tab) {
 	s.t.Helper()
 	root.Goto(s.url + "/cluster")
 	root.Await("1 host up")

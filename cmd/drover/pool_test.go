@@ -9,6 +9,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
+
+	"drover/cmd/drover/wiring"
 )
 
 // A pool is set before any component was started, when not even the data folder is there.
@@ -50,13 +52,13 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 		{[]string{"DROVER_POOLS=default,grading"}, true},
 	} {
 		h := newTestCluster(t, test.settings...)
-		require.NoError(t, h.cluster.firstPool(context.Background(), quiet))
-		pools, err := h.cluster.store.Pools(context.Background())
+		require.NoError(t, h.cluster.FirstPool(context.Background(), quiet))
+		pools, err := h.cluster.Store.Pools(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, test.made, len(pools) == 1, test.settings)
 		h.pool()
-		require.NoError(t, h.cluster.firstPool(context.Background(), quiet))
-		p, err := h.cluster.redis.GetPool(context.Background(), "default")
+		require.NoError(t, h.cluster.FirstPool(context.Background(), quiet))
+		p, err := h.cluster.Redis.GetPool(context.Background(), "default")
 		require.NoError(t, err)
 		require.Equal(t, 4, p.Warm, "a pool that is there stays as it is")
 	}
@@ -67,14 +69,14 @@ func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
 	t.Parallel()
 	for provider, made := range map[string]bool{"local": true, "lxc": false, "lxc,local": true} {
 		h := newTestCluster(t, "DROVER_PROVIDER="+provider)
-		e := &embeddedCluster{cluster: h.cluster}
+		e := &wiring.EmbeddedCluster{Cluster: h.cluster}
 		for range 2 { // a start, and another one
-			require.NoError(t, e.refill(t.Context()))
-			pools, err := h.cluster.store.Pools(t.Context())
+			require.NoError(t, e.Refill(t.Context()))
+			pools, err := h.cluster.Store.Pools(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, made, len(pools) == 1, "%s: %v", provider, pools)
 			var said strings.Builder
-			require.NoError(t, e.announce(t.Context(), &said))
+			require.NoError(t, e.Announce(t.Context(), &said))
 			require.Equal(t, !made, strings.Contains(said.String(), "drover pool set default --provider lxc --image NAME"), said.String())
 		}
 	}

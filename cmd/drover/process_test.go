@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
 	"drover/core"
 	"drover/core/blobs/s3server"
 	"drover/core/config"
@@ -54,7 +55,7 @@ var program = sync.OnceValues(func() (string, error) {
 	dir, err := builds()
 	path := filepath.Join(dir, "drover")
 	if err == nil {
-		err = build(path, "CGO_ENABLED=0", ".")
+		err = build(path, "CGO_ENABLED=0", "-tags", "urfave_cli_no_docs", ".") // as make does
 	}
 	return path, err
 })
@@ -92,7 +93,7 @@ type testCluster struct {
 	t       *testing.T
 	path    string
 	cfg     *config.Config
-	cluster *cluster
+	cluster *access.Cluster
 	env     []string
 	redis   *redisserver.Server // nil if another's was named
 }
@@ -150,9 +151,9 @@ func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster
 	if provider, err := local.New(local.Config{Run: h.cfg.Run}); err != nil || provider.Ready(context.Background()) != nil {
 		coretest.Missing(t, "a kernel that lets us make VMs", err)
 	}
-	h.cluster, err = openCluster(context.Background(), h.cfg)
+	h.cluster, err = access.OpenCluster(context.Background(), h.cfg)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.cluster.close()) })
+	t.Cleanup(func() { require.NoError(t, h.cluster.Close()) })
 	return h
 }
 
@@ -251,7 +252,7 @@ func (h *testCluster) pool() {
 	h.t.Helper()
 	p := core.DefaultPool("default")
 	p.Warm, p.Max = 4, 6
-	require.NoError(h.t, h.cluster.intake.SetPool(context.Background(), p))
+	require.NoError(h.t, h.cluster.Intake.SetPool(context.Background(), p))
 }
 
 // submit submits n commands by several submitters and returns their ids.
@@ -259,7 +260,7 @@ func (h *testCluster) submit(n int, command ...string) []string {
 	h.t.Helper()
 	ids := make([]string, n)
 	for i := range ids {
-		row, created, err := h.cluster.intake.Submit(context.Background(), core.Spec{
+		row, created, err := h.cluster.Intake.Submit(context.Background(), core.Spec{
 			Pool: "default", Submitter: fmt.Sprintf("s%d", i%7), Command: command,
 		})
 		require.NoError(h.t, err)
@@ -272,7 +273,7 @@ func (h *testCluster) submit(n int, command ...string) []string {
 // unfinished counts requests that have no result yet, up to 1000.
 func (h *testCluster) unfinished() int {
 	h.t.Helper()
-	left, err := h.cluster.store.Unfinished(context.Background(), "", 1000)
+	left, err := h.cluster.Store.Unfinished(context.Background(), "", 1000)
 	require.NoError(h.t, err)
 	return len(left)
 }
@@ -288,10 +289,10 @@ func (h *testCluster) requireOnce(ids []string) {
 	h.t.Helper()
 	ctx := context.Background()
 	for _, id := range ids {
-		row, err := h.cluster.store.Get(ctx, id)
+		row, err := h.cluster.Store.Get(ctx, id)
 		require.NoError(h.t, err)
 		require.Equal(h.t, core.RequestCompleted, row.State, "%s: %+v", id, row.Result)
-		tries, err := h.cluster.store.Attempts(ctx, id)
+		tries, err := h.cluster.Store.Attempts(ctx, id)
 		require.NoError(h.t, err)
 		accepted := 0
 		for _, a := range tries {
@@ -302,9 +303,9 @@ func (h *testCluster) requireOnce(ids []string) {
 		require.Equal(h.t, 1, accepted, "results of %s", id)
 	}
 	require.Eventually(h.t, func() bool {
-		return h.cluster.redis.Client().Exists(ctx, h.cluster.redis.Namespace().Key("specs")).Val() == 0
+		return h.cluster.Redis.Client().Exists(ctx, h.cluster.Redis.Namespace().Key("specs")).Val() == 0
 	}, testTimeout, 10*time.Millisecond, "Redis still has requests")
-	broken, err := h.cluster.redis.CheckConsistency(ctx)
+	broken, err := h.cluster.Redis.CheckConsistency(ctx)
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }
@@ -358,7 +359,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	ids := h.submit(1, "sleep", "3600")
 	ctx := context.Background()
 	running := func() bool {
-		place, err := h.cluster.redis.Locate(ctx, core.Key(ids[0], 1))
+		place, err := h.cluster.Redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestRunning
 	}
@@ -372,7 +373,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Empty(t, string(out), "cron mails nothing")
-		place, err := h.cluster.redis.Locate(ctx, core.Key(ids[0], 1))
+		place, err := h.cluster.Redis.Locate(ctx, core.Key(ids[0], 1))
 		require.NoError(t, err)
 		return place.State == core.RequestQueued && place.Attempts == 1
 	}, testTimeout, 100*time.Millisecond)
@@ -381,7 +382,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 	_, errs, code := h.run("request", "cancel", ids[0])
 	require.Zero(t, code, errs)
 	h.awaitLeft(0)
-	row, err := h.cluster.store.Get(ctx, ids[0])
+	row, err := h.cluster.Store.Get(ctx, ids[0])
 	require.NoError(t, err)
 	require.Equal(t, core.RequestCancelled, row.State)
 	require.Equal(t, 2, row.Result.Attempt)
@@ -400,7 +401,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	ids := h.submit(4, "sh", "-c", "sleep 1; echo done")
 	require.Eventually(t, func() bool {
-		owners, err := h.cluster.redis.ListOwners(context.Background())
+		owners, err := h.cluster.Redis.ListOwners(context.Background())
 		require.NoError(t, err)
 		for _, o := range owners {
 			if o.Role == core.RoleTestrunner && o.Slots > 0 {
@@ -410,7 +411,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 		return false
 	}, testTimeout, 5*time.Millisecond)
 	runner.stop()
-	owners, err := h.cluster.redis.ListOwners(context.Background())
+	owners, err := h.cluster.Redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	for _, o := range owners {
 		require.NotEqual(t, core.RoleTestrunner, o.Role, "it deregistered")
@@ -420,7 +421,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 	last.stop()
 	factory.stop()
 	for _, id := range ids {
-		tries, err := h.cluster.store.Attempts(context.Background(), id)
+		tries, err := h.cluster.Store.Attempts(context.Background(), id)
 		require.NoError(t, err)
 		require.Len(t, tries, 1, "no attempt was used by stopping")
 	}
@@ -438,7 +439,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	ids := h.submit(8, "sleep", "3")
 	on := func(host string) int {
 		n := 0
-		owners, err := h.cluster.redis.ListOwners(ctx)
+		owners, err := h.cluster.Redis.ListOwners(ctx)
 		require.NoError(t, err)
 		for _, o := range owners {
 			if o.Host == host && o.Role == core.RoleTestrunner {
@@ -451,7 +452,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	second.kill()
 	third.kill()
 	h.awaitLeft(0)
-	hosts, err := h.cluster.redis.ListHosts(ctx)
+	hosts, err := h.cluster.Redis.ListHosts(ctx)
 	require.NoError(t, err)
 	states := map[string]core.HostState{}
 	for _, host := range hosts {
@@ -460,7 +461,7 @@ func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
 	require.Equal(t, map[string]core.HostState{"h1": core.HostUp, "h2": core.HostDown}, states)
 	moved := 0
 	for _, id := range ids {
-		row, err := h.cluster.store.Get(ctx, id)
+		row, err := h.cluster.Store.Get(ctx, id)
 		require.NoError(t, err)
 		if row.Result.Attempt > 1 {
 			moved++

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/request"
+	"drover/cmd/drover/terminal"
 	"drover/core"
 )
 
@@ -62,12 +64,12 @@ func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"../x", "/etc/x", "a/../../x", "", ".", "a//b"} {
 		to := filepath.Join(t.TempDir(), "to")
-		require.Error(t, fetch(t.Context(), sameFile, []core.File{{Path: path, Digest: "d", Size: 3}}, to), path)
+		require.Error(t, request.Fetch(t.Context(), sameFile, []core.File{{Path: path, Digest: "d", Size: 3}}, to), path)
 		require.NoFileExists(t, filepath.Join(filepath.Dir(to), "x"))
 	}
 	to := filepath.Join(t.TempDir(), "to")
 	twice := []core.File{{Path: "a", Digest: "d", Size: 2, Mode: 0o4777}, {Path: "a", Digest: "d", Size: 3}}
-	require.Error(t, fetch(context.Background(), sameFile, twice, to), "nothing is written over")
+	require.Error(t, request.Fetch(context.Background(), sameFile, twice, to), "nothing is written over")
 	info, err := os.Stat(filepath.Join(to, "a"))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, info.Size(), "and no more than was said")
@@ -81,23 +83,23 @@ func TestOutputsExpire(t *testing.T) {
 	ctx := context.Background()
 	for _, bad := range []string{"-1h", "10s", "1000000h", "a week"} {
 		_, errs, code := h.run("pool", "set", "--keep-outputs", bad, "default")
-		require.Equal(t, exitUsage, code, errs)
+		require.Equal(t, terminal.ExitUsage, code, errs)
 	}
 	require.Contains(t, h.said("pool", "set", "default"), "is set")
 	require.Regexp(t, `keep outputs +as long as their results`, h.said("pool", "show", "default"))
 	h.said("pool", "set", "--keep-outputs", "168h", "default")
 	require.Regexp(t, `keep outputs +168h0m0s`, h.said("pool", "show", "default"))
-	kept, err := h.cluster.store.Pools(ctx)
+	kept, err := h.cluster.Store.Pools(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 168*time.Hour, kept[0].KeepOutputs)
 
 	id, points := h.submit(1, "true")[0], 3.0
-	_, err = h.cluster.store.Record(ctx, core.Result{
+	_, err = h.cluster.Store.Record(ctx, core.Result{
 		ID: id, Generation: 1, State: core.RequestCompleted, Pool: "default", Stdout: "said", Score: &points, MaxScore: &points,
 	})
 	require.NoError(t, err)
 	require.Equal(t, "said", h.said("request", "output", id))
-	n, err := h.cluster.store.ExpireOutputs(ctx, "default", time.Now().Add(time.Hour), 10)
+	n, err := h.cluster.Store.ExpireOutputs(ctx, "default", time.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	for _, args := range [][]string{
@@ -109,7 +111,7 @@ func TestOutputsExpire(t *testing.T) {
 		{"request", "files", "--to", filepath.Join(t.TempDir(), "to"), id},
 	} {
 		out, errs, code := h.run(args...)
-		require.Equal(t, exitNotFound, code, "%v: %s", args, errs)
+		require.Equal(t, terminal.ExitNotFound, code, "%v: %s", args, errs)
 		require.Empty(t, out, args)
 		require.Contains(t, errs, "were deleted on "+time.Now().Format("2006-"), args)
 		require.Contains(t, errs, "drover pool show default", args)

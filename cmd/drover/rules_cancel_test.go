@@ -18,7 +18,7 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 	long := func() string { return h.submit(1, "sleep", "3600")[0] }
 	cancelled := func(id string, want core.RequestState) {
 		t.Helper()
-		state, err := h.cluster.intake.Cancel(t.Context(), id, "somebody")
+		state, err := h.cluster.Intake.Cancel(t.Context(), id, "somebody")
 		require.NoError(t, err)
 		require.Equal(t, want, state)
 		h.awaitEnd(id)
@@ -85,7 +85,7 @@ func TestACancelIsHeardInEveryPlace(t *testing.T) {
 func (h *testCluster) awaitEnd(id string) {
 	h.t.Helper()
 	await(h.t, id+" ends", func() bool {
-		row, err := h.cluster.store.Get(h.t.Context(), id)
+		row, err := h.cluster.Store.Get(h.t.Context(), id)
 		require.NoError(h.t, err)
 		return row.State.Terminal() && h.place(id).State == ""
 	})

@@ -47,11 +47,11 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 	l.Holds("")
 	h.awaitLeft(0)
 	owner := h.owner(runner).Name
-	held, err := h.cluster.redis.Held(t.Context(), owner, 0)
+	held, err := h.cluster.Redis.Held(t.Context(), owner, 0)
 	require.NoError(t, err)
 	require.Len(t, held, 4)
 	stale := held[0]
-	require.NoError(t, h.cluster.redis.Revoke(t.Context(), owner, stale,
+	require.NoError(t, h.cluster.Redis.Revoke(t.Context(), owner, stale,
 		core.Settlement{Key: stale.Key, Token: stale.Token, Outcome: core.OutcomeRetry}, "the test took it"))
 	l.Release()
 	h.requireOnce(ids)
@@ -76,12 +76,12 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 	ids := h.submit(70, "sh", "-c", "echo hello; sleep 0.02") // ten of each of seven submitters
 	for i, id := range ids {
 		if i%7 < 3 {
-			_, err := h.cluster.intake.Cancel(t.Context(), id, "somebody")
+			_, err := h.cluster.Intake.Cancel(t.Context(), id, "somebody")
 			require.NoError(t, err)
 		}
 	}
 	h.submit(1, "true")
-	db, turns := h.cluster.redis.Client(), h.cluster.redis.Namespace().Key("turns", "default", "normal")
+	db, turns := h.cluster.Redis.Client(), h.cluster.Redis.Namespace().Key("turns", "default", "normal")
 	waiting, err := db.LRange(t.Context(), turns, 0, -1).Result()
 	require.NoError(t, err)
 	require.NoError(t, db.Del(t.Context(), turns).Err())
@@ -115,7 +115,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 	h := newTestCluster(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
 	pool := core.DefaultPool("default")
 	pool.Warm, pool.Max = 1, 1
-	set := func() { require.NoError(t, h.cluster.intake.SetPool(t.Context(), pool)) }
+	set := func() { require.NoError(t, h.cluster.Intake.SetPool(t.Context(), pool)) }
 	set()
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	h.awaitHost("h1", warm)
@@ -161,7 +161,7 @@ func TestBellsThatLieChangeNothing(t *testing.T) {
 	h.pool()
 	all := h.startAll("vmfactory", "testrunner", "testrunner")
 	ids := h.submit(40, "true")
-	db, space := h.cluster.redis.Client(), h.cluster.redis.Namespace()
+	db, space := h.cluster.Redis.Client(), h.cluster.Redis.Namespace()
 	bells := []string{space.Key("bell", "h1"), space.Key("factory_bell", "h1")}
 	for i := 0; h.unfinished() > 0; i++ {
 		if i%2 == 0 {

@@ -26,7 +26,7 @@ func TestAZombieThatWakes(t *testing.T) {
 	first := h.awaitRun(id)
 	output := func(token string) (text string) {
 		for after := ""; ; {
-			chunks, err := h.cluster.redis.Read(t.Context(), key, token, after, 0)
+			chunks, err := h.cluster.Redis.Read(t.Context(), key, token, after, 0)
 			require.NoError(t, err)
 			if len(chunks) == 0 {
 				return text
@@ -115,7 +115,7 @@ func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
 	all := func(host core.HostInfo) bool { return host.Ready && host.VMs[string(core.VMClean)] >= 4 }
 	h.awaitHost("h1", all)
-	clean, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
+	clean, err := h.cluster.Redis.CleanVMs(t.Context(), "h1", "default")
 	require.NoError(t, err)
 	factory.kill()
 	h.awaitReaped(factory)
@@ -127,7 +127,7 @@ func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
 
 	factory = h.start("vmfactory")
 	h.awaitHost("h1", all)
-	found, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
+	found, err := h.cluster.Redis.CleanVMs(t.Context(), "h1", "default")
 	require.NoError(t, err)
 	require.Subset(t, found, clean[2:], "the first two served")
 

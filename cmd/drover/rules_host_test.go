@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 )
 
@@ -39,7 +40,7 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	h.awaitLeft(0)
 	h.requireOnce(append(stay, move...))
 	h.requireOneClaim(stay)
-	moves, err := h.cluster.redis.Evacuations(t.Context())
+	moves, err := h.cluster.Redis.Evacuations(t.Context())
 	require.NoError(t, err)
 	moved := make(map[string]int)
 	for _, m := range moves {
@@ -57,7 +58,7 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 		return code
 	}
 	h.awaitHost("h2", func(host core.HostInfo) bool { return host.State == core.HostUp })
-	require.Equal(t, exitRefused, forget())
+	require.Equal(t, terminal.ExitRefused, forget())
 	for _, p := range second {
 		p.kill()
 	}

@@ -26,12 +26,12 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 	limit := 2 * time.Second
 	pool := core.DefaultPool("default")
 	pool.StageTimeout = limit
-	require.NoError(t, h.cluster.intake.SetPool(t.Context(), pool))
-	digest, size, err := h.cluster.blobs.Put(t.Context(), bytes.NewReader([]byte("hello\n")), 1<<10)
+	require.NoError(t, h.cluster.Intake.SetPool(t.Context(), pool))
+	digest, size, err := h.cluster.Blobs.Put(t.Context(), bytes.NewReader([]byte("hello\n")), 1<<10)
 	require.NoError(t, err)
 	_, digits, _ := strings.Cut(digest, ":")
 	blob := filepath.Join(h.cfg.Data, "blobs", "sha256", digits[:2], digits[2:4], digits)
-	row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{
+	row, _, err := h.cluster.Intake.Submit(t.Context(), core.Spec{
 		Pool: "default", Submitter: "ann", Command: []string{"cat", "f"},
 		Files: []core.File{{Path: "f", Digest: digest, Size: size}},
 	})
@@ -66,7 +66,7 @@ func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
 func (h *testCluster) revoked(id string) int64 {
 	h.t.Helper()
 	for after := ""; ; {
-		events, err := h.cluster.redis.Events(h.t.Context(), after)
+		events, err := h.cluster.Redis.Events(h.t.Context(), after)
 		require.NoError(h.t, err)
 		require.NotEmpty(h.t, events, "nobody took it")
 		for _, e := range events {

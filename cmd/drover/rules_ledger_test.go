@@ -29,7 +29,7 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 	h.end(all...)
 	h.requireOnce(ids)
 	h.requireVMsOnce(ids)
-	keys, err := h.cluster.redis.Client().Keys(t.Context(), "*").Result()
+	keys, err := h.cluster.Redis.Client().Keys(t.Context(), "*").Result()
 	require.NoError(t, err)
 	require.NotEmpty(t, keys)
 	for _, key := range keys {
@@ -85,7 +85,7 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 	l.Holds(`"submitter":"late"`)
 	submitter := h.over(l).start("run", "--submitter", "late", "--", "echo", "once")
 	awaitHeld(t, l)
-	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "late"})
+	rows, err := h.cluster.Store.List(t.Context(), core.Filter{Submitter: "late"})
 	require.NoError(t, err)
 	require.Len(t, rows, 1, "the store is first")
 	id := rows[0].Spec.ID
@@ -100,11 +100,11 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 	h.requireOneClaim([]string{id})
 	h.end(all...)
 
-	tombs := []string{h.cluster.redis.Namespace().Key("tombstones"), h.cluster.redis.Namespace().Key("tombstones_old")}
-	exist := func() int64 { return h.cluster.redis.Client().Exists(t.Context(), tombs...).Val() }
+	tombs := []string{h.cluster.Redis.Namespace().Key("tombstones"), h.cluster.Redis.Namespace().Key("tombstones_old")}
+	exist := func() int64 { return h.cluster.Redis.Client().Exists(t.Context(), tombs...).Val() }
 	require.Positive(t, exist())
 	await(t, "they are forgotten", func() bool { // the younger take the place of the older before
-		_, err := h.cluster.redis.Trim(t.Context(), time.Millisecond) // sooner than overseers may
+		_, err := h.cluster.Redis.Trim(t.Context(), time.Millisecond) // sooner than overseers may
 		require.NoError(t, err)
 		return exist() == 0
 	})
@@ -132,7 +132,7 @@ func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
 	newer := submit(h.over(l))
 	awaitHeld(t, l)
 	newer.kill()
-	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	rows, err := h.cluster.Store.List(t.Context(), core.Filter{Submitter: "ann"})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	id := rows[0].Spec.ID

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 )
 
@@ -26,16 +27,16 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 	}
 	waiting := h.submit(3, "true")
 	_, errs, code := h.with("DROVER_MAX_WAITING=7").run("run", "--", "true")
-	require.Equal(t, exitRefused, code, errs)
+	require.Equal(t, terminal.ExitRefused, code, errs)
 	require.Contains(t, errs, "as many as this cluster allows")
 
-	db := h.cluster.redis.Client()
+	db := h.cluster.Redis.Client()
 	require.NoError(t, db.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	require.ErrorContains(t, db.Set(t.Context(), "x", "y", 0).Err(), "OOM")
 	_, errs, code = h.run("run", "--submitter", "ann", "--", "true")
-	require.Equal(t, exitRefused, code, errs)
+	require.Equal(t, terminal.ExitRefused, code, errs)
 	require.Contains(t, errs, "Redis is full")
-	rows, err := h.cluster.store.List(t.Context(), core.Filter{Submitter: "ann"})
+	rows, err := h.cluster.Store.List(t.Context(), core.Filter{Submitter: "ann"})
 	require.NoError(t, err)
 	for _, row := range rows {
 		require.True(t, row.State.Terminal(), "who is refused has nothing that waits: %v", row)
@@ -62,8 +63,8 @@ func TestAnotherSchemaMayNotJoin(t *testing.T) {
 	runner := h.start("testrunner")
 	h.awaitOwner(runner, 0)
 	runner.stop()
-	meta := h.cluster.redis.Namespace().Key("meta")
-	db := h.cluster.redis.Client()
+	meta := h.cluster.Redis.Namespace().Key("meta")
+	db := h.cluster.Redis.Client()
 	its, err := db.HGet(t.Context(), meta, "schema").Result()
 	require.NoError(t, err)
 	require.NoError(t, db.HSet(t.Context(), meta, "schema", "99").Err())

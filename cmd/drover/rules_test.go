@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/vmfactory/trace"
 )
 
 // The files rules_*_test.go attack the rules that interleavings force (docs of
@@ -80,7 +81,7 @@ func await(t *testing.T, what string, is func() bool) {
 
 func (h *testCluster) place(id string) core.Place {
 	h.t.Helper()
-	place, err := h.cluster.redis.Locate(h.t.Context(), core.Key(id, 1))
+	place, err := h.cluster.Redis.Locate(h.t.Context(), core.Key(id, 1))
 	if !core.Is(err, core.CodeNotFound) {
 		require.NoError(h.t, err)
 	}
@@ -108,7 +109,7 @@ func (h *testCluster) awaitRun(id string) core.Place {
 // owner is what Redis knows of a process; a zero one if it knows nothing.
 func (h *testCluster) owner(p *process) core.OwnerInfo {
 	h.t.Helper()
-	owners, err := h.cluster.redis.ListOwners(h.t.Context())
+	owners, err := h.cluster.Redis.ListOwners(h.t.Context())
 	require.NoError(h.t, err)
 	for _, o := range owners {
 		if o.PID == p.cmd.Process.Pid {
@@ -138,7 +139,7 @@ func (h *testCluster) awaitReaped(p *process) {
 // host is what Redis knows of a host; a zero one if it knows nothing.
 func (h *testCluster) host(name string) core.HostInfo {
 	h.t.Helper()
-	hosts, err := h.cluster.redis.ListHosts(h.t.Context())
+	hosts, err := h.cluster.Redis.ListHosts(h.t.Context())
 	require.NoError(h.t, err)
 	for _, host := range hosts {
 		if host.Name == name {
@@ -158,7 +159,7 @@ func warm(host core.HostInfo) bool { return host.Ready && host.VMs[string(core.V
 
 func (h *testCluster) tries(id string) []core.Attempt {
 	h.t.Helper()
-	tries, err := h.cluster.store.Attempts(h.t.Context(), id)
+	tries, err := h.cluster.Store.Attempts(h.t.Context(), id)
 	require.NoError(h.t, err)
 	return tries
 }
@@ -166,7 +167,7 @@ func (h *testCluster) tries(id string) []core.Attempt {
 // claims counts how often the first generation of a request was claimed.
 func (h *testCluster) claims(id string) int {
 	h.t.Helper()
-	entries, err := h.cluster.redis.Client().XRange(h.t.Context(), h.cluster.redis.Namespace().Key("events"), "-", "+").Result()
+	entries, err := h.cluster.Redis.Client().XRange(h.t.Context(), h.cluster.Redis.Namespace().Key("events"), "-", "+").Result()
 	require.NoError(h.t, err)
 	n := 0
 	for _, e := range entries {
@@ -202,7 +203,7 @@ func (h *testCluster) requireVMsOnce(ids []string) {
 // requireSound requires that the consistency check finds nothing.
 func (h *testCluster) requireSound() {
 	h.t.Helper()
-	broken, err := h.cluster.redis.CheckConsistency(h.t.Context())
+	broken, err := h.cluster.Redis.CheckConsistency(h.t.Context())
 	require.NoError(h.t, err)
 	require.Empty(h.t, broken)
 }
@@ -210,14 +211,14 @@ func (h *testCluster) requireSound() {
 // requireState requires that a request ended so.
 func (h *testCluster) requireState(id string, state core.RequestState) core.Row {
 	h.t.Helper()
-	row, err := h.cluster.store.Get(h.t.Context(), id)
+	row, err := h.cluster.Store.Get(h.t.Context(), id)
 	require.NoError(h.t, err)
 	require.Equal(h.t, state, row.State, "%s: %+v", id, row.Result)
 	return row
 }
 
 // initOf is the file that says which process is a VM's first.
-func (h *testCluster) initOf(vm string) string { return filepath.Join(h.cfg.Run, vm, "init.json") }
+func (h *testCluster) initOf(vm string) string { return filepath.Join(h.cfg.Run, vm, trace.FirstFile) }
 
 // killVM ends a VM of h1 from within, as a fault of the platform does.
 func (h *testCluster) killVM(vm string) {

@@ -25,7 +25,7 @@ func TestChecksAndClaimsShareNoVM(t *testing.T) {
 	factory := h.start("vmfactory")
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 4 })
 	clean := func() []string {
-		vms, err := h.cluster.redis.CleanVMs(t.Context(), "h1", "default")
+		vms, err := h.cluster.Redis.CleanVMs(t.Context(), "h1", "default")
 		require.NoError(t, err)
 		return vms
 	}
@@ -93,11 +93,11 @@ func TestRoomFollowsTheWork(t *testing.T) {
 	h.pool()
 	rare := core.DefaultPool("rare")
 	rare.Warm, rare.Max = 0, 2
-	require.NoError(t, h.cluster.intake.SetPool(t.Context(), rare))
+	require.NoError(t, h.cluster.Intake.SetPool(t.Context(), rare))
 	factory, runner := h.start("vmfactory"), h.start("testrunner")
 	h.awaitHost("h1", func(host core.HostInfo) bool { return host.VMs[string(core.VMClean)] == 2 })
 	submit := func() string {
-		row, _, err := h.cluster.intake.Submit(t.Context(), core.Spec{Pool: "rare", Submitter: "ann", Command: []string{"true"}})
+		row, _, err := h.cluster.Intake.Submit(t.Context(), core.Spec{Pool: "rare", Submitter: "ann", Command: []string{"true"}})
 		require.NoError(t, err)
 		return row.Spec.ID
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/blobs/s3server"
 	"drover/core/coretest"
@@ -57,7 +58,7 @@ func TestAClusterKeepsItsFilesOnS3(t *testing.T) {
 	require.NotContains(t, out, s3server.Secret)
 	require.NoError(t, server.Kill())
 	out, _, code = h.run("doctor", "--json")
-	require.Equal(t, exitFault, code)
+	require.Equal(t, terminal.ExitFault, code)
 	require.Contains(t, out, "the blob store cannot be used")
 	out, errs, code = h.run("request", "show", ran.ID)
 	require.Zero(t, code, "who needs no files is not kept from work: %s", errs)

@@ -20,28 +20,32 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/cmd/drover/wiring"
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service"
 )
 
 // testSite is the site of a test's cluster, in this process.
 type testSite struct {
 	t      *testing.T
-	h      *cluster
+	h      *access.Cluster
 	url    string
 	logins string
 	later  atomic.Int64 // how much later than now it is there, ns
 
-	site   *website
+	site   *wiring.Website
 	serves *service.Group
 }
 
-func newTestSite(t *testing.T, h *cluster) *testSite {
+func newTestSite(t *testing.T, h *access.Cluster) *testSite {
 	t.Helper()
 	s := &testSite{t: t, h: h, logins: filepath.Join(t.TempDir(), "own", "logins.json")}
-	h.cfg.Listen = "127.0.0.1:0"
+	h.Config.Listen = "127.0.0.1:0"
 	s.back()
-	s.url, h.cfg.Listen = s.site.url.String(), s.site.server.Addr()
+	s.url, h.Config.Listen = s.site.URL.String(), s.site.Server.Addr()
 	t.Cleanup(s.away)
 	return s
 }
@@ -52,10 +56,10 @@ func (s *testSite) back() {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	var err error
-	s.site, err = newWebsite(s.h, quiet)
+	s.site, err = wiring.NewWebsite(s.h, quiet)
 	require.NoError(s.t, err)
-	s.site.accounts.Now = func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
-	s.serves = service.Start(context.Background(), s.site.services()...)
+	s.site.Accounts.Now = func() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+	s.serves = service.Start(context.Background(), s.site.Services()...)
 }
 
 // away ends the site, whatever is under way.
@@ -96,7 +100,7 @@ func (s *testSite) refused(code int, want string, args ...string) {
 // login signs a user in by a new token.
 func (s *testSite) login(user string) {
 	s.t.Helper()
-	secret, _, err := s.site.accounts.IssueToken(context.Background(), core.Actor{Handle: user}, "test", core.Scopes(), 0)
+	secret, _, err := s.site.Accounts.IssueToken(context.Background(), core.Actor{Handle: user}, "test", school.Scopes(), 0)
 	require.NoError(s.t, err)
 	out, errs, code := s.run(secret+"\n", "login", "--token-stdin")
 	require.Zero(s.t, code, errs)
@@ -107,8 +111,8 @@ func (s *testSite) login(user string) {
 func (s *testSite) password(user, password string) {
 	s.t.Helper()
 	ctx, first := context.Background(), "once upon a time"
-	require.NoError(s.t, s.site.accounts.GivePassword(ctx, operator(), user, first))
-	_, err := s.site.accounts.ChangePassword(ctx, core.Actor{Handle: user}, first, password, "127.0.0.1")
+	require.NoError(s.t, s.site.Accounts.GivePassword(ctx, access.Operator(), user, first))
+	_, err := s.site.Accounts.ChangePassword(ctx, core.Actor{Handle: user}, first, password, "127.0.0.1")
 	require.NoError(s.t, err)
 }
 
@@ -148,7 +152,7 @@ func coursesOnASite(h *testCluster, s *testSite) {
 	} {
 		h.said(strings.Fields(line)...)
 	}
-	s.refused(exitRefused, "drover login --server "+s.url, "class", "list")
+	s.refused(terminal.ExitRefused, "drover login --server "+s.url, "class", "list")
 	s.login("tom")
 	info, err := os.Stat(s.logins)
 	require.NoError(t, err)
@@ -178,7 +182,7 @@ func coursesOnASite(h *testCluster, s *testSite) {
 	grades, err := os.ReadFile(to)
 	require.NoError(t, err)
 	require.Equal(t, "Username,hw1\nann,9.5\n", string(grades))
-	s.refused(exitRefused, "there already", "grades", "export", "--to", to, "cs101")
+	s.refused(terminal.ExitRefused, "there already", "grades", "export", "--to", to, "cs101")
 	var task core.Task
 	require.NoError(t, json.Unmarshal([]byte(s.said("grades", "export", "--no-wait", "--json", "cs101")), &task))
 	require.Contains(t, s.said("task", "show", "--follow", task.ID), "done")
@@ -190,7 +194,7 @@ func coursesOnASite(h *testCluster, s *testSite) {
 	s.said("assignment", "grade", "--reason", "again", "cs101/hw1", "ann", "8")
 	require.Contains(t, s.said("submission", "show", id), "8")
 
-	s.refused(exitUsage, "--as is for a cluster", "class", "list", "--as", "ann")
+	s.refused(terminal.ExitUsage, "--as is for a cluster", "class", "list", "--as", "ann")
 }
 
 // loggedIn is a site of which nothing is known but a login.
@@ -198,7 +202,7 @@ func loggedIn(t *testing.T, answer *httptest.Server) *testSite {
 	t.Helper()
 	t.Cleanup(answer.Close)
 	s := &testSite{t: t, url: answer.URL, logins: filepath.Join(t.TempDir(), "logins.json")}
-	_, err := logins(s.logins).put(login{Server: s.url, User: "ann", Token: "dro_ann", ID: "t1"})
+	_, err := access.Logins(s.logins).Put(access.Login{Server: s.url, User: "ann", Token: "dro_ann", ID: "t1"})
 	require.NoError(t, err)
 	return s
 }
@@ -207,18 +211,18 @@ func TestSitesThatAreNone(t *testing.T) {
 	t.Parallel()
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<h1>hello")) })
 	s := loggedIn(t, httptest.NewServer(hello))
-	s.refused(exitNoCluster, "does not answer as a site of drover", "class", "list")
-	s.refused(exitNoCluster, "does not answer as a site of drover", "run", "--", "true")
-	s.refused(exitNoCluster, "does not answer as a site of drover", "logout")
+	s.refused(terminal.ExitNoCluster, "does not answer as a site of drover", "class", "list")
+	s.refused(terminal.ExitNoCluster, "does not answer as a site of drover", "run", "--", "true")
+	s.refused(terminal.ExitNoCluster, "does not answer as a site of drover", "logout")
 	_, errs, code := s.run("dro_x", "login", "--token-stdin")
-	require.Equal(t, exitNoCluster, code, errs)
+	require.Equal(t, terminal.ExitNoCluster, code, errs)
 	gone := httptest.NewServer(http.HandlerFunc(http.NotFound))
 	s = loggedIn(t, gone)
 	gone.Close()
-	s.refused(exitNoCluster, "does not answer", "class", "list")
+	s.refused(terminal.ExitNoCluster, "does not answer", "class", "list")
 	strange := httptest.NewTLSServer(hello)
 	strange.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	loggedIn(t, strange).refused(exitNoCluster, "the certificate of https://127.0.0.1", "class", "list")
+	loggedIn(t, strange).refused(terminal.ExitNoCluster, "the certificate of https://127.0.0.1", "class", "list")
 }
 
 // What a site says of its users is not the terminal's to obey.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/requests"
 )
@@ -46,8 +47,8 @@ func runsOnASite(h *testCluster, s *testSite) {
 		require.Equal(t, out, gotOut, args)
 		require.Equal(t, steady(errs), steady(gotErrs), args)
 	}
-	s.refused(exitUsage, "high, normal, low", "run", "--priority", "best", "--", "true")
-	s.refused(exitUsage, "timed_out", "request", "list", "--state", "gone")
+	s.refused(terminal.ExitUsage, "high, normal, low", "run", "--priority", "best", "--", "true")
+	s.refused(terminal.ExitUsage, "timed_out", "request", "list", "--state", "gone")
 	out, errs, code := s.run("typed\n", "run", "--stdin", "-", "--collect", "made", "--json", "--", "sh", "-c", "cat; echo $0 > made", "here")
 	require.Zero(t, code, errs)
 	var v requests.View
@@ -75,13 +76,13 @@ func cancelsOnASite(h *testCluster, s *testSite) {
 	t := h.t
 	p := h.start("run", "--logins", s.logins, "--server", s.url, "--", "sh", "-c", "echo begun; sleep 3600")
 	await(t, "output comes live", func() bool { return strings.Contains(p.said(), "begun") })
-	rows, err := h.cluster.store.List(context.Background(), core.Filter{Submitter: "rosa", Limit: 1})
+	rows, err := h.cluster.Store.List(context.Background(), core.Filter{Submitter: "rosa", Limit: 1})
 	require.NoError(t, err)
 	id := rows[0].Spec.ID
 	require.Equal(t, "begun\n", s.said("request", "output", id), "what there is by now")
 	p.signal(syscall.SIGINT)
 	p.await()
-	require.Equal(t, exitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+	require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.said())
 	h.requireState(id, core.RequestCancelled)
 	require.Contains(t, s.said("request", "show", id), "cancelled by rosa")
 }
@@ -98,8 +99,8 @@ func gradingOnASite(h *testCluster, s *testSite) {
 	local = h.said("submit", "--as", "ann", "--to", "mine/ledger", partlyRight)
 	require.Equal(t, steady(local), steady(s.said("submit", "--to", "mine/ledger", partlyRight)))
 	id := strings.Fields(strings.Split(s.said("submission", "list", "cs101/ledger"), "\n")[1])[0]
-	s.refused(exitUsage, "cannot be read", "submit", "--to", "mine/ledger", "/no/such/file")
-	s.refused(exitRefused, "", "submission", "resubmit", id)
+	s.refused(terminal.ExitUsage, "cannot be read", "submit", "--to", "mine/ledger", "/no/such/file")
+	s.refused(terminal.ExitRefused, "", "submission", "resubmit", id)
 	s.login("tom")
 	require.Equal(t, steady(h.said("submission", "resubmit", "--as", "tom", id)), steady(s.said("submission", "resubmit", id)))
 }
@@ -128,6 +129,6 @@ func aSiteThatGoesAway(h *testCluster, s *testSite) {
 	}
 	require.Equal(t, want, got)
 	s.away()
-	s.refused(exitNoCluster, "does not answer", "request", "list")
+	s.refused(terminal.ExitNoCluster, "does not answer", "request", "list")
 	s.back()
 }

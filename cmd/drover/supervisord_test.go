@@ -74,7 +74,7 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 	}
 	s.signal(syscall.SIGTERM)
 	s.await()
-	owners, err := h.cluster.redis.ListOwners(context.Background())
+	owners, err := h.cluster.Redis.ListOwners(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, owners, "all components stopped cleanly")
 	h.requireNothingLeft()

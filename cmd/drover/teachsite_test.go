@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/cmd/drover/terminal"
+	"drover/core/school"
 )
 
 // teachingOnASite is what a teacher does who has no access to the cluster itself, from the roster to an
@@ -25,13 +26,13 @@ func teachingOnASite(h *testCluster, s *testSite) {
 	roster := filepath.Join(t.TempDir(), "roster.csv")
 	require.NoError(t, os.WriteFile(roster, []byte("email,role\ndan@example.org,student\nnobody@example.org,\n"), 0o600))
 	dry, errs, code := s.run("", "class", "import", "--dry-run", "cs200", roster)
-	require.Equal(t, exitUsage, code, errs)
+	require.Equal(t, terminal.ExitUsage, code, errs)
 	require.Contains(t, errs, "line 3")
 	require.Contains(t, dry, "1 to enrol")
 	_, _, code = s.run("", "class", "import", "cs200", roster)
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, terminal.ExitUsage, code)
 	require.Contains(t, h.said("class", "members", "cs200"), "dan@example.org")
-	s.refused(exitRefused, "may not", "class", "enrol", "--role", "teacher", "cs200", "ann")
+	s.refused(terminal.ExitRefused, "may not", "class", "enrol", "--role", "teacher", "cs200", "ann")
 	s.said("class", "drop", "cs200", "dan")
 	require.NotContains(t, h.said("class", "members", "cs200"), "dan@example.org")
 
@@ -40,9 +41,9 @@ func teachingOnASite(h *testCluster, s *testSite) {
 	}
 	said := s.said("assignment", "add", "--title", "Brackets", "--due", "+7d", "--cutoff", "+8d", "--final", "--harness", brackets("harness"), "cs200/brackets")
 	require.Contains(t, said, "is made: ")
-	s.refused(exitRefused, "already", "assignment", "add", "cs200/brackets")
-	view := func() core.Assignment {
-		as, err := h.cluster.store.GetAssignment(t.Context(), "cs200", "brackets")
+	s.refused(terminal.ExitRefused, "already", "assignment", "add", "cs200/brackets")
+	view := func() school.Assignment {
+		as, err := h.cluster.Store.GetAssignment(t.Context(), "cs200", "brackets")
 		require.NoError(t, err)
 		return as
 	}
@@ -74,7 +75,7 @@ func teachingOnASite(h *testCluster, s *testSite) {
 	out := s.said("assignment", "rerun", "--repeat", "2", "--user", "ann", "--harness", brackets("harness"), "--wait", "cs200/brackets")
 	require.Contains(t, out, "is ready")
 	require.Contains(t, s.said("submission", "missing", "cs200/brackets"), "everybody has submitted something")
-	var all []core.Experiment
+	var all []school.Experiment
 	require.NoError(t, json.Unmarshal([]byte(s.said("experiment", "list", "--json", "cs200/brackets")), &all))
 	require.Len(t, all, 1)
 	require.Equal(t, []string{"ann"}, all[0].Users)
@@ -86,8 +87,8 @@ func teachingOnASite(h *testCluster, s *testSite) {
 	s.said("experiment", "abort", all[0].ID)
 
 	s.login("ann")
-	s.refused(exitRefused, "may not", "assignment", "set", "--due", "+9d", "cs200/brackets")
-	s.refused(exitRefused, "may not", "assignment", "rerun", "cs200/brackets")
+	s.refused(terminal.ExitRefused, "may not", "assignment", "set", "--due", "+9d", "cs200/brackets")
+	s.refused(terminal.ExitRefused, "may not", "assignment", "rerun", "cs200/brackets")
 	s.login("tom")
 	require.Contains(t, s.said("assignment", "remove", "cs200/brackets"), "is deleted")
 }

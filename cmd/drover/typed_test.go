@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
 
+	"drover/cmd/drover/terminal"
 	"drover/core/coretest"
 	"drover/core/requests"
 )
@@ -150,7 +151,7 @@ func TestShellBlocksNameWhatIsThere(t *testing.T) {
 
 // strange is the first word of a command line that names no command or flag; "" for none.
 func strange(words []string) string {
-	known, flags := commands(), settingFlags()
+	known, flags := commands(), terminal.SettingFlags()
 	runs := false
 	for _, word := range words {
 		switch i := slices.IndexFunc(known, func(c *cli.Command) bool { return c.HasName(word) }); {

@@ -11,8 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/cmd/drover/wiring"
 	"drover/core"
 	"drover/core/config"
+	"drover/core/school"
 )
 
 // types runs a command of this program on the cluster, with what is typed.
@@ -42,17 +46,17 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 		require.Contains(t, errs, want)
 	}
 	for _, handle := range []string{"ann", "bob"} {
-		_, err := h.cluster.classes().CreateUser(ctx, operator(), core.User{Handle: handle, Email: handle + "@example.org"})
+		_, err := h.cluster.Classes().CreateUser(ctx, access.Operator(), school.User{Handle: handle, Email: handle + "@example.org"})
 		require.NoError(t, err)
 	}
-	backend, err := h.cluster.accounts()
+	backend, err := h.cluster.Accounts()
 	require.NoError(t, err)
 
 	const password = "three blind mice"
-	refused(exitUsage, "there is no terminal", password, "user", "password", "ann")
-	refused(exitUsage, "too short", "short\n", "user", "password", "--stdin", "ann")
-	refused(exitNotFound, "eve", password, "user", "password", "--stdin", "eve")
-	refused(exitRefused, "may not", password, "user", "password", "--stdin", "--as", "bob", "ann")
+	refused(terminal.ExitUsage, "there is no terminal", password, "user", "password", "ann")
+	refused(terminal.ExitUsage, "too short", "short\n", "user", "password", "--stdin", "ann")
+	refused(terminal.ExitNotFound, "eve", password, "user", "password", "--stdin", "eve")
+	refused(terminal.ExitRefused, "may not", password, "user", "password", "--stdin", "--as", "bob", "ann")
 	out := done(password+"\r\n", "user", "password", "--stdin", "ann@example.org")
 	require.Contains(t, out, "user ann has that password")
 	require.NotContains(t, out, password)
@@ -63,20 +67,20 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 	link := strings.TrimSpace(done("", "user", "link", "ann"))
 	require.Regexp(t, `^http://127\.0\.0\.1:8080/sign-in/link\?token=drl_[0-9A-Za-z]{49}$`, link)
 	require.NoError(t, backend.LookAtLink(ctx, strings.SplitAfter(link, "token=")[1]))
-	refused(exitRefused, "may not", "", "user", "link", "--as", "bob", "ann")
+	refused(terminal.ExitRefused, "may not", "", "user", "link", "--as", "bob", "ann")
 
 	require.Contains(t, done("", "user", "tokens", "bob"), "no tokens")
 	require.Equal(t, "[]\n", done("", "user", "tokens", "--json", "bob"))
-	secret, token, err := backend.IssueToken(ctx, core.Actor{Handle: "bob"}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, token, err := backend.IssueToken(ctx, core.Actor{Handle: "bob"}, "laptop", []school.Scope{school.ScopeRead}, 0)
 	require.NoError(t, err)
 	for _, as := range [][]string{nil, {"--as", "bob"}} {
 		out = done("", append([]string{"user", "tokens", "bob"}, as...)...)
 		require.Regexp(t, regexp.QuoteMeta(token.ID)+`.*laptop.*read`, out)
 		require.NotContains(t, out, secret)
 	}
-	refused(exitRefused, "may not", "", "user", "tokens", "--as", "ann", "bob")
-	refused(exitRefused, "may not", "", "user", "tokens", "--as", "ann", "--revoke", token.ID, "bob")
-	refused(exitNotFound, "no token", "", "user", "tokens", "--revoke", "none", "bob")
+	refused(terminal.ExitRefused, "may not", "", "user", "tokens", "--as", "ann", "bob")
+	refused(terminal.ExitRefused, "may not", "", "user", "tokens", "--as", "ann", "--revoke", token.ID, "bob")
+	refused(terminal.ExitNotFound, "no token", "", "user", "tokens", "--revoke", "none", "bob")
 	done("", "user", "tokens", "--revoke", token.ID, "bob")
 	_, _, err = backend.ByToken(ctx, secret)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
@@ -84,17 +88,17 @@ func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 
 func TestProviderOfSettings(t *testing.T) {
 	t.Parallel()
-	p, err := oidcProvider(&config.Config{})
+	p, err := wiring.OIDCProvider(&config.Config{})
 	require.NoError(t, err)
 	require.Nil(t, p)
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("shared\n"), 0o600))
 	cfg := &config.Config{OIDCIssuer: "https://id.example", OIDCName: "School", OIDCClient: "drover", OIDCSecretFile: file}
-	p, err = oidcProvider(cfg)
+	p, err = wiring.OIDCProvider(cfg)
 	require.NoError(t, err)
 	require.Equal(t, "shared", p.Secret)
 	require.Equal(t, "https://id.example", p.Issuer)
 	cfg.OIDCSecretFile += "x"
-	_, err = oidcProvider(cfg)
+	_, err = wiring.OIDCProvider(cfg)
 	require.ErrorContains(t, err, "cannot be read")
 }

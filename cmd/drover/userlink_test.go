@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
 	"drover/core/account"
 )
 
@@ -23,7 +25,7 @@ func linksOnASite(h *testCluster, s *testSite) {
 	h.cfg.Listen = "" // as of a command that knows the cluster and not how its site was started
 	defer func() { h.cfg.Listen = listens }()
 	await(t, "the site has told its address", func() bool {
-		at, err := h.cluster.siteOfCluster(ctx, t.Output())
+		at, err := h.cluster.SiteOfCluster(ctx, t.Output())
 		return err == nil && at.String() == s.url
 	})
 	good := func(link string) {
@@ -31,10 +33,10 @@ func linksOnASite(h *testCluster, s *testSite) {
 		require.True(t, strings.HasPrefix(link, s.url+"/sign-in/link?token=drl_"), link)
 		u, err := url.Parse(link)
 		require.NoError(t, err)
-		require.NoError(t, s.site.accounts.LookAtLink(ctx, u.Query().Get("token")))
+		require.NoError(t, s.site.Accounts.LookAtLink(ctx, u.Query().Get("token")))
 	}
 	good(strings.TrimSpace(h.said("user", "link", "ann")))
-	s.refused(exitRefused, "may not", "user", "link", "ann")
+	s.refused(terminal.ExitRefused, "may not", "user", "link", "ann")
 	s.login("lena")
 	good(strings.TrimSpace(s.said("user", "link", "ann")))
 	for _, said := range []string{
@@ -63,7 +65,7 @@ func linksOnASite(h *testCluster, s *testSite) {
 		{"user link --class cs101 ann", "takes no argument"},
 		{"user link", "--class CLASS"},
 	} {
-		h.refused(exitUsage, refused.want, strings.Fields(refused.args)...)
+		h.refused(terminal.ExitUsage, refused.want, strings.Fields(refused.args)...)
 	}
 	s.login("tom")
 }
@@ -80,7 +82,7 @@ func TestWhichSiteALinkLeadsTo(t *testing.T) {
 		{map[string]string{"a": "http://127.0.0.1:8080", "b": "http://localhost:8080", "c": "http://10.0.0.1:8080"}, "http://10.0.0.1:8080"},
 		{map[string]string{"b": "https://b.example.org", "a": "https://a.example.org"}, "https://a.example.org"},
 	} {
-		at := bestSite(test.told, "h1")
+		at := access.BestSite(test.told, "h1")
 		if test.want == "" {
 			require.Nil(t, at)
 			continue

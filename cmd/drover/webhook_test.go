@@ -13,6 +13,7 @@ import (
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/store/storetest"
 )
@@ -122,17 +123,17 @@ func TestWebhooksByTheCommandLine(t *testing.T) {
 	out, _, _ = h.run("webhook", "list", "--json")
 	require.NotContains(t, out, "whsec_")
 	_, errs, code = h.run("webhook", "test", hook)
-	require.Equal(t, exitRefused, code)
+	require.Equal(t, terminal.ExitRefused, code)
 	require.Contains(t, errs, "disabled")
 	_, errs, code = h.run("webhook", "remove", hook)
 	require.Zero(t, code, errs)
 	_, errs, code = h.run("run", "--notify", hook, "--", "true")
-	require.Equal(t, exitNotFound, code, errs)
+	require.Equal(t, terminal.ExitNotFound, code, errs)
 	_, _, code = h.run("webhook", "test", hook)
-	require.Equal(t, exitNotFound, code)
+	require.Equal(t, terminal.ExitNotFound, code)
 	for _, bad := range []string{"ftp://x.example/", "http://9.9.9.9/", "https://10.0.0.1/", "https://"} {
 		_, _, code = h.run("webhook", "add", bad)
-		require.Equal(t, exitUsage, code, bad)
+		require.Equal(t, terminal.ExitUsage, code, bad)
 	}
 	require.NotContains(t, up.said(), "whsec_")
 	up.stop()
@@ -183,9 +184,9 @@ func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
 				ID: storetest.NewID(), Generation: 1, Pool: "default", Priority: core.PriorityNormal, Submitter: "ann", Command: []string{"true"},
 				Submitted: time.Now().UnixMilli(), Notify: []string{hook},
 			}
-			_, _, err := h.cluster.store.Create(ctx, spec)
+			_, _, err := h.cluster.Store.Create(ctx, spec)
 			require.NoError(t, err)
-			_, err = h.cluster.store.Record(ctx, core.Result{ID: spec.ID, Generation: 1, State: core.RequestCompleted, Times: core.Times{Submitted: spec.Submitted}})
+			_, err = h.cluster.Store.Record(ctx, core.Result{ID: spec.ID, Generation: 1, State: core.RequestCompleted, Times: core.Times{Submitted: spec.Submitted}})
 			require.NoError(t, err)
 		}
 	}

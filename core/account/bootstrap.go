@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // firstAdmin is the handle of the user that a new site begins with.
@@ -66,7 +67,7 @@ func (d *Service) able(ctx context.Context, handle string) (bool, error) {
 
 // makeAdmin makes the first admin, unless another process just did.
 func (d *Service) makeAdmin(ctx context.Context) error {
-	u := core.User{Handle: firstAdmin, Name: "Administrator", Roles: []core.UserRole{core.RoleAdmin}, Created: d.now().UnixMilli()}
+	u := school.User{Handle: firstAdmin, Name: "Administrator", Roles: []core.UserRole{core.RoleAdmin}, Created: d.now().UnixMilli()}
 	err := d.change(ctx, core.System(), firstAdmin, "creates user admin with the role admin, for there is none", func() error {
 		_, err := d.Store.PutUser(ctx, u)
 		return err

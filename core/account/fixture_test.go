@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 
@@ -42,8 +43,8 @@ func newFixture(t *testing.T) *fixture {
 	w := &fixture{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	w.redis.Mini.SetTime(w.now)
 	w.Service = &account.Service{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
-	w.user(core.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})
-	w.user(core.User{Handle: "ann", Name: "Ann Margret Lee", Email: "ann@school.example"})
+	w.user(school.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})
+	w.user(school.User{Handle: "ann", Name: "Ann Margret Lee", Email: "ann@school.example"})
 	return w
 }
 
@@ -68,7 +69,7 @@ func (w *fixture) after(d time.Duration) {
 	w.redis.Mini.FastForward(d)
 }
 
-func (w *fixture) user(u core.User) core.User {
+func (w *fixture) user(u school.User) school.User {
 	w.t.Helper()
 	if u.Revision == 0 {
 		u.Created = w.clock().UnixMilli()

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/alexedwards/argon2id"
 	"golang.org/x/text/unicode/norm"
@@ -98,7 +99,7 @@ const (
 )
 
 // CheckPassword says whether a user may have a password. Returns INVALID.
-func CheckPassword(u core.User, password string) error {
+func CheckPassword(u school.User, password string) error {
 	lower := strings.ToLower(norm.NFKC.String(password))
 	mailbox, _, _ := strings.Cut(u.Email, "@")
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -58,11 +59,11 @@ func (d *Service) tie(ctx context.Context, c Claim) (handle string, err error) {
 		return "", err
 	}
 	// An address can be given to another person there; the subject cannot.
-	if slices.ContainsFunc(has, func(id core.Identity) bool { return id.Issuer == c.Issuer && id.Subject != c.Subject }) {
+	if slices.ContainsFunc(has, func(id school.Identity) bool { return id.Issuer == c.Issuer && id.Subject != c.Subject }) {
 		return "", core.Errorf(core.CodeForbidden, u.Handle, "another person at this provider is tied to the user with your e-mail address: ask who runs this site to untie it")
 	}
 	return u.Handle, d.change(ctx, own(u.Handle), u.Handle, "ties an identity of "+c.Issuer+" to "+u.Handle, func() error {
-		return d.Store.AddIdentity(ctx, core.Identity{Issuer: c.Issuer, Subject: c.Subject, User: u.Handle, Created: d.now().UnixMilli()})
+		return d.Store.AddIdentity(ctx, school.Identity{Issuer: c.Issuer, Subject: c.Subject, User: u.Handle, Created: d.now().UnixMilli()})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // How long a sign-in link can be used, unless who makes it says, and at most.
@@ -59,8 +60,8 @@ func (d *Service) MakeLink(ctx context.Context, a core.Actor, handle string, lif
 	}
 	now := d.next(account)
 	l := Link{User: u.Handle, Name: u.Name, Email: u.Email, Secret: newSecret(linkMark), Expires: now + cmp.Or(life, LinkLife).Milliseconds()}
-	t := core.Token{
-		ID: d.newID(), Kind: core.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(l.Secret),
+	t := school.Token{
+		ID: d.newID(), Kind: school.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(l.Secret),
 		Created: now, Expires: l.Expires,
 	}
 	return l, d.change(ctx, a, u.Handle, "makes a sign-in link for "+u.Handle, func() error { return d.Store.AddToken(ctx, t) })
@@ -119,25 +120,27 @@ func (d *Service) LookAtLink(ctx context.Context, secret string) error {
 	return err
 }
 
-func (d *Service) link(ctx context.Context, secret string) (core.Token, error) {
+func (d *Service) link(ctx context.Context, secret string) (school.Token, error) {
 	if !wellFormed(linkMark, secret) {
-		return core.Token{}, ErrLink
+		return school.Token{}, ErrLink
 	}
 	t, err := d.Store.TokenByHash(ctx, hashOf(secret))
 	switch {
 	case core.Is(err, core.CodeNotFound):
-		return core.Token{}, ErrLink
+		return school.Token{}, ErrLink
 	case err != nil:
-		return core.Token{}, err
-	case t.Kind != core.TokenLink || t.Expires <= d.now().UnixMilli():
-		return core.Token{}, ErrLink
+		return school.Token{}, err
+	case t.Kind != school.TokenLink || t.Expires <= d.now().UnixMilli():
+		return school.Token{}, ErrLink
 	}
 	return t, nil
 }
 
 // void reports whether a link is older than what its user has done since: who has lost one
 // to somebody else is safe from it by another one, or by a new password.
-func void(link core.Token, a core.Account) bool { return link.Created <= max(a.SignedOut, a.ChangedAt) }
+func void(link school.Token, a school.Account) bool {
+	return link.Created <= max(a.SignedOut, a.ChangedAt)
+}
 
 // RedeemLink signs in whom a link was made for, and uses it up. The password that the user
 // had, if any, is taken away, and its sessions end. Returns FORBIDDEN.
@@ -168,7 +171,7 @@ func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, erro
 		return SignedIn{}, err
 	}
 	err = d.change(ctx, own(u.Handle), u.Handle, "signs in by a link, in place of a password", func() error {
-		a, err = d.put(ctx, u.Handle, func(a *core.Account) error {
+		a, err = d.put(ctx, u.Handle, func(a *school.Account) error {
 			if void(t, *a) {
 				return ErrLink
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -42,7 +43,7 @@ func (d *Service) SignIn(ctx context.Context, name, password, address string) (S
 	if err := d.mayTry(ctx, name, place); err != nil {
 		return SignedIn{}, err
 	}
-	a := core.Account{}
+	a := school.Account{}
 	if !stranger {
 		if a, err = d.Store.GetAccount(ctx, u.Handle); err != nil && !core.Is(err, core.CodeNotFound) {
 			return SignedIn{}, err
@@ -127,7 +128,7 @@ func network(address string) string {
 }
 
 // rehash stores a password by today's cost. What fails is done at the next sign-in.
-func (d *Service) rehash(ctx context.Context, a core.Account, password string) {
+func (d *Service) rehash(ctx context.Context, a school.Account, password string) {
 	phc, err := d.Hasher.Hash(ctx, password)
 	if err == nil {
 		a.Password = phc
@@ -161,7 +162,7 @@ func (d *Service) ChangePassword(ctx context.Context, actor core.Actor, was, pas
 	}
 	proved := a.Password
 	err = d.change(ctx, actor, u.Handle, "changes the password of "+u.Handle, func() (err error) {
-		a, err = d.put(ctx, u.Handle, func(a *core.Account) error {
+		a, err = d.put(ctx, u.Handle, func(a *school.Account) error {
 			if a.Password != proved {
 				return core.Errorf(core.CodeConflict, u.Handle, "the password was changed meanwhile: sign in with the new one")
 			}
@@ -174,7 +175,7 @@ func (d *Service) ChangePassword(ctx context.Context, actor core.Actor, was, pas
 }
 
 // prove returns FORBIDDEN if a password is not the account's.
-func (d *Service) prove(ctx context.Context, a core.Account, password, address string) error {
+func (d *Service) prove(ctx context.Context, a school.Account, password, address string) error {
 	if err := d.mayTry(ctx, a.User, network(address)); err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (d *Service) prove(ctx context.Context, a core.Account, password, address s
 	return err
 }
 
-func (d *Service) newHash(ctx context.Context, u core.User, password string) (string, error) {
+func (d *Service) newHash(ctx context.Context, u school.User, password string) (string, error) {
 	if err := CheckPassword(u, password); err != nil {
 		return "", err
 	}
@@ -196,7 +197,7 @@ func (d *Service) newHash(ctx context.Context, u core.User, password string) (st
 	if err != nil {
 		return "", err
 	}
-	return phc, bounds.Account(core.Account{User: u.Handle, Password: phc})
+	return phc, bounds.Account(school.Account{User: u.Handle, Password: phc})
 }
 
 // GivePassword sets a user's password for it, which it must change when it signs in
@@ -214,7 +215,7 @@ func (d *Service) GivePassword(ctx context.Context, actor core.Actor, handle, pa
 		return err
 	}
 	return d.change(ctx, actor, u.Handle, "gives "+u.Handle+" a password, to be changed at the next sign-in", func() error {
-		_, err := d.put(ctx, u.Handle, func(a *core.Account) error {
+		_, err := d.put(ctx, u.Handle, func(a *school.Account) error {
 			a.Password, a.MustChange, a.ChangedAt = phc, true, d.next(*a)
 			return nil
 		})

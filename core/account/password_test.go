@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,7 +38,7 @@ func TestSignInTellsNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.password("ann", good)
-	w.user(core.User{Handle: "off", Disabled: true})
+	w.user(school.User{Handle: "off", Disabled: true})
 	sentences := map[string]bool{}
 	for _, c := range [][2]string{
 		{"ann", good2},
@@ -184,7 +185,7 @@ func TestHashGrowsWithTheCost(t *testing.T) {
 
 func TestPasswordRules(t *testing.T) {
 	t.Parallel()
-	u := core.User{Handle: "annalena-b", Name: "Änna Lena Lee", Email: "annamail@school.example"}
+	u := school.User{Handle: "annalena-b", Name: "Änna Lena Lee", Email: "annamail@school.example"}
 	for _, bad := range []string{
 		"", "short77", strings.Repeat("x", 257), "annalena-b", "AnnaLena-B", "annamail", "ANNAMAIL@school.example", "änna lena lee",
 		"password", "PassWord1", "qwertyuiop", "aaaaaaaaaaaa", "correcthorsebatterystaple",

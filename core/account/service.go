@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/account/auditlog"
+	"drover/core/school"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -23,20 +24,20 @@ type Service struct {
 
 // Store is what a Service needs of the result store.
 type Store interface {
-	core.Accounts
+	school.Accounts
 	core.AuditLog
 
-	PutUser(ctx context.Context, u core.User) (revision int64, err error)
-	GetUser(ctx context.Context, handle string) (core.User, error)
-	ListUsers(ctx context.Context, after string, limit int) ([]core.User, error)
-	GetClass(ctx context.Context, handle string) (core.Class, error)
-	Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error)
+	PutUser(ctx context.Context, u school.User) (revision int64, err error)
+	GetUser(ctx context.Context, handle string) (school.User, error)
+	ListUsers(ctx context.Context, after string, limit int) ([]school.User, error)
+	GetClass(ctx context.Context, handle string) (school.Class, error)
+	Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error)
 }
 
 // SignedIn is a user that has proved who it is.
 type SignedIn struct {
-	User    core.User
-	Account core.Account
+	User    school.User
+	Account school.Account
 	Since   int64 // when its session begins, ms since 1970: for Present
 }
 
@@ -61,15 +62,15 @@ func (d *Service) change(ctx context.Context, a core.Actor, user, text string, d
 }
 
 // put changes an account as edit says, again if somebody else changed it in that very moment.
-func (d *Service) put(ctx context.Context, user string, edit func(a *core.Account) error) (core.Account, error) {
+func (d *Service) put(ctx context.Context, user string, edit func(a *school.Account) error) (school.Account, error) {
 	const tries = 5
 	for n := 1; ; n++ {
 		a, err := d.Store.GetAccount(ctx, user)
 		if err != nil {
-			return core.Account{}, err
+			return school.Account{}, err
 		}
 		if err := edit(&a); err != nil {
-			return core.Account{}, err
+			return school.Account{}, err
 		}
 		a.Revision, err = d.Store.PutAccount(ctx, a)
 		if err == nil || n == tries || !core.Is(err, core.CodeConflict) {
@@ -82,18 +83,18 @@ func (d *Service) put(ctx context.Context, user string, edit func(a *core.Accoun
 func own(user string) core.Actor { return core.Actor{Handle: user} }
 
 // welcome makes a user that proved who it is one that is signed in.
-func (d *Service) welcome(u core.User, a core.Account) SignedIn {
+func (d *Service) welcome(u school.User, a school.Account) SignedIn {
 	return SignedIn{User: u, Account: a, Since: d.next(a)}
 }
 
 // next is now, ms since 1970, and later than all that ended sessions before: those that
 // begin are not ended by that, and those that are there are ended by what comes next.
-func (d *Service) next(a core.Account) int64 {
+func (d *Service) next(a school.Account) int64 {
 	return max(d.now().UnixMilli(), a.SignedOut+1, a.ChangedAt+1)
 }
 
 // enabled returns a user that may sign in. Returns NOTFOUND, and FORBIDDEN for one who is disabled.
-func (d *Service) enabled(ctx context.Context, handle string) (core.User, error) {
+func (d *Service) enabled(ctx context.Context, handle string) (school.User, error) {
 	u, err := d.Store.GetUser(ctx, handle)
 	if err == nil && u.Disabled {
 		err = disabled(u.Handle)
@@ -140,7 +141,7 @@ func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) erro
 		return err
 	}
 	return d.change(ctx, a, u.Handle, "signs "+u.Handle+" out everywhere", func() error {
-		_, err := d.put(ctx, u.Handle, func(a *core.Account) error {
+		_, err := d.put(ctx, u.Handle, func(a *school.Account) error {
 			a.SignedOut = d.next(*a)
 			return nil
 		})
@@ -151,7 +152,7 @@ func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) erro
 // SetLanguage sets in what language the actor reads pages; "" is the browser's. Returns INVALID.
 func (d *Service) SetLanguage(ctx context.Context, a core.Actor, language string) error {
 	return d.change(ctx, a, a.Handle, "reads pages in "+strings.TrimSpace("language "+language), func() error {
-		_, err := d.put(ctx, a.Handle, func(a *core.Account) error { a.Language = language; return nil })
+		_, err := d.put(ctx, a.Handle, func(a *school.Account) error { a.Language = language; return nil })
 		return err
 	})
 }
@@ -168,7 +169,7 @@ func (d *Service) View(ctx context.Context, a core.Actor, handle string) (Sheet,
 		return Sheet{}, err
 	}
 	s.HasPassword = s.Account.Password != ""
-	if s.Tokens, err = d.Store.Tokens(ctx, u.Handle, core.TokenAPI); err != nil {
+	if s.Tokens, err = d.Store.Tokens(ctx, u.Handle, school.TokenAPI); err != nil {
 		return Sheet{}, err
 	}
 	s.Identities, err = d.Store.Identities(ctx, u.Handle)
@@ -177,22 +178,22 @@ func (d *Service) View(ctx context.Context, a core.Actor, handle string) (Sheet,
 
 // Sheet is what a user signs in with.
 type Sheet struct {
-	Account     core.Account
+	Account     school.Account
 	HasPassword bool
-	Tokens      []core.Token // of programs, newest first
-	Identities  []core.Identity
+	Tokens      []school.Token // of programs, newest first
+	Identities  []school.Identity
 }
 
 // whose returns a user whose account the actor may look at. Returns FORBIDDEN,
 // whether there is such a user or not; NOTFOUND.
-func (d *Service) whose(ctx context.Context, a core.Actor, handle string) (core.User, error) {
+func (d *Service) whose(ctx context.Context, a core.Actor, handle string) (school.User, error) {
 	u, err := d.Store.GetUser(ctx, handle)
 	owner := handle
 	if err == nil {
 		owner = u.Handle
 	}
 	if denied := core.Allow(a, core.ActAccount, core.Object{Owner: owner}); denied != nil {
-		return core.User{}, denied
+		return school.User{}, denied
 	}
 	return u, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +19,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	ctx := t.Context()
-	secret, made, err := w.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, made, err := w.IssueToken(ctx, ann, "laptop", []school.Scope{school.ScopeRead}, 0)
 	require.NoError(t, err)
 	require.Regexp(t, `^dro_[0-9A-Za-z]{49}$`, secret)
 	require.Equal(t, account.DefaultTokenLife.Milliseconds(), made.Expires-made.Created)
@@ -77,7 +78,7 @@ func TestRevoke(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	for _, actor := range []core.Actor{ann, root} {
-		secret, made, err := w.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead}, time.Hour)
+		secret, made, err := w.IssueToken(ctx, ann, "laptop", []school.Scope{school.ScopeRead}, time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, core.CodeForbidden, core.CodeOf(w.Revoke(ctx, bob, "ann", made.ID)))
 		require.Equal(t, core.CodeForbidden, core.CodeOf(w.Revoke(ctx, bob, "nobody", made.ID)))
@@ -86,9 +87,9 @@ func TestRevoke(t *testing.T) {
 		_, _, err = w.ByToken(ctx, secret)
 		require.Equal(t, core.CodeForbidden, core.CodeOf(err))
 	}
-	_, _, err := w.IssueToken(ctx, ann, "", []core.Scope{core.ScopeRead}, time.Hour)
+	_, _, err := w.IssueToken(ctx, ann, "", []school.Scope{school.ScopeRead}, time.Hour)
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
-	_, _, err = w.IssueToken(ctx, ann, "a", []core.Scope{core.ScopeRead}, 10*core.MaxTokenLife)
+	_, _, err = w.IssueToken(ctx, ann, "a", []school.Scope{school.ScopeRead}, 10*school.MaxTokenLife)
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 	_, err = w.View(ctx, bob, "ann")
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
@@ -163,7 +164,7 @@ func TestLinkEnds(t *testing.T) {
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err), "the password was set since")
 	require.Empty(t, w.signIn("ann", good, home))
 	last := link()
-	token, _, err := w.IssueToken(ctx, ann, "a", []core.Scope{core.ScopeRead}, 0)
+	token, _, err := w.IssueToken(ctx, ann, "a", []school.Scope{school.ScopeRead}, 0)
 	require.NoError(t, err)
 	w.disable("ann")
 	_, err = w.RedeemLink(ctx, last)
@@ -197,7 +198,7 @@ func TestSignOut(t *testing.T) {
 	require.NoError(t, w.store.DeleteUser(ctx, "ann"))
 	require.False(t, w.present(in))
 	w.after(time.Second)
-	w.user(core.User{Handle: "ann"})
+	w.user(school.User{Handle: "ann"})
 	require.False(t, w.present(in), "another ann")
 }
 
@@ -205,7 +206,7 @@ func TestSignInOIDC(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	ctx := t.Context()
-	w.user(core.User{Handle: "kim", Email: "kim@school.example"})
+	w.user(school.User{Handle: "kim", Email: "kim@school.example"})
 	claim := account.Claim{Issuer: "https://id.example", Subject: "1", Email: "Ann@School.example", Verified: true}
 	code := func(c account.Claim) core.Code {
 		_, err := w.SignInOIDC(ctx, c)
@@ -304,11 +305,11 @@ func TestLinksOfAClass(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	ctx := t.Context()
-	w.user(core.User{Handle: "bob"})
-	_, err := w.store.PutClass(ctx, core.Class{Handle: "cs101", Title: "Programming I"})
+	w.user(school.User{Handle: "bob"})
+	_, err := w.store.PutClass(ctx, school.Class{Handle: "cs101", Title: "Programming I"})
 	require.NoError(t, err)
 	for user, role := range map[string]core.UserRole{"ann": core.RoleStudent, "bob": core.RoleStudent, "root": core.RoleTeacher} {
-		require.NoError(t, w.store.Enrol(ctx, core.Enrolment{Class: "cs101", User: user, Role: role}))
+		require.NoError(t, w.store.Enrol(ctx, school.Enrolment{Class: "cs101", User: user, Role: role}))
 	}
 	of := account.ClassLinks{Class: "cs101", Limit: 2}
 	_, _, err = w.MakeLinks(ctx, ann, of)

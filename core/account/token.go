@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // touchEvery is how exactly the use of tokens is noted.
@@ -16,49 +17,49 @@ const DefaultTokenLife = 90 * 24 * time.Hour
 
 // IssueToken makes a token for a program of the actor, good for the scopes and as long
 // as life (0 is DefaultTokenLife). The secret is shown this once. Returns INVALID, LIMIT.
-func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, scopes []core.Scope, life time.Duration) (secret string, t core.Token, err error) {
+func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, scopes []school.Scope, life time.Duration) (secret string, t school.Token, err error) {
 	if life == 0 {
 		life = DefaultTokenLife
 	}
 	now, secret := d.now().UnixMilli(), newSecret(tokenMark)
-	t = core.Token{
-		ID: d.newID(), Kind: core.TokenAPI, User: a.Handle, Name: name, Hash: hashOf(secret), Scopes: scopes,
+	t = school.Token{
+		ID: d.newID(), Kind: school.TokenAPI, User: a.Handle, Name: name, Hash: hashOf(secret), Scopes: scopes,
 		Created: now, Expires: now + life.Milliseconds(),
 	}
 	text := fmt.Sprintf("issues token %s (%.100s) for %v until %s", t.ID, name, scopes, time.UnixMilli(t.Expires).UTC().Format(time.DateOnly))
 	if err := d.change(ctx, a, a.Handle, text, func() error { return d.Store.AddToken(ctx, t) }); err != nil {
-		return "", core.Token{}, err
+		return "", school.Token{}, err
 	}
 	return secret, t, nil
 }
 
 // ByToken finds whose a token is, and notes that it was used. Returns FORBIDDEN, in the
 // same words, for one that is not good or not good any more.
-func (d *Service) ByToken(ctx context.Context, secret string) (core.Token, SignedIn, error) {
+func (d *Service) ByToken(ctx context.Context, secret string) (school.Token, SignedIn, error) {
 	refused := core.Errorf(core.CodeForbidden, "", "the token is not valid: it has expired, was revoked, or is not whole")
 	if !wellFormed(tokenMark, secret) {
-		return core.Token{}, SignedIn{}, refused
+		return school.Token{}, SignedIn{}, refused
 	}
 	t, err := d.Store.TokenByHash(ctx, hashOf(secret))
 	now := d.now().UnixMilli()
 	switch {
 	case core.Is(err, core.CodeNotFound):
-		return core.Token{}, SignedIn{}, refused
+		return school.Token{}, SignedIn{}, refused
 	case err != nil:
-		return core.Token{}, SignedIn{}, err
-	case t.Kind != core.TokenAPI || t.Expires <= now:
-		return core.Token{}, SignedIn{}, refused
+		return school.Token{}, SignedIn{}, err
+	case t.Kind != school.TokenAPI || t.Expires <= now:
+		return school.Token{}, SignedIn{}, refused
 	}
 	u, err := d.enabled(ctx, t.User)
 	if core.Is(err, core.CodeNotFound) {
 		err = refused
 	}
 	if err != nil {
-		return core.Token{}, SignedIn{}, err
+		return school.Token{}, SignedIn{}, err
 	}
 	a, err := d.Store.GetAccount(ctx, u.Handle)
 	if err != nil {
-		return core.Token{}, SignedIn{}, err
+		return school.Token{}, SignedIn{}, err
 	}
 	if now-t.Used >= touchEvery.Milliseconds() {
 		_ = d.Store.TouchToken(ctx, t.ID, now) // the next use notes it

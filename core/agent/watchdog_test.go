@@ -201,12 +201,15 @@ func TestCgroupTells(t *testing.T) {
 				}
 			}
 			exit, o := v.sh(t, "", play("1"))
-			assert.True(t, exit.MemoryExceeded, "%+v %s", exit, o.err)
+			assert.True(t, exit.PidsExceeded, "%+v %s", exit, o.err)
+			assert.False(t, exit.MemoryExceeded, "a fork bomb meets both, and the process limit is why")
 			assert.EqualValues(t, 7<<20, exit.MemoryPeakBytes)
 			assert.EqualValues(t, 5000, exit.CPUMs)
 			assert.Equal(t, []string{"memory", "pids"}, exit.Refused)
-			assert.False(t, exit.PidsExceeded, "one reason is enough")
-			text.oom = "oom_kill 2\n"
+			text.oom, text.pids = text.oom[:len(text.oom)-2]+"3\n", "max 1\n"
+			exit, _ = v.sh(t, "", play("1"))
+			assert.True(t, exit.MemoryExceeded)
+			assert.False(t, exit.PidsExceeded)
 			text.pids = "max 2\n"
 			exit, _ = v.sh(t, "", play("1"))
 			assert.False(t, exit.MemoryExceeded)

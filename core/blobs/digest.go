@@ -5,21 +5,21 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
-	"regexp"
 	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // scheme is how digests begin.
 const scheme = "sha256:"
 
-var hexPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexPattern = pattern.New(`^[0-9a-f]{64}$`)
 
 // hexOf returns the hex digits of a digest, or INVALID.
 func hexOf(digest string) (string, error) {
 	digits, ok := strings.CutPrefix(digest, scheme)
-	if !ok || !hexPattern.MatchString(digits) {
+	if !ok || !hexPattern().MatchString(digits) {
 		return "", core.Errorf(core.CodeInvalid, digest, "%.80q is not a digest: it has the form sha256: and 64 hex digits", digest)
 	}
 	return digits, nil

@@ -73,7 +73,7 @@ func (c *Cache) entries() (all []entry, total int64, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, 0, c.fault(err)
-		case hexPattern.MatchString(name) && info.Mode().IsRegular():
+		case hexPattern().MatchString(name) && info.Mode().IsRegular():
 			all = append(all, entry{name, info.Size(), info.ModTime()})
 			total += info.Size()
 		case c.strandedFetch(name, info):

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"drover/core"
+	"drover/core/service/pattern"
 
 	"gocloud.dev/gcerrors"
 )
@@ -19,7 +19,7 @@ import (
 const identity = "id"
 
 // idPattern is what crypto/rand.Text makes.
-var idPattern = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+var idPattern = pattern.New(`^[A-Z2-7]{26}$`)
 
 // ID returns the store's id, see core.Blobs. The first who asks makes it; of several at
 // once one does, and all return that one's.
@@ -44,7 +44,7 @@ func (s *Store) readID(ctx context.Context) (string, error) {
 	if err := errors.Join(err, r.Close()); err != nil {
 		return "", err
 	}
-	if !idPattern.Match(text) {
+	if !idPattern().Match(text) {
 		return "", core.Errorf(core.CodeUnavailable, identity, "the id of the blob store, under its key %s, is damaged: bring back the one before from a backup, or remove it and run: drover doctor --adopt-store", identity)
 	}
 	return string(text), nil

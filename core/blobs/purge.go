@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"drover/core"
 	"drover/core/service/clock"
+	"drover/core/service/pattern"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -24,7 +24,7 @@ const leavingFolder = "leaving/"
 
 // leavingName is a file that was trashed: its digits, when, ms since 1970, and
 // what makes its name new each time.
-var leavingName = regexp.MustCompile(`^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]+$`)
+var leavingName = pattern.New(`^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]+$`)
 
 // leavingPrefix is how the keys of a file begin that was trashed.
 func leavingPrefix(digits string) string { return leavingFolder + digits[:2] + "/" + digits + "." }
@@ -69,7 +69,7 @@ type purge struct {
 // keeps by now.
 func (s *Store) leaving(ctx context.Context, p *purge) error {
 	return s.parts(ctx, leavingFolder, func(o *blob.ListObject) error {
-		m := leavingName.FindStringSubmatch(o.Key[strings.LastIndexByte(o.Key, '/')+1:])
+		m := leavingName().FindStringSubmatch(o.Key[strings.LastIndexByte(o.Key, '/')+1:])
 		if m == nil {
 			return nil
 		}

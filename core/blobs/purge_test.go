@@ -27,7 +27,7 @@ func purged(t *testing.T, s core.Blobs, days int, keep func(string) bool) core.P
 }
 
 // Killed between the copy and the deletion, in either direction, a purge leaves a
-// file twice. Nothing is lost by it, and nothing stays for ever.
+// file twice. Nothing is lost by it, and nothing stays forever.
 func TestPurgeIsKilledBetweenCopyAndDeletion(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"mem://", "file://" + filepath.Join(t.TempDir(), "blobs")} {
@@ -104,7 +104,7 @@ func TestTrashCountsFromTheMove(t *testing.T) {
 	objects, err := s.list(t.Context(), leavingFolder)
 	require.NoError(t, err)
 	require.Len(t, objects, 1)
-	m := leavingName.FindStringSubmatch(filepath.Base(objects[0].Key))
+	m := leavingName().FindStringSubmatch(filepath.Base(objects[0].Key))
 	require.NotNil(t, m)
 	since, err := strconv.ParseInt(m[2], 10, 64)
 	require.NoError(t, err)

@@ -113,7 +113,7 @@ func (s *Store) openLeaving(ctx context.Context, digits string) (*blob.Reader, e
 func (s *Store) Each(ctx context.Context, fn func(digest string, size, stored int64) error) error {
 	return fault(s.parts(ctx, folder, func(o *blob.ListObject) error {
 		digits := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
-		if !hexPattern.MatchString(digits) || o.Key != keyOf(digits) {
+		if !hexPattern().MatchString(digits) || o.Key != keyOf(digits) {
 			return nil
 		}
 		return fn(scheme+digits, o.Size, o.ModTime.UnixMilli())

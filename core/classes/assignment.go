@@ -6,37 +6,38 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // CreateAssignment makes an assignment without a harness. Returns NOTFOUND for the
 // class or pool, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
 	if _, err := r.openClass(ctx, a, as.Class, core.ActAssignmentEdit); err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	as.Harness, as.Created, as.Deleting, as.Revision = nil, r.now().UnixMilli(), false, 0
 	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
 	if err := unreserved(as.Handle); err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	if err := r.checkAssignment(ctx, as); err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	return r.putAssignment(ctx, a, as, "creates assignment "+as.Name())
 }
 
 // EditAssignment changes all but the harness, if the assignment has the given
 // revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as core.Assignment) (core.Assignment, error) {
+func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
 	old, err := r.openAssignment(ctx, a, as.Class, as.Handle, core.ActAssignmentEdit, "")
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	as.Harness, as.Created, as.Deleting = old.Harness, old.Created, false
 	as.Priority = cmp.Or(as.Priority, core.PriorityNormal)
 	if err := r.checkAssignment(ctx, as); err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	var d diff
 	d.note("title", old.Title, as.Title)
@@ -55,13 +56,13 @@ func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as core.Assi
 		return old, nil
 	}
 	if as.Revision == 0 {
-		return core.Assignment{}, unrevised("assignment", as.Name())
+		return school.Assignment{}, unrevised("assignment", as.Name())
 	}
 	return r.putAssignment(ctx, a, as, d.sentence("assignment "+as.Name()))
 }
 
 // checkAssignment checks what is to be stored, and that its pool can run it.
-func (r *Service) checkAssignment(ctx context.Context, as core.Assignment) error {
+func (r *Service) checkAssignment(ctx context.Context, as school.Assignment) error {
 	if err := bounds.Assignment(as); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (r *Service) pool(ctx context.Context, name string) (core.Pool, error) {
 	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %.80q: an operator makes it with drover pool set", name)
 }
 
-func (r *Service) putAssignment(ctx context.Context, a core.Actor, as core.Assignment, text string) (core.Assignment, error) {
+func (r *Service) putAssignment(ctx context.Context, a core.Actor, as school.Assignment, text string) (school.Assignment, error) {
 	err := r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() (err error) {
 		as.Revision, err = r.Store.PutAssignment(ctx, as)
 		return err
@@ -96,20 +97,20 @@ func (r *Service) putAssignment(ctx context.Context, a core.Actor, as core.Assig
 	return as, err
 }
 
-func aboutAssignment(act core.Action, as core.Assignment, text string) core.AuditEntry {
+func aboutAssignment(act core.Action, as school.Assignment, text string) core.AuditEntry {
 	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name(), Text: text}
 }
 
 // DeleteAssignment closes an assignment and starts the task that deletes it with all
-// that hangs on it. Once more starts the task anew, if it has ended. Returns NOTFOUND,
-// FORBIDDEN, CONFLICT.
+// its contents. A repeat starts the task again, if it has ended. Returns NOTFOUND, FORBIDDEN,
+// CONFLICT.
 func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Task, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
 		return core.Task{}, err
 	}
 	var task core.Task
-	entry := aboutAssignment(core.ActAssignmentEdit, as, "deletes assignment "+as.Name()+" with all that hangs on it")
+	entry := aboutAssignment(core.ActAssignmentEdit, as, "deletes assignment "+as.Name()+" with all its contents")
 	err = r.change(ctx, a, entry, func() (err error) {
 		if !as.Deleting {
 			as.Deleting = true
@@ -117,7 +118,7 @@ func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, han
 				return err
 			}
 		}
-		task, err = r.start(ctx, a, core.KindDeleteAssignment, as.Name(), core.DeleteArgs{Class: class, Assignment: handle})
+		task, err = r.start(ctx, a, school.KindDeleteAssignment, as.Name(), school.DeleteArgs{Class: class, Assignment: handle})
 		return err
 	})
 	return task, err

@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,9 +34,9 @@ func TestDownloadNeedsTheRightToWhatIsInIt(t *testing.T) {
 		return func(t *core.Task) { t.Kind, t.Requester, t.About, t.Args = kind, "theo", "cs202", []byte(args) }
 	}
 	for name, args := range map[string][2]string{
-		"archive":   {core.KindArchive, `{"class":"cs101","assignment":"hw1"}`},
-		"scores":    {core.KindAssignmentCSV, `{"class":"cs101","assignment":"hw1"}`},
-		"gradebook": {core.KindGradebook, `{"class":"cs101"}`},
+		"archive":   {school.KindArchive, `{"class":"cs101","assignment":"hw1"}`},
+		"scores":    {school.KindAssignmentCSV, `{"class":"cs101","assignment":"hw1"}`},
+		"gradebook": {school.KindGradebook, `{"class":"cs101"}`},
 	} {
 		foreign := w.task(theos(args[0], args[1]))
 		w.endTask(foreign.ID, core.TaskDone)
@@ -44,7 +45,7 @@ func TestDownloadNeedsTheRightToWhatIsInIt(t *testing.T) {
 		again := w.task(theos(args[0], args[1]))
 		w.endTask(again.ID, core.TaskDead)
 		requireCode(t, core.CodeForbidden, done(w.reg.RetryTask(t.Context(), w.as("theo"), again.ID)))
-		own := w.task(theos(core.KindGradebook, `{"class":"cs202"}`))
+		own := w.task(theos(school.KindGradebook, `{"class":"cs202"}`))
 		w.endTask(own.ID, core.TaskDone)
 		_, content, err = w.reg.OpenDownload(t.Context(), w.as("theo"), own.ID)
 		require.NoError(t, closed(content, err), name)
@@ -110,7 +111,7 @@ func TestAuditEntriesArePlain(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tina"), core.Deadline{
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tina"), school.Deadline{
 		Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + day, Reason: "ill\n\u2028root \u202egrades\u2066 all \u00fcber 5 \u20ac",
 	}))
 	entries := w.entries()

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -45,7 +46,7 @@ func waiting(w *fixture, n int) string {
 
 func anotherUser(w *fixture, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
-	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
+	_, err := w.reg.Store.PutUser(w.t.Context(), school.User{Handle: handle, Created: start})
 	require.NoError(w.t, err)
 	return handle
 }
@@ -53,7 +54,7 @@ func anotherUser(w *fixture, n int) string {
 func member(role core.UserRole) func(w *fixture, n int) string {
 	return func(w *fixture, n int) string {
 		handle := anotherUser(w, n)
-		require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: role, Since: start}))
+		require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), school.Enrolment{Class: "cs101", User: handle, Role: role, Since: start}))
 		return handle
 	}
 }
@@ -100,7 +101,7 @@ func enrolling(action core.Action, role core.UserRole) []call {
 
 // calls are all calls of the Service that need a right.
 func calls() []call {
-	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), taskCalls(), webhookCalls(), experimentCalls(),
+	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), startCalls(), taskCalls(), webhookCalls(), experimentCalls(),
 		enrolling(core.ActEnrolTeacher, core.RoleTeacher), enrolling(core.ActEnrolAssistant, core.RoleAssistant), enrolling(core.ActEnrolStudent, core.RoleStudent))
 }
 
@@ -109,11 +110,11 @@ func userCalls() []call {
 		{
 			action: core.ActUserManage, method: "CreateUser", prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
 			do: func(w *fixture, a core.Actor, id string) error {
-				return done(w.reg.CreateUser(w.t.Context(), a, core.User{Handle: id}))
+				return done(w.reg.CreateUser(w.t.Context(), a, school.User{Handle: id}))
 			},
 		},
 		{action: core.ActUserManage, method: "EditUser", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.EditUser(w.t.Context(), a, core.User{Handle: id, Name: "New", Revision: 1}))
+			return done(w.reg.EditUser(w.t.Context(), a, school.User{Handle: id, Name: "New", Revision: 1}))
 		}},
 		{action: core.ActUserManage, method: "DeleteUser", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.DeleteUser(w.t.Context(), a, id)
@@ -147,7 +148,7 @@ func classCalls() []call {
 		{
 			action: core.ActClassManage, method: "CreateClass", made: true, prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
 			do: func(w *fixture, a core.Actor, id string) error {
-				return done(w.reg.CreateClass(w.t.Context(), a, core.Class{Handle: id, Title: "New"}))
+				return done(w.reg.CreateClass(w.t.Context(), a, school.Class{Handle: id, Title: "New"}))
 			},
 		},
 		{action: core.ActClassManage, method: "DeleteClass", prepare: reopened, do: func(w *fixture, a core.Actor, _ string) error {
@@ -176,9 +177,6 @@ func classCalls() []call {
 		}},
 		{action: core.ActAuditView, method: "AuditEntries", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.AuditEntries(w.t.Context(), a, core.AuditFilter{Class: "cs101"}))
-		}},
-		{action: core.ActExport, method: "StartGradebook", do: func(w *fixture, a core.Actor, _ string) error {
-			return done(w.reg.StartGradebook(w.t.Context(), a, core.GradebookArgs{Class: "cs101"}))
 		}},
 	}
 }
@@ -220,10 +218,10 @@ func assignmentCalls() []call {
 			},
 		},
 		{action: core.ActAssignmentEdit, method: "CreateAssignment", prepare: reopened, do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.CreateAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "New", Pool: pool}))
+			return done(w.reg.CreateAssignment(w.t.Context(), a, school.Assignment{Class: "cs101", Handle: id, Title: "New", Pool: pool}))
 		}},
 		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.EditAssignment(w.t.Context(), a, core.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
+			return done(w.reg.EditAssignment(w.t.Context(), a, school.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},
 		{action: core.ActAssignmentEdit, method: "EditableAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditableAssignment(w.t.Context(), a, "cs101", id))
@@ -241,7 +239,7 @@ func assignmentCalls() []call {
 			return done(w.reg.RemoveHarness(w.t.Context(), a, "cs101", id))
 		}},
 		{action: core.ActDeadlineEdit, method: "SetDeadline", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
-			return w.reg.SetDeadline(w.t.Context(), a, core.Deadline{Class: "cs101", Assignment: id, User: "cleo", Due: theDue + hour})
+			return w.reg.SetDeadline(w.t.Context(), a, school.Deadline{Class: "cs101", Assignment: id, User: "cleo", Due: theDue + hour})
 		}},
 		{action: core.ActDeadlineEdit, method: "Deadlines", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.Deadlines(w.t.Context(), a, "cs101", "", ""))
@@ -258,12 +256,6 @@ func assignmentCalls() []call {
 		{action: core.ActGradeView, method: "GradeHistory", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.GradeHistory(w.t.Context(), a, "cs101", id, "ann"))
 		}},
-		{action: core.ActExport, method: "StartArchive", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.StartArchive(w.t.Context(), a, core.ArchiveArgs{Class: "cs101", Assignment: id}))
-		}},
-		{action: core.ActExport, method: "StartAssignmentCSV", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.StartAssignmentCSV(w.t.Context(), a, core.AssignmentCSVArgs{Class: "cs101", Assignment: id}))
-		}},
 	}
 }
 
@@ -278,8 +270,8 @@ func submissionCalls() []call {
 	return []call{
 		{action: core.ActSubmit, method: "Submit", prepare: once(asHomework), do: for1("ann")},
 		{action: core.ActSubmitFor, method: "Submit", do: for1("sam"), prepare: once(func(w *fixture, n int) string {
-			require.NoError(w.t, done(w.reg.Store.PutUser(w.t.Context(), core.User{Handle: "sam", Created: start})))
-			require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: "sam", Role: core.RoleStudent, Since: start}))
+			require.NoError(w.t, done(w.reg.Store.PutUser(w.t.Context(), school.User{Handle: "sam", Created: start})))
+			require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), school.Enrolment{Class: "cs101", User: "sam", Role: core.RoleStudent, Since: start}))
 			return asHomework(w, n)
 		})},
 		{action: core.ActSubmissionView, method: "ViewSubmission", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
@@ -310,6 +302,18 @@ func submissionCalls() []call {
 			return done(w.reg.ChangeGrade(w.t.Context(), a, classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "late"}))
 		}},
 	}
+}
+
+// startCalls ask for a task of each kind that can be asked for.
+func startCalls() (all []call) {
+	for _, k := range school.Requestable() {
+		all = append(all, call{action: k.Right, method: "StartTask", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
+			raw, err := k.Write(map[string]string{"class": "cs101", "assignment": id})
+			require.NoError(w.t, err)
+			return done(w.reg.StartTask(w.t.Context(), a, k.Name, raw))
+		}})
+	}
+	return all
 }
 
 func taskCalls() []call {

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,7 +92,7 @@ func TestAuditEntriesSayWhat(t *testing.T) {
 	score := 9.0
 	_, err := w.reg.ChangeGrade(ctx, tess, classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "test 3\nwas wrong"})
 	require.NoError(t, err)
-	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day, Reason: "ill"}))
+	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day, Reason: "ill"}))
 	as.Title = strings.Repeat("x", 200)
 	as.HideUntil = theDue
 	_, err = w.reg.EditAssignment(ctx, tess, as)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -21,7 +22,7 @@ func unreserved(handle string) error {
 
 // ClassEntry is a class as an actor sees it.
 type ClassEntry struct {
-	core.Class
+	school.Class
 	Role core.UserRole `json:"role,omitempty"` // the actor's there; "" if it has none
 }
 
@@ -66,33 +67,33 @@ func (r *Service) ListClasses(ctx context.Context, a core.Actor, after string, l
 }
 
 // CreateClass makes a class. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the handle is taken.
-func (r *Service) CreateClass(ctx context.Context, a core.Actor, c core.Class) (core.Class, error) {
+func (r *Service) CreateClass(ctx context.Context, a core.Actor, c school.Class) (school.Class, error) {
 	if err := core.Allow(a, core.ActClassManage, core.Object{}); err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	c.Created, c.Deleting, c.Revision = r.now().UnixMilli(), false, 0
 	if c.Handle == Mine {
-		return core.Class{}, core.Errorf(core.CodeInvalid, c.Handle, "%s stands for one's own classes: use another handle", Mine)
+		return school.Class{}, core.Errorf(core.CodeInvalid, c.Handle, "%s stands for one's own classes: use another handle", Mine)
 	}
 	if err := unreserved(c.Handle); err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	if err := bounds.Class(c); err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	return r.putClass(ctx, a, c, core.ActClassManage, "creates class "+c.Handle)
 }
 
 // EditClass changes title and term, if the class has the given revision still.
 // Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Service) EditClass(ctx context.Context, a core.Actor, c core.Class) (core.Class, error) {
+func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (school.Class, error) {
 	old, err := r.openClass(ctx, a, c.Handle, core.ActClassEdit)
 	if err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	c.Created, c.Deleting = old.Created, false
 	if err := bounds.Class(c); err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	var d diff
 	d.note("title", old.Title, c.Title)
@@ -101,7 +102,7 @@ func (r *Service) EditClass(ctx context.Context, a core.Actor, c core.Class) (co
 		return old, nil
 	}
 	if c.Revision == 0 {
-		return core.Class{}, unrevised("class", c.Handle)
+		return school.Class{}, unrevised("class", c.Handle)
 	}
 	return r.putClass(ctx, a, c, core.ActClassEdit, d.sentence("class "+c.Handle))
 }
@@ -115,7 +116,7 @@ func (r *Service) DeleteClass(ctx context.Context, a core.Actor, handle string) 
 		return core.Task{}, err
 	}
 	var task core.Task
-	entry := core.AuditEntry{Action: core.ActClassManage, Class: handle, Subject: handle, Text: "deletes class " + handle + " with all that hangs on it"}
+	entry := core.AuditEntry{Action: core.ActClassManage, Class: handle, Subject: handle, Text: "deletes class " + handle + " with all its contents"}
 	err = r.change(ctx, a, entry, func() (err error) {
 		if !c.Deleting {
 			c.Deleting = true
@@ -123,13 +124,13 @@ func (r *Service) DeleteClass(ctx context.Context, a core.Actor, handle string) 
 				return err
 			}
 		}
-		task, err = r.start(ctx, a, core.KindDeleteClass, handle, core.DeleteArgs{Class: handle})
+		task, err = r.start(ctx, a, school.KindDeleteClass, handle, school.DeleteArgs{Class: handle})
 		return err
 	})
 	return task, err
 }
 
-func (r *Service) putClass(ctx context.Context, a core.Actor, c core.Class, act core.Action, text string) (core.Class, error) {
+func (r *Service) putClass(ctx context.Context, a core.Actor, c school.Class, act core.Action, text string) (school.Class, error) {
 	entry := core.AuditEntry{Action: act, Class: c.Handle, Subject: c.Handle, Text: text}
 	err := r.change(ctx, a, entry, func() (err error) {
 		c.Revision, err = r.Store.PutClass(ctx, c)

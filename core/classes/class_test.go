@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,7 +36,7 @@ func TestDeleteClass(t *testing.T) {
 	w.reg.Intake = was // it was closed, and nothing deletes it: the same call again mends that
 	task, err := w.reg.DeleteClass(ctx, root, "cs101")
 	require.NoError(t, err)
-	assert.Equal(t, []string{core.KindDeleteClass, "cs101", "root"}, []string{task.Kind, task.About, task.Requester})
+	assert.Equal(t, []string{school.KindDeleteClass, "cs101", "root"}, []string{task.Kind, task.About, task.Requester})
 	assert.JSONEq(t, `{"class":"cs101"}`, string(task.Args))
 	second := core.Actor{Handle: "local-root", Roles: []core.UserRole{core.RoleAdmin}}
 	for _, a := range []core.Actor{root, second} {
@@ -66,12 +67,14 @@ func TestDeleteClass(t *testing.T) {
 			return done(w.reg.SetHarness(ctx, tess, "cs101", "hw1", bytes.NewReader(harnessTar(t))))
 		},
 		func() error {
-			return w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 1})
+			return w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 1})
 		},
 		func() error {
 			return done(w.reg.ChangeGrade(ctx, tess, classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "x"}))
 		},
-		func() error { return done(w.reg.StartGradebook(ctx, tess, core.GradebookArgs{Class: "cs101"})) },
+		func() error {
+			return done(w.reg.StartTask(ctx, tess, school.KindGradebook, args(school.GradebookArgs{Class: "cs101"})))
+		},
 		func() error { return w.reg.Resubmit(ctx, tess, s.ID) },
 		func() error { return done(w.reg.Submit(ctx, tess, newSubmission("hw1"))) },
 	} {
@@ -88,7 +91,7 @@ func TestDeleteAssignment(t *testing.T) {
 	s := w.submit("ann", "hw1")
 	task, err := w.reg.DeleteAssignment(ctx, tess, "cs101", "hw1")
 	require.NoError(t, err)
-	assert.Equal(t, []string{core.KindDeleteAssignment, "cs101/hw1"}, []string{task.Kind, task.About})
+	assert.Equal(t, []string{school.KindDeleteAssignment, "cs101/hw1"}, []string{task.Kind, task.About})
 	requireCode(t, core.CodeNotFound, done(w.reg.ViewSubmission(ctx, w.as("ann"), s.ID)))
 	requireCode(t, core.CodeNotFound, done(w.reg.Submit(ctx, w.as("ann"), newSubmission("hw1"))))
 	requireCode(t, core.CodeConflict, done(w.reg.RemoveHarness(ctx, tess, "cs101", "hw1")))
@@ -102,10 +105,10 @@ func TestClasses(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	root := w.as("root")
-	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "mine", Title: "Mine"})))
-	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "cs303"})))
-	requireCode(t, core.CodeConflict, done(w.reg.CreateClass(ctx, root, core.Class{Handle: "cs101", Title: "Again"})))
-	c, err := w.reg.CreateClass(ctx, root, core.Class{Handle: "cs303", Title: "New", Term: "2026", Deleting: true})
+	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, school.Class{Handle: "mine", Title: "Mine"})))
+	requireCode(t, core.CodeInvalid, done(w.reg.CreateClass(ctx, root, school.Class{Handle: "cs303"})))
+	requireCode(t, core.CodeConflict, done(w.reg.CreateClass(ctx, root, school.Class{Handle: "cs101", Title: "Again"})))
+	c, err := w.reg.CreateClass(ctx, root, school.Class{Handle: "cs303", Title: "New", Term: "2026", Deleting: true})
 	require.NoError(t, err)
 	assert.False(t, c.Deleting)
 	all, err := w.reg.ListClasses(ctx, root, "cs101", 1)
@@ -123,17 +126,17 @@ func TestAssignments(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	tess := w.as("tess")
-	base := core.Assignment{Class: "cs101", Handle: "hw1", Title: "One", Pool: pool, Due: theDue, Cutoff: theEnd}
+	base := school.Assignment{Class: "cs101", Handle: "hw1", Title: "One", Pool: pool, Due: theDue, Cutoff: theEnd}
 	for name, c := range map[string]struct {
-		change func(as *core.Assignment)
+		change func(as *school.Assignment)
 		code   core.Code
 	}{
-		"cutoff before due": {func(as *core.Assignment) { as.Cutoff = theDue - 1 }, core.CodeInvalid},
-		"no title":          {func(as *core.Assignment) { as.Title = "" }, core.CodeInvalid},
-		"an unknown pool":   {func(as *core.Assignment) { as.Pool = "p9" }, core.CodeNotFound},
-		"more than a pool":  {func(as *core.Assignment) { as.Limits.Memory = 1 << 40 }, core.CodeInvalid},
-		"an unknown class":  {func(as *core.Assignment) { as.Class = "cs999" }, core.CodeNotFound},
-		"a bad priority":    {func(as *core.Assignment) { as.Priority = "urgent" }, core.CodeInvalid},
+		"cutoff before due": {func(as *school.Assignment) { as.Cutoff = theDue - 1 }, core.CodeInvalid},
+		"no title":          {func(as *school.Assignment) { as.Title = "" }, core.CodeInvalid},
+		"an unknown pool":   {func(as *school.Assignment) { as.Pool = "p9" }, core.CodeNotFound},
+		"more than a pool":  {func(as *school.Assignment) { as.Limits.Memory = 1 << 40 }, core.CodeInvalid},
+		"an unknown class":  {func(as *school.Assignment) { as.Class = "cs999" }, core.CodeNotFound},
+		"a bad priority":    {func(as *school.Assignment) { as.Priority = "urgent" }, core.CodeInvalid},
 	} {
 		as := base
 		c.change(&as)
@@ -141,7 +144,7 @@ func TestAssignments(t *testing.T) {
 		assert.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
 	}
 	forged := base
-	forged.Harness, forged.Deleting = &core.Harness{}, true
+	forged.Harness, forged.Deleting = &school.Harness{}, true
 	as, err := w.reg.CreateAssignment(ctx, tess, forged)
 	require.NoError(t, err)
 	assert.Nil(t, as.Harness)
@@ -162,11 +165,11 @@ func TestAssignments(t *testing.T) {
 	bare, err := w.reg.RemoveHarness(ctx, tess, "cs101", "hw1")
 	require.NoError(t, err)
 	assert.Nil(t, bare.Harness)
-	w.assignment("essay", func(as *core.Assignment) { as.Pool = "" })
+	w.assignment("essay", func(as *school.Assignment) { as.Pool = "" })
 	requireCode(t, core.CodeInvalid, done(w.reg.SetHarness(ctx, tess, "cs101", "essay", bytes.NewReader(harnessTar(t)))))
 }
 
-func retitled(as core.Assignment) core.Assignment {
+func retitled(as school.Assignment) school.Assignment {
 	as.Title = "Three"
 	return as
 }
@@ -178,16 +181,16 @@ func TestDeadlines(t *testing.T) {
 	tess, ann := w.as("tess"), w.as("ann")
 	w.assignment("hw1")
 	w.assignment("exam", concealed)
-	for name, d := range map[string]core.Deadline{
+	for name, d := range map[string]school.Deadline{
 		"cutoff before its due":   {User: "ann", Due: theDue, Cutoff: theDue - 1},
 		"cutoff before their due": {User: "ann", Cutoff: theDue - 1},
 	} {
 		d.Class, d.Assignment = "cs101", "hw1"
 		assert.Equal(t, core.CodeInvalid, core.CodeOf(w.reg.SetDeadline(ctx, tess, d)), name)
 	}
-	requireCode(t, core.CodeNotFound, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "eve", Due: theDue}))
+	requireCode(t, core.CodeNotFound, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "eve", Due: theDue}))
 	for _, assignment := range []string{"hw1", "exam"} {
-		d := core.Deadline{Class: "cs101", Assignment: assignment, User: "ann", Due: theDue + hour, Reason: "ill"}
+		d := school.Deadline{Class: "cs101", Assignment: assignment, User: "ann", Due: theDue + hour, Reason: "ill"}
 		require.NoError(t, w.reg.SetDeadline(ctx, tess, d))
 	}
 	all, err := w.reg.Deadlines(ctx, tess, "cs101", "", "")
@@ -202,11 +205,11 @@ func TestDeadlines(t *testing.T) {
 	e, err := w.reg.ViewAssignment(ctx, ann, "cs101", "hw1")
 	require.NoError(t, err)
 	assert.Equal(t, []int64{theDue + hour, theEnd}, []int64{e.Due, e.Cutoff})
-	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann"}))
+	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann"}))
 	e, err = w.reg.ViewAssignment(ctx, ann, "cs101", "hw1")
 	require.NoError(t, err)
 	assert.Equal(t, theDue, e.Due)
 	w.log.clear()
-	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann"}))
+	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann"}))
 	assert.Empty(t, w.log.names, "there is none to take back")
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // SetDeadline gives a user deadlines of its own; without Due and Cutoff it takes them
 // back. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d core.Deadline) error {
+func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d school.Deadline) error {
 	as, err := r.openAssignment(ctx, a, d.Class, d.Assignment, core.ActDeadlineEdit, "")
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d core.Deadline
 
 // Deadlines lists users' own deadlines in a class; assignment and user select unless
 // "". Who teaches there sees all, others their own. Returns NOTFOUND, FORBIDDEN.
-func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.Deadline, error) {
+func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment, user string) ([]school.Deadline, error) {
 	if _, err := r.class(ctx, a, class, core.ActClassView); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment
 	if err != nil || all {
 		return found, err
 	}
-	own := []core.Deadline{}
+	own := []school.Deadline{}
 	for _, d := range found {
 		_, err := r.assignment(ctx, a, class, d.Assignment, core.ActAssignmentView, "")
 		switch {
@@ -67,7 +68,7 @@ func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment
 }
 
 // aboutUser is an entry about what one user has in an assignment.
-func aboutUser(act core.Action, as core.Assignment, user, text string) core.AuditEntry {
+func aboutUser(act core.Action, as school.Assignment, user, text string) core.AuditEntry {
 	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name() + "/" + user, Text: text}
 }
 

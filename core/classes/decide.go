@@ -9,15 +9,16 @@ import (
 
 	"drover/core"
 	"drover/core/classes/experiment"
+	"drover/core/school"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // Applied is what came of applying an experiment.
 type Applied struct {
-	Experiment core.Experiment `json:"experiment"`
-	Bound      int             `json:"bound"`   // submissions whose new result counts
-	Skipped    []Skipped       `json:"skipped"` // the others, in order of submission
+	Experiment school.Experiment `json:"experiment"`
+	Bound      int               `json:"bound"`   // submissions whose new result counts
+	Skipped    []Skipped         `json:"skipped"` // the others, in order of submission
 }
 
 // Skipped is a submission that an experiment leaves as it is.
@@ -51,7 +52,7 @@ func (r *Service) ApplyExperiment(ctx context.Context, a core.Actor, id string) 
 	if _, err := r.openAssignment(ctx, a, e.Class, e.Assignment, core.ActExperiment, ""); err != nil {
 		return Applied{}, err
 	}
-	if e.State != core.ExperimentReady && e.State != core.ExperimentApplying {
+	if e.State != school.ExperimentReady && e.State != school.ExperimentApplying {
 		return Applied{}, notReady(&e)
 	}
 	text := fmt.Sprintf("applies experiment %s of %s", id, as.Name())
@@ -60,8 +61,8 @@ func (r *Service) ApplyExperiment(ctx context.Context, a core.Actor, id string) 
 	}
 	var done Applied
 	err = r.change(ctx, a, aboutExperiment(&e, text), func() error {
-		if e.State == core.ExperimentReady {
-			if err := r.decide(ctx, a, &e, core.ExperimentApplying); err != nil {
+		if e.State == school.ExperimentReady {
+			if err := r.decide(ctx, a, &e, school.ExperimentApplying); err != nil {
 				return err
 			}
 		}
@@ -77,11 +78,11 @@ func (r *Service) ApplyExperiment(ctx context.Context, a core.Actor, id string) 
 	return done, err
 }
 
-func notReady(e *core.Experiment) error {
+func notReady(e *school.Experiment) error {
 	switch e.State {
-	case core.ExperimentRunning:
+	case school.ExperimentRunning:
 		return core.Errorf(core.CodeConflict, e.ID, "experiment %s still runs: wait until it is ready, or abort it", e.ID)
-	case core.ExperimentApplying:
+	case school.ExperimentApplying:
 		return core.Errorf(core.CodeConflict, e.ID, "experiment %s is being applied by %s: there is no way back; apply it to the end, if nobody does", e.ID, e.DecidedBy)
 	default:
 		return core.Errorf(core.CodeConflict, e.ID, "experiment %s was %s by %s already", e.ID, e.State, e.DecidedBy)
@@ -89,7 +90,7 @@ func notReady(e *core.Experiment) error {
 }
 
 // decide moves an experiment, unless somebody else just did.
-func (r *Service) decide(ctx context.Context, a core.Actor, e *core.Experiment, to core.ExperimentState) error {
+func (r *Service) decide(ctx context.Context, a core.Actor, e *school.Experiment, to school.ExperimentState) error {
 	moved := *e
 	moved.State, moved.DecidedBy, moved.Decided = to, a.Handle, r.now().UnixMilli()
 	revision, err := r.Store.PutExperiment(ctx, moved)
@@ -103,7 +104,7 @@ func (r *Service) decide(ctx context.Context, a core.Actor, e *core.Experiment, 
 
 // adopt makes the harness that was tried the assignment's: first, so that what is
 // submitted from now on is graded by it.
-func (r *Service) adopt(ctx context.Context, e core.Experiment) error {
+func (r *Service) adopt(ctx context.Context, e school.Experiment) error {
 	if e.Harness == nil {
 		return nil
 	}
@@ -117,11 +118,11 @@ func (r *Service) adopt(ctx context.Context, e core.Experiment) error {
 }
 
 // applied says that all is done. Somebody else who applied it at the same time may have.
-func (r *Service) applied(ctx context.Context, e core.Experiment) (core.Experiment, error) {
-	e.State = core.ExperimentApplied
+func (r *Service) applied(ctx context.Context, e school.Experiment) (school.Experiment, error) {
+	e.State = school.ExperimentApplied
 	revision, err := r.Store.PutExperiment(ctx, e)
 	if core.Is(err, core.CodeConflict) {
-		if is, read := r.Store.GetExperiment(ctx, e.ID); read == nil && is.State == core.ExperimentApplied {
+		if is, read := r.Store.GetExperiment(ctx, e.ID); read == nil && is.State == school.ExperimentApplied {
 			return is, nil
 		}
 	}
@@ -130,7 +131,7 @@ func (r *Service) applied(ctx context.Context, e core.Experiment) (core.Experime
 }
 
 // bindAll makes the new results count.
-func (r *Service) bindAll(ctx context.Context, as core.Assignment, e core.Experiment) (Applied, error) {
+func (r *Service) bindAll(ctx context.Context, as school.Assignment, e school.Experiment) (Applied, error) {
 	all, err := experiment.Outcomes(ctx, r.Store, e)
 	if err != nil {
 		return Applied{}, err
@@ -160,7 +161,7 @@ func (r *Service) bindAll(ctx context.Context, as core.Assignment, e core.Experi
 }
 
 // bind makes the new result of a submission count, or says why it leaves it.
-func (r *Service) bind(ctx context.Context, as core.Assignment, o *experiment.Outcome) (user, why string, err error) {
+func (r *Service) bind(ctx context.Context, as school.Assignment, o *experiment.Outcome) (user, why string, err error) {
 	s, err := r.Store.GetSubmission(ctx, o.Submission)
 	if core.Is(err, core.CodeNotFound) {
 		return "", "it was deleted", nil
@@ -193,13 +194,13 @@ func (r *Service) bind(ctx context.Context, as core.Assignment, o *experiment.Ou
 // cancelled, nothing of it counts. When it returns without an error nothing of it waits;
 // once more goes on with what is left. Returns NOTFOUND, CONFLICT once it was applied,
 // UNAVAILABLE if something of it does not stop.
-func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) (core.Experiment, error) {
+func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) (school.Experiment, error) {
 	e, as, err := r.experiment(ctx, a, id)
 	if err != nil {
-		return core.Experiment{}, err
+		return school.Experiment{}, err
 	}
-	if e.State == core.ExperimentApplying || e.State == core.ExperimentApplied {
-		return core.Experiment{}, notReady(&e)
+	if e.State == school.ExperimentApplying || e.State == school.ExperimentApplied {
+		return school.Experiment{}, notReady(&e)
 	}
 	err = r.change(ctx, a, aboutExperiment(&e, fmt.Sprintf("aborts experiment %s of %s", id, as.Name())), func() error {
 		if err := r.abort(ctx, a, &e); err != nil {
@@ -214,16 +215,16 @@ func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) 
 const abortTries = 5
 
 // abort says that an experiment is aborted, also where its task or somebody else moved it just now.
-func (r *Service) abort(ctx context.Context, a core.Actor, e *core.Experiment) error {
-	for try := 1; e.State != core.ExperimentAborted; try++ {
-		err := r.decide(ctx, a, e, core.ExperimentAborted)
+func (r *Service) abort(ctx context.Context, a core.Actor, e *school.Experiment) error {
+	for try := 1; e.State != school.ExperimentAborted; try++ {
+		err := r.decide(ctx, a, e, school.ExperimentAborted)
 		if err == nil || !core.Is(err, core.CodeConflict) || try == abortTries {
 			return err
 		}
 		if *e, err = r.Store.GetExperiment(ctx, e.ID); err != nil {
 			return err
 		}
-		if e.State == core.ExperimentApplying || e.State == core.ExperimentApplied {
+		if e.State == school.ExperimentApplying || e.State == school.ExperimentApplied {
 			return notReady(e)
 		}
 	}

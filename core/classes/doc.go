@@ -36,8 +36,7 @@
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
 //	Progress Report GradeHistory Missing       grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
-//	StartArchive                               export; one's own: submission.view       CONFLICT: class or assignment is being deleted
-//	StartAssignmentCSV StartGradebook          export                                   the same
+//	StartTask                                  the kind's; one's own: its own right     CONFLICT: class or assignment is being deleted
 //	StartExperiment                            experiment                               CONFLICT: another one is not decided
 //	Experiments ViewExperiment                 experiment
 //	ExperimentProgress                         experiment

@@ -12,12 +12,13 @@ import (
 	"drover/core"
 	"drover/core/classes/experiment"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // Trial is what an experiment tries.
 type Trial struct {
 	Harness io.Reader // an archive as SetHarness takes it; nil: the assignment's own
-	Users   []string  // only theirs; none: everybody's newest submission
+	Users   []string  // only theirs; none: the newest submission of every user
 	Repeat  int       // runs of each, 1 to experiment.MaxRepeat; 0 is 1
 }
 
@@ -29,25 +30,25 @@ const decidedAtOnce = 50
 // with results that count for nothing until they are applied. Returns NOTFOUND,
 // FORBIDDEN, INVALID, LIMIT, and CONFLICT with the name of the assignment's other
 // experiment, if that is neither applied nor aborted.
-func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (core.Experiment, error) {
+func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (school.Experiment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActExperiment, "")
 	if err != nil {
-		return core.Experiment{}, err
+		return school.Experiment{}, err
 	}
 	if err := r.undecided(ctx, as); err != nil {
-		return core.Experiment{}, err
+		return school.Experiment{}, err
 	}
 	t.Repeat = cmp.Or(t.Repeat, 1)
 	if err := r.checkTrial(ctx, as, t); err != nil {
-		return core.Experiment{}, err
+		return school.Experiment{}, err
 	}
 	var p harness.Package
 	if t.Harness != nil {
 		if p, err = unpack(as, t.Harness); err != nil {
-			return core.Experiment{}, err
+			return school.Experiment{}, err
 		}
 	}
-	e := core.Experiment{ID: r.newID(), Class: class, Assignment: handle, Users: t.Users, Repeat: t.Repeat, State: core.ExperimentRunning, By: a.Handle}
+	e := school.Experiment{ID: r.newID(), Class: class, Assignment: handle, Users: t.Users, Repeat: t.Repeat, State: school.ExperimentRunning, By: a.Handle}
 	text := fmt.Sprintf("starts experiment %s of %s with %s, %d times each", e.ID, as.Name(), trying(t), t.Repeat)
 	err = r.change(ctx, a, aboutExperiment(&e, text), func() (err error) {
 		if t.Harness != nil {
@@ -63,7 +64,7 @@ func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, hand
 }
 
 func trying(t Trial) string {
-	what, whose := "its own harness", "everybody's newest submission"
+	what, whose := "its own harness", "the newest submission of every user"
 	if t.Harness != nil {
 		what = "another harness"
 	}
@@ -73,7 +74,7 @@ func trying(t Trial) string {
 	return what + ", on " + whose
 }
 
-func (r *Service) checkTrial(ctx context.Context, as core.Assignment, t Trial) error {
+func (r *Service) checkTrial(ctx context.Context, as school.Assignment, t Trial) error {
 	switch {
 	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
 		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)
@@ -96,8 +97,8 @@ func (r *Service) checkTrial(ctx context.Context, as core.Assignment, t Trial) e
 
 // begin makes the task, of which an assignment has one at a time, and then the
 // experiment. One that was ready before the task was there is seen afterwards.
-func (r *Service) begin(ctx context.Context, a core.Actor, as core.Assignment, e core.Experiment) (int64, error) {
-	args, err := json.Marshal(core.ExperimentArgs{Experiment: e.ID})
+func (r *Service) begin(ctx context.Context, a core.Actor, as school.Assignment, e school.Experiment) (int64, error) {
+	args, err := json.Marshal(school.ExperimentArgs{Experiment: e.ID})
 	if err != nil {
 		return 0, core.Wrap(err, core.CodeInternal, e.ID, "the arguments of experiment %s cannot be written", e.ID)
 	}
@@ -106,7 +107,7 @@ func (r *Service) begin(ctx context.Context, a core.Actor, as core.Assignment, e
 		return 0, err
 	}
 	_, created, err := r.Intake.SubmitTask(ctx, core.Task{
-		ID: e.ID, Kind: core.KindExperiment, Args: args, Unique: core.KindExperiment + ":" + as.Name(),
+		ID: e.ID, Kind: school.KindExperiment, Args: args, Unique: school.KindExperiment + ":" + as.Name(),
 		Priority: core.PriorityNormal, Requester: a.Handle, About: as.Name(), Notify: notify,
 	})
 	if err != nil {
@@ -128,7 +129,7 @@ func (r *Service) begin(ctx context.Context, a core.Actor, as core.Assignment, e
 }
 
 // undecided returns CONFLICT if an assignment has an experiment that is neither applied nor aborted.
-func (r *Service) undecided(ctx context.Context, as core.Assignment) error {
+func (r *Service) undecided(ctx context.Context, as school.Assignment) error {
 	all, err := r.Store.ListExperiments(ctx, as.Class, as.Handle, decidedAtOnce)
 	if err != nil {
 		return err
@@ -141,7 +142,7 @@ func (r *Service) undecided(ctx context.Context, as core.Assignment) error {
 	return nil
 }
 
-func aboutExperiment(e *core.Experiment, text string) core.AuditEntry {
+func aboutExperiment(e *school.Experiment, text string) core.AuditEntry {
 	return core.AuditEntry{Action: core.ActExperiment, Class: e.Class, Subject: e.Class + "/" + e.Assignment, Text: text}
 }
 
@@ -150,16 +151,16 @@ func noExperiment(id string) error {
 }
 
 // experiment returns an experiment and its assignment, for who may make such.
-func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (core.Experiment, core.Assignment, error) {
+func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (school.Experiment, school.Assignment, error) {
 	if !core.ValidName(id) {
-		return core.Experiment{}, core.Assignment{}, noExperiment(id)
+		return school.Experiment{}, school.Assignment{}, noExperiment(id)
 	}
 	e, err := r.Store.GetExperiment(ctx, id)
 	if core.Is(err, core.CodeNotFound) {
-		return core.Experiment{}, core.Assignment{}, noExperiment(id)
+		return school.Experiment{}, school.Assignment{}, noExperiment(id)
 	}
 	if err != nil {
-		return core.Experiment{}, core.Assignment{}, err
+		return school.Experiment{}, school.Assignment{}, err
 	}
 	as, err := r.assignment(ctx, a, e.Class, e.Assignment, core.ActExperiment, "")
 	if core.Is(err, core.CodeNotFound) {
@@ -169,7 +170,7 @@ func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (core
 }
 
 // Experiments lists those of an assignment, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
-func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]core.Experiment, error) {
+func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]school.Experiment, error) {
 	if _, err := r.assignment(ctx, a, class, handle, core.ActExperiment, ""); err != nil {
 		return nil, err
 	}
@@ -178,9 +179,9 @@ func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle s
 
 // ExperimentProgress returns an experiment with how many of its requests have ended,
 // of how many. It is made to be asked again and again. Returns NOTFOUND.
-func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id string) (core.Experiment, core.TaskProgress, error) {
+func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id string) (school.Experiment, core.TaskProgress, error) {
 	e, _, err := r.experiment(ctx, a, id)
-	if err != nil || e.State != core.ExperimentRunning {
+	if err != nil || e.State != school.ExperimentRunning {
 		return e, core.TaskProgress{Done: int64(e.Requests), Total: int64(e.Requests)}, err
 	}
 	ended, total, err := experiment.Ended(ctx, r.Store, id)
@@ -196,7 +197,7 @@ type OutcomePage struct {
 
 // ExperimentView is an experiment with what it has come to so far.
 type ExperimentView struct {
-	core.Experiment
+	school.Experiment
 	Summary  experiment.Summary   `json:"summary"`
 	Outcomes []experiment.Outcome `json:"outcomes"`
 }

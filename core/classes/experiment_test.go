@@ -10,11 +10,12 @@ import (
 	"drover/core/classes"
 	"drover/core/classes/experiment"
 	"drover/core/coretest"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func (s watched) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
+func (s watched) PutExperiment(ctx context.Context, e school.Experiment) (int64, error) {
 	if err := s.step("put experiment"); err != nil {
 		return 0, err
 	}
@@ -29,9 +30,9 @@ func (s watched) Bind(ctx context.Context, id, from, to string) (bool, error) {
 }
 
 // experiment puts one of tess's into the store.
-func (w *fixture) experiment(handle string, state core.ExperimentState) core.Experiment {
+func (w *fixture) experiment(handle string, state school.ExperimentState) school.Experiment {
 	w.t.Helper()
-	e := coretest.PutExperiment(w.t, w.store, core.Experiment{
+	e := coretest.PutExperiment(w.t, w.store, school.Experiment{
 		ID: newID(), Class: "cs101", Assignment: handle, Repeat: 1, State: state, By: "tess", Created: start,
 	})
 	w.log.clear()
@@ -39,7 +40,7 @@ func (w *fixture) experiment(handle string, state core.ExperimentState) core.Exp
 }
 
 func experimentCalls() []call {
-	in := func(state core.ExperimentState) func(w *fixture, n int) string {
+	in := func(state school.ExperimentState) func(w *fixture, n int) string {
 		return func(w *fixture, n int) string { return w.experiment(newHomework(w, n), state).ID }
 	}
 	return []call{
@@ -49,17 +50,17 @@ func experimentCalls() []call {
 		{action: core.ActExperiment, method: "Experiments", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Experiments(w.t.Context(), a, "cs101", id, 10))
 		}},
-		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(core.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ViewExperiment", prepare: once(in(school.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewExperiment(w.t.Context(), a, id, classes.OutcomePage{}))
 		}},
-		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(core.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ExperimentProgress", prepare: once(in(school.ExperimentReady)), do: func(w *fixture, a core.Actor, id string) error {
 			_, _, err := w.reg.ExperimentProgress(w.t.Context(), a, id)
 			return err
 		}},
-		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(core.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "ApplyExperiment", prepare: in(school.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ApplyExperiment(w.t.Context(), a, id))
 		}},
-		{action: core.ActExperiment, method: "AbortExperiment", prepare: in(core.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
+		{action: core.ActExperiment, method: "AbortExperiment", prepare: in(school.ExperimentReady), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.AbortExperiment(w.t.Context(), a, id))
 		}},
 	}
@@ -76,13 +77,13 @@ func TestStartExperiment(t *testing.T) {
 	got, err := w.store.GetExperiment(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, got, e)
-	require.Equal(t, core.ExperimentRunning, e.State)
+	require.Equal(t, school.ExperimentRunning, e.State)
 	require.True(t, e.Harness.Stock)
 	require.Equal(t, []string{"ann"}, e.Users)
 	require.Contains(t, w.entries(), "tess starts experiment "+e.ID+" of cs101/hw1 with another harness, on the newest submissions of ann, 3 times each")
 	task, err := w.store.GetTask(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.Equal(t, core.KindExperiment, task.Kind)
+	require.Equal(t, school.KindExperiment, task.Kind)
 	require.Equal(t, "cs101/hw1", task.About)
 	require.Equal(t, "tess", task.Requester)
 	as, err := w.store.GetAssignment(t.Context(), "cs101", "hw1")
@@ -95,7 +96,7 @@ func TestStartExperimentRefuses(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("plain")
-	w.assignment("poolless", func(as *core.Assignment) { as.Pool = "" })
+	w.assignment("poolless", func(as *school.Assignment) { as.Pool = "" })
 	tess := w.as("tess")
 	for name, c := range map[string]struct {
 		handle string
@@ -123,7 +124,7 @@ func TestOneExperimentAtATime(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	tess := w.as("tess")
-	for _, state := range []core.ExperimentState{core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplying} {
+	for _, state := range []school.ExperimentState{school.ExperimentRunning, school.ExperimentReady, school.ExperimentApplying} {
 		handle := "in-" + string(state)
 		w.graded(handle)
 		e := w.experiment(handle, state)
@@ -132,7 +133,7 @@ func TestOneExperimentAtATime(t *testing.T) {
 		require.ErrorContains(t, err, e.ID)
 		require.Empty(t, w.log.names)
 	}
-	for _, state := range []core.ExperimentState{core.ExperimentApplied, core.ExperimentAborted} {
+	for _, state := range []school.ExperimentState{school.ExperimentApplied, school.ExperimentAborted} {
 		handle := "in-" + string(state)
 		w.graded(handle)
 		w.experiment(handle, state)
@@ -176,7 +177,7 @@ func TestAStartThatFailsLeavesNoTask(t *testing.T) {
 	w.reg.Store = refusing{w.store}
 	_, err := w.reg.StartExperiment(t.Context(), w.as("tess"), "cs101", "hw1", classes.Trial{})
 	requireCode(t, core.CodeUnavailable, err)
-	tasks, err := w.store.ListTasks(t.Context(), core.TaskFilter{Kind: core.KindExperiment})
+	tasks, err := w.store.ListTasks(t.Context(), core.TaskFilter{Kind: school.KindExperiment})
 	require.NoError(t, err)
 	require.Len(t, tasks, 1)
 	require.Equal(t, core.TaskCancelled, tasks[0].State)
@@ -186,9 +187,9 @@ func TestAStartThatFailsLeavesNoTask(t *testing.T) {
 }
 
 // refusing is a store that takes no experiments.
-type refusing struct{ core.ResultStore }
+type refusing struct{ school.ResultStore }
 
-func (refusing) PutExperiment(context.Context, core.Experiment) (int64, error) { return 0, errBroken }
+func (refusing) PutExperiment(context.Context, school.Experiment) (int64, error) { return 0, errBroken }
 
 // States decide what may be done.
 func TestExperimentsAreDecidedOnce(t *testing.T) {
@@ -196,14 +197,14 @@ func TestExperimentsAreDecidedOnce(t *testing.T) {
 	w := newFixture(t)
 	tess := w.as("tess")
 	for _, c := range []struct {
-		state        core.ExperimentState
+		state        school.ExperimentState
 		apply, abort core.Code
 	}{
-		{core.ExperimentRunning, core.CodeConflict, ""},
-		{core.ExperimentReady, "", ""},
-		{core.ExperimentApplying, "", core.CodeConflict},
-		{core.ExperimentApplied, core.CodeConflict, core.CodeConflict},
-		{core.ExperimentAborted, core.CodeConflict, ""},
+		{school.ExperimentRunning, core.CodeConflict, ""},
+		{school.ExperimentReady, "", ""},
+		{school.ExperimentApplying, "", core.CodeConflict},
+		{school.ExperimentApplied, core.CodeConflict, core.CodeConflict},
+		{school.ExperimentAborted, core.CodeConflict, ""},
 	} {
 		handle := "is-" + string(c.state)
 		w.graded(handle)
@@ -222,7 +223,7 @@ type between struct {
 	what func()
 }
 
-func (b *between) PutExperiment(ctx context.Context, e core.Experiment) (int64, error) {
+func (b *between) PutExperiment(ctx context.Context, e school.Experiment) (int64, error) {
 	if what := b.what; what != nil {
 		b.what = nil
 		what()
@@ -240,9 +241,9 @@ func TestWhoDecidesFirst(t *testing.T) {
 	abort := func(id string) error { return done(w.reg.AbortExperiment(t.Context(), tess, id)) }
 	for _, c := range []struct {
 		first, second func(id string) error
-		want          core.ExperimentState
-	}{{apply, abort, core.ExperimentApplied}, {abort, apply, core.ExperimentAborted}} {
-		e := w.experiment("hw1", core.ExperimentReady)
+		want          school.ExperimentState
+	}{{apply, abort, school.ExperimentApplied}, {abort, apply, school.ExperimentAborted}} {
+		e := w.experiment("hw1", school.ExperimentReady)
 		var err error
 		w.reg.Store = &between{store, func() { err = c.first(e.ID) }}
 		requireCode(t, core.CodeConflict, c.second(e.ID))

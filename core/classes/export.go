@@ -2,78 +2,64 @@ package classes
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"drover/core"
+	"drover/core/school"
 )
 
-// StartArchive starts the task that makes a zip of submissions: for who teaches there of
-// anybody's, for others of their own. Returns NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Service) StartArchive(ctx context.Context, a core.Actor, args core.ArchiveArgs) (core.Task, error) {
-	act, owner := archiving(a, args)
-	as, err := r.openAssignment(ctx, a, args.Class, args.Assignment, act, owner)
+// StartTask starts a task of a kind that users ask for: it makes a file for the actor.
+// Returns INVALID, NOTFOUND, FORBIDDEN, CONFLICT.
+func (r *Service) StartTask(ctx context.Context, a core.Actor, kind string, args json.RawMessage) (core.Task, error) {
+	k, err := school.Requestable().Find(kind)
 	if err != nil {
 		return core.Task{}, err
 	}
-	whose := "all submissions"
-	if args.User != "" {
-		if !core.ValidName(args.User) {
-			return core.Task{}, noMember(args.Class, args.User)
-		}
-		whose = "the submissions of " + args.User
-	}
-	return r.export(ctx, a, core.KindArchive, as.Name(), as.Class, "an archive of "+whose+" to "+as.Name(), args)
-}
-
-// archiving is the right that an archive needs.
-func archiving(a core.Actor, args core.ArchiveArgs) (act core.Action, owner string) {
-	if args.User != "" && args.User == a.Handle {
-		return core.ActSubmissionView, args.User
-	}
-	return core.ActExport, ""
-}
-
-// StartAssignmentCSV starts the task that writes an assignment's scores. Returns
-// NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Service) StartAssignmentCSV(ctx context.Context, a core.Actor, args core.AssignmentCSVArgs) (core.Task, error) {
-	as, err := r.openAssignment(ctx, a, args.Class, args.Assignment, core.ActExport, "")
+	target, err := r.mayStart(ctx, a, &k, args)
 	if err != nil {
 		return core.Task{}, err
 	}
-	return r.export(ctx, a, core.KindAssignmentCSV, as.Name(), as.Class, "the scores of "+as.Name(), args)
-}
-
-// maxFill bounds what stands in a gradebook where there is no score.
-const maxFill = 40
-
-// StartGradebook starts the task that writes a class's scores. Returns NOTFOUND,
-// FORBIDDEN, INVALID, CONFLICT.
-func (r *Service) StartGradebook(ctx context.Context, a core.Actor, args core.GradebookArgs) (core.Task, error) {
-	if _, err := r.openClass(ctx, a, args.Class, core.ActExport); err != nil {
-		return core.Task{}, err
-	}
-	if err := checkFill(args); err != nil {
-		return core.Task{}, err
-	}
-	return r.export(ctx, a, core.KindGradebook, args.Class, args.Class, "the gradebook of "+args.Class, args)
-}
-
-func checkFill(args core.GradebookArgs) error {
-	if len(args.Fill) > maxFill || !utf8.ValidString(args.Fill) || strings.ContainsFunc(args.Fill, func(c rune) bool { return c < ' ' }) {
-		return core.Errorf(core.CodeInvalid, args.Class, "what stands for a missing score must be at most %d bytes of one line", maxFill)
-	}
-	return nil
-}
-
-// export starts the task that makes a file for the actor.
-func (r *Service) export(ctx context.Context, a core.Actor, kind, about, class, what string, args any) (core.Task, error) {
 	var task core.Task
-	entry := core.AuditEntry{Action: core.ActExport, Class: class, Subject: about, Text: fmt.Sprintf("asks for %s", what)}
-	err := r.change(ctx, a, entry, func() (err error) {
-		task, err = r.start(ctx, a, kind, about, args)
+	what := "asks for the " + strings.ReplaceAll(k.Name, "_", " ") + " of " + target.About()
+	if target.User != "" {
+		what += ", those of " + target.User + " alone"
+	}
+	entry := core.AuditEntry{Action: core.ActExport, Class: target.Class, Subject: target.About(), Text: what}
+	err = r.change(ctx, a, entry, func() (err error) {
+		task, err = r.start(ctx, a, k.Name, target.About(), args)
 		return err
 	})
 	return task, err
+}
+
+// mayStart checks the arguments of a task that is asked for, and the right to it.
+func (r *Service) mayStart(ctx context.Context, a core.Actor, k *core.TaskKind, args json.RawMessage) (core.TaskTarget, error) {
+	t, err := k.Read(args)
+	if err != nil {
+		return t, err
+	}
+	act, owner := needed(a, k, t)
+	switch k.About() {
+	case core.ArgAssignment:
+		_, err = r.openAssignment(ctx, a, t.Class, t.Assignment, act, owner)
+	case core.ArgClass:
+		_, err = r.openClass(ctx, a, t.Class, act)
+	default:
+	}
+	return t, err
+}
+
+// needed is the right that a task needs, and whose it is.
+func needed(a core.Actor, k *core.TaskKind, t core.TaskTarget) (act core.Action, owner string) {
+	if k.Own != "" && t.User != "" && t.User == a.Handle {
+		return k.Own, t.User
+	}
+	return k.Right, ""
+}
+
+// shared reports whether one task of a kind stands for all who ask for the same.
+func shared(kind string) bool {
+	return slices.ContainsFunc(school.TaskKinds(), func(k core.TaskKind) bool { return k.Name == kind && k.Shared })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Mine stands for the classes that the actor is in, in what Find is asked for.
@@ -18,10 +19,10 @@ const maxCandidates = 20
 // is the query, or else contains it, whatever the case of letters. Mine is the
 // one class that the actor is in. Returns NOTFOUND, and INVALID with the candidates
 // where there are several.
-func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (core.Class, error) {
+func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (school.Class, error) {
 	found, err := r.matchClasses(ctx, a, query)
 	if err != nil {
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	if len(found) == 1 {
 		return found[0], nil
@@ -30,30 +31,30 @@ func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (co
 	for i, c := range found {
 		names[i] = c.Handle
 	}
-	return core.Class{}, notOne("class", query, names)
+	return school.Class{}, notOne("class", query, names)
 }
 
 // FindAssignment returns the one assignment that the actor may view and that the query,
 // of the form class/assignment, names as FindClass says. Returns NOTFOUND, and
 // INVALID with the candidates where there are several. The harness is told to staff only.
-func (r *Service) FindAssignment(ctx context.Context, a core.Actor, query string) (core.Assignment, error) {
+func (r *Service) FindAssignment(ctx context.Context, a core.Actor, query string) (school.Assignment, error) {
 	class, part, ok := strings.Cut(query, "/")
 	if !ok {
-		return core.Assignment{}, core.Errorf(core.CodeInvalid, query, "%.80q names no assignment: write class/assignment, or %s/assignment for one of your own classes", query, Mine)
+		return school.Assignment{}, core.Errorf(core.CodeInvalid, query, "%.80q names no assignment: write class/assignment, or %s/assignment for one of your own classes", query, Mine)
 	}
 	classes, err := r.matchClasses(ctx, a, class)
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
-	var all []core.Assignment
+	var all []school.Assignment
 	for _, c := range classes {
 		in, err := r.visible(ctx, a, c.Handle)
 		if err != nil {
-			return core.Assignment{}, err
+			return school.Assignment{}, err
 		}
 		all = append(all, in...)
 	}
-	found := matching(all, part, func(as core.Assignment) (string, string) { return as.Handle, as.Title })
+	found := matching(all, part, func(as school.Assignment) (string, string) { return as.Handle, as.Title })
 	if len(found) == 1 {
 		return withoutSecrets(a, found[0]), nil
 	}
@@ -61,12 +62,12 @@ func (r *Service) FindAssignment(ctx context.Context, a core.Actor, query string
 	for i := range found {
 		names[i] = found[i].Name()
 	}
-	return core.Assignment{}, notOne("assignment", query, names)
+	return school.Assignment{}, notOne("assignment", query, names)
 }
 
-func (r *Service) matchClasses(ctx context.Context, a core.Actor, query string) ([]core.Class, error) {
-	var all []core.Class
-	err := r.eachClass(ctx, a, func(c core.Class) {
+func (r *Service) matchClasses(ctx context.Context, a core.Actor, query string) ([]school.Class, error) {
+	var all []school.Class
+	err := r.eachClass(ctx, a, func(c school.Class) {
 		if query != Mine || a.In[c.Handle] != "" {
 			all = append(all, c)
 		}
@@ -74,11 +75,11 @@ func (r *Service) matchClasses(ctx context.Context, a core.Actor, query string) 
 	if query == Mine {
 		return all, err
 	}
-	return matching(all, query, func(c core.Class) (string, string) { return c.Handle, c.Title }), err
+	return matching(all, query, func(c school.Class) (string, string) { return c.Handle, c.Title }), err
 }
 
 // eachClass calls fn with every class that the actor may view, in order of handle.
-func (r *Service) eachClass(ctx context.Context, a core.Actor, fn func(core.Class)) error {
+func (r *Service) eachClass(ctx context.Context, a core.Actor, fn func(school.Class)) error {
 	for after := ""; ; {
 		some, err := r.ListClasses(ctx, a, after, page)
 		if err != nil {
@@ -95,8 +96,8 @@ func (r *Service) eachClass(ctx context.Context, a core.Actor, fn func(core.Clas
 }
 
 // visible lists the assignments of a class that the actor may view, in order of handle.
-func (r *Service) visible(ctx context.Context, a core.Actor, class string) ([]core.Assignment, error) {
-	var all []core.Assignment
+func (r *Service) visible(ctx context.Context, a core.Actor, class string) ([]school.Assignment, error) {
+	var all []school.Assignment
 	for after := ""; ; {
 		some, err := r.Store.ListAssignments(ctx, class, after, page)
 		if err != nil {

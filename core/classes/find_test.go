@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,12 +15,12 @@ func TestFind(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	for handle, title := range map[string]string{"cs1011": "Advanced", "math": "Calculus of CS"} {
-		require.NoError(t, done(w.reg.Store.PutClass(ctx, core.Class{Handle: handle, Title: title, Created: start})))
+		require.NoError(t, done(w.reg.Store.PutClass(ctx, school.Class{Handle: handle, Title: title, Created: start})))
 	}
 	for _, as := range [][3]string{
 		{"cs101", "hw1", "Sorting"}, {"cs101", "hw10", "Graphs"}, {"cs1011", "hw1", "Types"}, {"math", "sums", "Sorting out"},
 	} {
-		require.NoError(t, done(w.reg.Store.PutAssignment(ctx, core.Assignment{Class: as[0], Handle: as[1], Title: as[2], Priority: core.PriorityNormal, Created: start})))
+		require.NoError(t, done(w.reg.Store.PutAssignment(ctx, school.Assignment{Class: as[0], Handle: as[1], Title: as[2], Priority: core.PriorityNormal, Created: start})))
 	}
 	w.assignment("exam", concealed)
 	for _, c := range []struct {

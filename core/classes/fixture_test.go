@@ -19,6 +19,7 @@ import (
 	"drover/core/harness"
 	"drover/core/harness/cases"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 
 	"github.com/oklog/ulid/v2"
@@ -36,7 +37,7 @@ type fixture struct {
 	t       *testing.T
 	log     *steps
 	cluster *coretest.Cluster
-	store   core.ResultStore
+	store   school.ResultStore
 	in      *intake.Intake
 	reg     *classes.Service
 	seq     int64
@@ -83,17 +84,17 @@ func (w *fixture) people() {
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
 		there.Go(func() error {
-			return done(store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start}))
+			return done(store.PutUser(ctx, school.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start}))
 		})
 	}
 	for _, class := range []string{"cs101", "cs202"} {
 		there.Go(func() error {
-			return done(store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start}))
+			return done(store.PutClass(ctx, school.Class{Handle: class, Title: "Class " + class, Created: start}))
 		})
 	}
 	require.NoError(w.t, there.Wait())
 	var enrolled errgroup.Group
-	for _, e := range []core.Enrolment{
+	for _, e := range []school.Enrolment{
 		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
 		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
 		{Class: "cs101", User: "ann", Role: core.RoleStudent},
@@ -129,9 +130,9 @@ func (w *fixture) as(handle string) core.Actor {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *school.Assignment)) school.Assignment {
 	w.t.Helper()
-	as := core.Assignment{
+	as := school.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
 		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}
@@ -145,10 +146,10 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 	return as
 }
 
-func concealed(as *core.Assignment) { as.HideUntil = start + day }
+func concealed(as *school.Assignment) { as.HideUntil = start + day }
 
 // graded makes an assignment with a harness.
-func (w *fixture) graded(handle string) core.Assignment {
+func (w *fixture) graded(handle string) school.Assignment {
 	w.t.Helper()
 	w.assignment(handle)
 	as, err := w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(harnessTar(w.t)))
@@ -179,10 +180,10 @@ func stockTar(t *testing.T) []byte {
 }
 
 // files are what somebody submits: path and content in turn.
-func files(pairs ...string) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
+func files(pairs ...string) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		for i := 0; i < len(pairs); i += 2 {
-			if !yield(classes.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
+			if !yield(intake.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
 				return
 			}
 		}
@@ -194,7 +195,7 @@ func newSubmission(assignment string) classes.NewSubmission {
 }
 
 // submit submits something for an assignment of cs101.
-func (w *fixture) submit(user, assignment string) core.Submission {
+func (w *fixture) submit(user, assignment string) school.Submission {
 	w.t.Helper()
 	s, err := w.reg.Submit(w.t.Context(), w.as(user), newSubmission(assignment))
 	require.NoError(w.t, err)
@@ -227,7 +228,7 @@ func (w *fixture) grade(change func(r *core.Result)) {
 func (w *fixture) task(change ...func(t *core.Task)) core.Task {
 	w.t.Helper()
 	t := core.Task{
-		ID: newID(), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+		ID: newID(), Generation: 1, Kind: school.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
 		Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 	}
 	for _, c := range change {

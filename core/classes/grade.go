@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -23,54 +24,54 @@ type GradeChange struct {
 
 // ChangeGrade gives a submission a person's grade, which goes before its result's.
 // Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
-func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (core.Standing, error) {
+func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (school.Standing, error) {
 	as, err := r.openAssignment(ctx, a, c.Class, c.Assignment, core.ActGradeChange, "")
 	if err != nil {
-		return core.Standing{}, err
+		return school.Standing{}, err
 	}
 	old, err := r.graded(ctx, as, c)
 	if err != nil {
-		return core.Standing{}, err
+		return school.Standing{}, err
 	}
 	id := old.Submission.ID
-	var g *core.Grade
+	var g *school.Grade
 	if c.Score != nil {
-		g = &core.Grade{Score: *c.Score, MaxScore: c.MaxScore, By: a.Handle, Reason: c.Reason, At: r.now().UnixMilli()}
+		g = &school.Grade{Score: *c.Score, MaxScore: c.MaxScore, By: a.Handle, Reason: c.Reason, At: r.now().UnixMilli()}
 	}
 	switch err := bounds.Grade(id, g); {
 	case err != nil:
-		return core.Standing{}, err
+		return school.Standing{}, err
 	case c.Reason == "":
-		return core.Standing{}, core.Errorf(core.CodeInvalid, id, "the grade is changed without a reason: say why, for the record")
+		return school.Standing{}, core.Errorf(core.CodeInvalid, id, "the grade is changed without a reason: say why, for the record")
 	}
 	s := old.Submission
 	s.Grade = g
 	now, _, err := r.standing(ctx, s)
 	if err != nil {
-		return core.Standing{}, err
+		return school.Standing{}, err
 	}
 	text := fmt.Sprintf("changes the grade of %s for %s (submission %s) from %s to %s%s", s.User, as.Name(), id, points(old), points(now), because(c.Reason))
 	return now, r.change(ctx, a, aboutUser(core.ActGradeChange, as, s.User, text), func() error { return r.Store.SetGrade(ctx, id, g) })
 }
 
 // graded returns the submission whose grade is meant.
-func (r *Service) graded(ctx context.Context, as core.Assignment, c GradeChange) (core.Standing, error) {
+func (r *Service) graded(ctx context.Context, as school.Assignment, c GradeChange) (school.Standing, error) {
 	if c.Submission == "" {
 		newest, err := r.newest(ctx, as, c.User)
 		if err == nil && newest == nil {
 			err = core.Errorf(core.CodeNotFound, c.User, "user %.80q has submitted nothing for %s", c.User, as.Name())
 		}
 		if err != nil {
-			return core.Standing{}, err
+			return school.Standing{}, err
 		}
 		return *newest, nil
 	}
 	s, err := r.Store.GetSubmission(ctx, c.Submission)
 	if core.Is(err, core.CodeNotFound) || err == nil && (s.Class != as.Class || s.Assignment != as.Handle || c.User != "" && s.User != c.User) {
-		return core.Standing{}, noSubmission(c.Submission)
+		return school.Standing{}, noSubmission(c.Submission)
 	}
 	if err != nil {
-		return core.Standing{}, err
+		return school.Standing{}, err
 	}
 	standing, _, err := r.standing(ctx, s)
 	return standing, err
@@ -94,7 +95,7 @@ func (r *Service) GradeHistory(ctx context.Context, a core.Actor, class, assignm
 }
 
 // points is a score as people read it.
-func points(s core.Standing) string {
+func points(s school.Standing) string {
 	if s.Score == nil {
 		return "none"
 	}

@@ -7,6 +7,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,7 @@ func TestProgress(t *testing.T) {
 	assert.Equal(t, classes.Progress{Students: 2}, p)
 
 	for _, user := range []string{"s1", "s2", "s3"} {
-		require.NoError(t, done(w.reg.Store.PutUser(ctx, core.User{Handle: user, Created: start})))
+		require.NoError(t, done(w.reg.Store.PutUser(ctx, school.User{Handle: user, Created: start})))
 		require.NoError(t, w.reg.Enrol(ctx, tess, "cs101", user, core.RoleStudent))
 	}
 	score := func(user string, points float64) {

@@ -8,22 +8,23 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // SetHarness gives an assignment the harness whose folder is in an archive, as harness.Read
 // takes it. What was submitted before keeps the one that it was graded by. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
-func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (core.Assignment, error) {
+func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (school.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	if as.Pool == "" {
-		return core.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
+		return school.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
 	}
 	p, err := unpack(as, tar)
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	text := fmt.Sprintf("sets the harness of %s, of %d bytes", as.Name(), len(p.Tar))
 	err = r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() error {
@@ -37,7 +38,7 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 }
 
 // unpack reads a harness for an assignment and checks it whole.
-func unpack(as core.Assignment, tar io.Reader) (harness.Package, error) {
+func unpack(as school.Assignment, tar io.Reader) (harness.Package, error) {
 	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
 	if err != nil {
 		return harness.Package{}, core.Wrap(err, core.CodeInvalid, as.Name(), "the harness cannot be read")
@@ -46,18 +47,18 @@ func unpack(as core.Assignment, tar io.Reader) (harness.Package, error) {
 }
 
 // keepHarness stores the files of a harness.
-func (r *Service) keepHarness(ctx context.Context, as core.Assignment, p harness.Package) (*core.Harness, error) {
+func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harness.Package) (*school.Harness, error) {
 	digest, size, err := r.Blobs.Put(ctx, bytes.NewReader(p.Tar), harness.MaxPackBytes)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
 	}
 	file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
-	return &core.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
+	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
 }
 
 // RemoveHarness lets an assignment be submitted without being graded. Returns
 // NOTFOUND, FORBIDDEN, CONFLICT.
-func (r *Service) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
+func (r *Service) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (school.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil || as.Harness == nil {
 		return as, err

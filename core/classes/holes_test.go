@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,7 @@ func TestNothingIsGivenAway(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("exam", concealed)
-	w.assignment("gone", func(as *core.Assignment) { as.Deleting = true })
+	w.assignment("gone", func(as *school.Assignment) { as.Deleting = true })
 	s := w.submit("ann", "hw1")
 	task := w.task()
 	ann, cleo, eve := w.as("ann"), w.as("cleo"), w.as("eve")
@@ -36,10 +37,10 @@ func TestNothingIsGivenAway(t *testing.T) {
 			return done(w.reg.Submit(t.Context(), a, newSubmission(n)))
 		},
 		"list": func(a core.Actor, n string) error {
-			return done(w.reg.ListSubmissions(t.Context(), a, core.SubmissionFilter{Class: "cs101", Assignment: n, User: a.Handle}))
+			return done(w.reg.ListSubmissions(t.Context(), a, school.SubmissionFilter{Class: "cs101", Assignment: n, User: a.Handle}))
 		},
 		"archive": func(a core.Actor, n string) error {
-			return done(w.reg.StartArchive(t.Context(), a, core.ArchiveArgs{Class: "cs101", Assignment: n, User: a.Handle}))
+			return done(w.reg.StartTask(t.Context(), a, school.KindArchive, args(school.ArchiveArgs{Class: "cs101", Assignment: n, User: a.Handle})))
 		},
 		"find": func(a core.Actor, n string) error { return done(w.reg.FindAssignment(t.Context(), a, "cs101/"+n)) },
 	} {
@@ -106,7 +107,7 @@ func TestDeadlinesAreTheOwners(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	tess := w.as("tess")
-	require.NoError(t, w.reg.SetDeadline(t.Context(), tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theEnd + day, Cutoff: theEnd + 2*day}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theEnd + day, Cutoff: theEnd + 2*day}))
 	w.pass(2*day + hour)
 	h := newSubmission("hw1")
 	h.User = "ann"
@@ -133,7 +134,7 @@ func TestScoresBelongToTheirSubmission(t *testing.T) {
 	third := w.submit("cleo", "hw1")
 	w.grade(func(r *core.Result) { *r.Score = 3 })
 	w.grade(func(r *core.Result) { *r.Score = 3 })
-	all, err := w.reg.ListSubmissions(t.Context(), w.as("tess"), core.SubmissionFilter{Class: "cs101", Assignment: "hw1"})
+	all, err := w.reg.ListSubmissions(t.Context(), w.as("tess"), school.SubmissionFilter{Class: "cs101", Assignment: "hw1"})
 	require.NoError(t, err)
 	scores := map[string]float64{}
 	for _, s := range all {
@@ -161,7 +162,7 @@ func TestStaffOfAnotherClass(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	s := w.submit("ann", "hw1")
-	as := core.Assignment{Class: "cs202", Handle: "hw1", Title: "Theirs", Priority: core.PriorityNormal, Created: start}
+	as := school.Assignment{Class: "cs202", Handle: "hw1", Title: "Theirs", Priority: core.PriorityNormal, Created: start}
 	require.NoError(t, done(w.reg.Store.PutAssignment(t.Context(), as)))
 	score := 1.0
 	theo := w.as("theo")

@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/account/auditlog"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -169,7 +170,7 @@ func (im *importing) enrol(ctx context.Context, line int, row []string) error {
 		return core.Errorf(core.CodeInvalid, im.class, "it has %d columns, and the first line only %d", len(row), len(im.names))
 	}
 	role := cmp.Or(core.UserRole(strings.ToLower(field(colRole))), core.RoleStudent)
-	given := core.User{Handle: field(colHandle), Name: field(colName), Email: strings.ToLower(field(colEmail))}
+	given := school.User{Handle: field(colHandle), Name: field(colName), Email: strings.ToLower(field(colEmail))}
 	who := cmp.Or(given.Handle, given.Email)
 	if who == "" {
 		return core.Errorf(core.CodeInvalid, im.class, "it names nobody: fill in the %s or the %s", colHandle, colEmail)
@@ -195,7 +196,7 @@ func (im *importing) enrol(ctx context.Context, line int, row []string) error {
 }
 
 // create makes a user and enrols it.
-func (im *importing) create(ctx context.Context, u core.User, role core.UserRole) error {
+func (im *importing) create(ctx context.Context, u school.User, role core.UserRole) error {
 	if core.Allow(im.a, core.ActUserManage, core.Object{}) != nil {
 		return core.Errorf(core.CodeNotFound, u.Handle, "there is no user %.80q: ask an admin to make it", cmp.Or(u.Handle, u.Email))
 	}
@@ -203,7 +204,7 @@ func (im *importing) create(ctx context.Context, u core.User, role core.UserRole
 	if err != nil {
 		return err
 	}
-	if err := bounds.Enrolment(core.Enrolment{Class: im.class, User: u.Handle, Role: role}); err != nil {
+	if err := bounds.Enrolment(school.Enrolment{Class: im.class, User: u.Handle, Role: role}); err != nil {
 		return err
 	}
 	if u.Email != "" {

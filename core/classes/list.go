@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Progress of an actor in an assignment, in words.
@@ -25,7 +26,7 @@ const recent = 7 * 24 * time.Hour
 // AssignmentEntry is an assignment as an actor sees it: with the actor's own
 // deadlines, and the harness itself only for staff.
 type AssignmentEntry struct {
-	core.Assignment
+	school.Assignment
 	Hidden    bool   `json:"hidden,omitempty"`   // from students
 	Extended  bool   `json:"extended,omitempty"` // the deadlines are the actor's own
 	Graded    bool   `json:"graded,omitempty"`   // by a harness
@@ -74,7 +75,7 @@ func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f Assignmen
 }
 
 // end is when an assignment ends: at its cutoff, else when it is due, else never.
-func end(as core.Assignment) int64 { return cmp.Or(as.Cutoff, as.Due, math.MaxInt64) }
+func end(as school.Assignment) int64 { return cmp.Or(as.Cutoff, as.Due, math.MaxInt64) }
 
 // ViewAssignment returns an assignment. Returns NOTFOUND, in the same words for one that is hidden.
 func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handle string) (AssignmentEntry, error) {
@@ -91,10 +92,10 @@ func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handl
 
 // EditableAssignment returns an assignment as it was set, with nobody's own deadlines:
 // what EditAssignment takes. Returns NOTFOUND, FORBIDDEN.
-func (r *Service) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Assignment, error) {
+func (r *Service) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (school.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	return as, nil
 }
@@ -110,8 +111,8 @@ func (r *Service) entries(ctx context.Context, a core.Actor, class string) ([]As
 	}
 	all := make([]AssignmentEntry, 0, len(visible))
 	for _, as := range visible {
-		i := slices.IndexFunc(own, func(d core.Deadline) bool { return d.Assignment == as.Handle })
-		var d *core.Deadline
+		i := slices.IndexFunc(own, func(d school.Deadline) bool { return d.Assignment == as.Handle })
+		var d *school.Deadline
 		if i >= 0 {
 			d = &own[i]
 		}
@@ -125,7 +126,7 @@ func (r *Service) entries(ctx context.Context, a core.Actor, class string) ([]As
 }
 
 // deadline returns a user's own deadline; nil for none.
-func (r *Service) deadline(ctx context.Context, as core.Assignment, user string) (*core.Deadline, error) {
+func (r *Service) deadline(ctx context.Context, as school.Assignment, user string) (*school.Deadline, error) {
 	own, err := r.Store.Deadlines(ctx, as.Class, as.Handle, user)
 	if err != nil || len(own) == 0 {
 		return nil, err
@@ -133,7 +134,7 @@ func (r *Service) deadline(ctx context.Context, as core.Assignment, user string)
 	return &own[0], nil
 }
 
-func (r *Service) entry(ctx context.Context, a core.Actor, as core.Assignment, d *core.Deadline) (AssignmentEntry, error) {
+func (r *Service) entry(ctx context.Context, a core.Actor, as school.Assignment, d *school.Deadline) (AssignmentEntry, error) {
 	newest, err := r.newest(ctx, as, a.Handle)
 	if err != nil {
 		return AssignmentEntry{}, err
@@ -154,7 +155,7 @@ func (r *Service) entry(ctx context.Context, a core.Actor, as core.Assignment, d
 }
 
 // withoutSecrets leaves out of an assignment what the actor may not see of it.
-func withoutSecrets(a core.Actor, as core.Assignment) core.Assignment {
+func withoutSecrets(a core.Actor, as school.Assignment) school.Assignment {
 	if core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) != nil {
 		as.Harness = nil // it may tell what its tests are
 	}
@@ -162,8 +163,8 @@ func withoutSecrets(a core.Actor, as core.Assignment) core.Assignment {
 }
 
 // newest returns a user's newest submission; nil for none.
-func (r *Service) newest(ctx context.Context, as core.Assignment, user string) (*core.Standing, error) {
-	all, err := r.Store.ListSubmissions(ctx, core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: user, Limit: 1})
+func (r *Service) newest(ctx context.Context, as school.Assignment, user string) (*school.Standing, error) {
+	all, err := r.Store.ListSubmissions(ctx, school.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: user, Limit: 1})
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -7,30 +7,31 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-// school fills a fixture with assignments, submissions and tasks in every stage of life.
-func school(w *fixture) (assignments [][2]string, submissions, tasks []string) {
+// fill fills a fixture with assignments, submissions and tasks in every stage of life.
+func fill(w *fixture) (assignments [][2]string, submissions, tasks []string) {
 	ctx, store := w.t.Context(), w.reg.Store
-	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent, Since: start}))
-	require.NoError(w.t, store.Enrol(ctx, core.Enrolment{Class: "cs202", User: "tina", Role: core.RoleStudent, Since: start}))
-	closed := core.Class{Handle: "cs303", Title: "Closed", Created: start}
+	require.NoError(w.t, store.Enrol(ctx, school.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent, Since: start}))
+	require.NoError(w.t, store.Enrol(ctx, school.Enrolment{Class: "cs202", User: "tina", Role: core.RoleStudent, Since: start}))
+	closed := school.Class{Handle: "cs303", Title: "Closed", Created: start}
 	require.NoError(w.t, done(store.PutClass(ctx, closed)))
-	for _, e := range []core.Enrolment{{User: "ann", Role: core.RoleStudent}, {User: "theo", Role: core.RoleTeacher}} {
+	for _, e := range []school.Enrolment{{User: "ann", Role: core.RoleStudent}, {User: "theo", Role: core.RoleTeacher}} {
 		e.Class, e.Since = "cs303", start
 		require.NoError(w.t, store.Enrol(ctx, e))
 	}
 	users := map[string][]string{"cs101": {"ann", "cleo", "tina"}, "cs202": {"ann", "eve", "theo"}, "cs303": {"ann"}}
 	for _, class := range []string{"cs101", "cs202", "cs303"} {
 		for i := range 4 {
-			as := w.assignment(fmt.Sprintf("hw%d", i), func(as *core.Assignment) { as.Class = class })
+			as := w.assignment(fmt.Sprintf("hw%d", i), func(as *school.Assignment) { as.Class = class })
 			for _, user := range users[class] {
-				s := core.Submission{ID: newID(), Class: class, Assignment: as.Handle, User: user, Kind: "public", At: start, Files: []core.File{}}
-				require.NoError(w.t, done(first(store.CreateSubmission(ctx, s))))
+				s := school.Submission{ID: newID(), Class: class, Assignment: as.Handle, User: user, Kind: "public", At: start, Files: []core.File{}}
+				require.NoError(w.t, done(first(store.CreateSubmission(ctx, s, nil))))
 				submissions = append(submissions, s.ID)
 				tasks = append(tasks, w.task(func(t *core.Task) { t.Requester, t.About = user, class+"/"+as.Handle }).ID)
 			}
@@ -58,7 +59,7 @@ func TestListsShowWhatMayBeViewed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	ctx := t.Context()
-	assignments, submissions, tasks := school(w)
+	assignments, submissions, tasks := fill(w)
 	everybody := []string{"root", "olga", "otto", "tess", "tina", "ann", "cleo", "theo", "eve", "nick"}
 	handles := []string{"cs101", "cs202", "cs303"}
 
@@ -85,7 +86,7 @@ func TestListsShowWhatMayBeViewed(t *testing.T) {
 			for _, e := range entries {
 				listed[e.Name()] = true
 			}
-			for _, f := range []core.SubmissionFilter{{Class: class}, {Class: class, User: who}} {
+			for _, f := range []school.SubmissionFilter{{Class: class}, {Class: class, User: who}} {
 				handed, err := w.reg.ListSubmissions(ctx, a, f)
 				add(map[string]bool{}, "", err)
 				for _, s := range handed {
@@ -120,7 +121,7 @@ func TestListsShowWhatMayBeViewed(t *testing.T) {
 func TestPagesMakeUpTheList(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	school(w)
+	fill(w)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := w.t.Context()
 		a := w.as(rapid.SampledFrom([]string{"root", "tess", "ann", "theo", "olga"}).Draw(t, "who"))
@@ -154,8 +155,8 @@ func TestListAssignments(t *testing.T) {
 	ctx := t.Context()
 	w.pass(30 * day)
 	now := start + 30*day
-	at := func(due, cutoff int64) func(as *core.Assignment) {
-		return func(as *core.Assignment) { as.Due, as.Cutoff = due, cutoff }
+	at := func(due, cutoff int64) func(as *school.Assignment) {
+		return func(as *school.Assignment) { as.Due, as.Cutoff = due, cutoff }
 	}
 	w.assignment("never", at(0, 0))
 	w.assignment("open", at(now+day, now+3*day))
@@ -164,7 +165,7 @@ func TestListAssignments(t *testing.T) {
 	w.assignment("late", at(now-3*day, now-2*day))
 	w.assignment("mine", at(now-30*day, now-20*day))
 	w.assignment("old", at(now-10*day, now-8*day))
-	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), core.Deadline{Class: "cs101", Assignment: "mine", User: "ann", Due: now - 9*day, Cutoff: now - hour}))
+	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), school.Deadline{Class: "cs101", Assignment: "mine", User: "ann", Due: now - 9*day, Cutoff: now - hour}))
 	s := w.submit("ann", "done")
 
 	all, left, err := w.reg.ListAssignments(ctx, w.as("ann"), classes.AssignmentFilter{})

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // MemberView is a user of a class with what that one sees there.
@@ -48,14 +49,14 @@ func (r *Service) PreviewSubmission(ctx context.Context, a core.Actor, id string
 }
 
 // sight is a member as one who only looks, with no rights from elsewhere.
-func sight(e core.Enrolment) core.Actor {
+func sight(e school.Enrolment) core.Actor {
 	return core.Actor{Handle: e.User, In: map[string]core.UserRole{e.Class: e.Role}}
 }
 
 // enrolled returns a user's place in a class. Returns NOTFOUND.
-func (r *Service) enrolled(ctx context.Context, class, user string) (core.Enrolment, error) {
+func (r *Service) enrolled(ctx context.Context, class, user string) (school.Enrolment, error) {
 	if !core.ValidName(user) {
-		return core.Enrolment{}, noMember(class, user)
+		return school.Enrolment{}, noMember(class, user)
 	}
 	in, err := r.Store.Memberships(ctx, user)
 	for _, e := range in {
@@ -66,5 +67,5 @@ func (r *Service) enrolled(ctx context.Context, class, user string) (core.Enrolm
 	if core.Is(err, core.CodeNotFound) {
 		err = nil
 	}
-	return core.Enrolment{}, cmp.Or(err, noMember(class, user))
+	return school.Enrolment{}, cmp.Or(err, noMember(class, user))
 }

@@ -5,6 +5,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ func TestViewMemberSeesWhatTheMemberSees(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1")
 	w.assignment("secret", concealed)
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day}))
 	v, err := w.reg.ViewMember(t.Context(), w.as("tina"), "cs101", "ann")
 	require.NoError(t, err)
 	require.Equal(t, "ann@example.org", v.Email)
@@ -68,7 +69,7 @@ func TestGradeHistory(t *testing.T) {
 		_, err := w.reg.ChangeGrade(t.Context(), w.as("tina"), classes.GradeChange{Class: "cs101", Assignment: "hw1", User: user, Score: &score, Reason: "by hand"})
 		require.NoError(t, err)
 	}
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + hour}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + hour}))
 	all, err := w.reg.GradeHistory(t.Context(), w.as("tina"), "cs101", "hw1", "ann")
 	require.NoError(t, err)
 	require.Len(t, all, 2)
@@ -82,9 +83,9 @@ func TestGradeHistory(t *testing.T) {
 func TestNothingIsCalledNew(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	_, err := w.reg.CreateClass(t.Context(), w.as("root"), core.Class{Handle: "new", Title: "New"})
+	_, err := w.reg.CreateClass(t.Context(), w.as("root"), school.Class{Handle: "new", Title: "New"})
 	requireCode(t, core.CodeInvalid, err)
-	_, err = w.reg.CreateAssignment(t.Context(), w.as("tess"), core.Assignment{Class: "cs101", Handle: "new", Pool: pool})
+	_, err = w.reg.CreateAssignment(t.Context(), w.as("tess"), school.Assignment{Class: "cs101", Handle: "new", Pool: pool})
 	requireCode(t, core.CodeInvalid, err)
 	require.Empty(t, w.log.names)
 }

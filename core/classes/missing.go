@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Absence is a student who has submitted nothing for an assignment.
@@ -27,7 +28,7 @@ func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, 
 	if err != nil {
 		return nil, err
 	}
-	dates := map[string]*core.Deadline{}
+	dates := map[string]*school.Deadline{}
 	for i := range own {
 		dates[own[i].User] = &own[i]
 	}
@@ -60,7 +61,7 @@ func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, 
 }
 
 // present says which users from behind one to another have submitted something.
-func (r *Service) present(ctx context.Context, as core.Assignment, after, last string) (map[string]bool, error) {
+func (r *Service) present(ctx context.Context, as school.Assignment, after, last string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after < last {
 		some, err := r.Store.Standings(ctx, as.Class, as.Handle, after, page)

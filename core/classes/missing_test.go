@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 func TestMissing(t *testing.T) {
@@ -14,9 +15,9 @@ func TestMissing(t *testing.T) {
 	ctx := t.Context()
 	as := w.assignment("hw1")
 	for _, user := range []string{"zed", "bob", "dan"} {
-		_, err := w.reg.Store.PutUser(ctx, core.User{Handle: user, Name: "Name of " + user, Email: user + "@example.org", Created: 1})
+		_, err := w.reg.Store.PutUser(ctx, school.User{Handle: user, Name: "Name of " + user, Email: user + "@example.org", Created: 1})
 		require.NoError(t, err)
-		require.NoError(t, w.reg.Store.Enrol(ctx, core.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent}))
+		require.NoError(t, w.reg.Store.Enrol(ctx, school.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent}))
 	}
 	missing := func(after string, limit int) (users []string) {
 		t.Helper()
@@ -46,7 +47,7 @@ func TestMissing(t *testing.T) {
 		paged = append(paged, after)
 	}
 	require.Equal(t, want, paged)
-	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "bob", Due: as.Due + hour}))
+	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "bob", Due: as.Due + hour}))
 	all, err := w.reg.Missing(ctx, w.as("tina"), "cs101", "hw1", "a", 1)
 	require.NoError(t, err)
 	require.Equal(t, "bob", all[0].User)

@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // Buckets is how many equal parts a distribution has.
@@ -80,7 +81,7 @@ func (r *Service) students(ctx context.Context, class string) (map[string]bool, 
 }
 
 // count adds a submission and returns its score.
-func (p *Progress) count(s core.Standing) float64 {
+func (p *Progress) count(s school.Standing) float64 {
 	p.Submitted++
 	if s.Submission.Kind == harness.TestFinal {
 		p.Finals++

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 func TestAStudentHandsInOnlySoMuch(t *testing.T) {
@@ -98,13 +99,13 @@ func (away) Take(context.Context, string, core.Rate, int) (core.Allowance, error
 // A repeat of what was submitted is not refused for what has changed since.
 func TestRepeatIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(w *fixture, as core.Assignment){
-		"the rate is used up": func(w *fixture, _ core.Assignment) {
+	for name, change := range map[string]func(w *fixture, as school.Assignment){
+		"the rate is used up": func(w *fixture, _ school.Assignment) {
 			w.reg.Quota = classes.Quota{Limits: w.cluster.Store, Rate: core.Rate{Every: time.Hour, Burst: 1}}
 			require.NoError(t, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw1"))))
 		},
-		"the time is over": func(w *fixture, _ core.Assignment) { w.pass(1000 * hour) },
-		"no files are read": func(w *fixture, as core.Assignment) {
+		"the time is over": func(w *fixture, _ school.Assignment) { w.pass(1000 * hour) },
+		"no files are read": func(w *fixture, as school.Assignment) {
 			as.MaxBytes = 1
 			require.NoError(t, done(w.reg.Store.PutAssignment(t.Context(), as)))
 		},

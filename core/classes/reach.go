@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // What an actor may not know of is not there, in the same words as what is not there.
@@ -30,28 +31,28 @@ func being(what, name string) error {
 }
 
 // class returns a class in which the actor may do the action.
-func (r *Service) class(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
+func (r *Service) class(ctx context.Context, a core.Actor, handle string, act core.Action) (school.Class, error) {
 	o := core.Object{Class: handle}
 	if !core.ValidName(handle) || core.Allow(a, core.ActClassView, o) != nil {
-		return core.Class{}, noClass(handle)
+		return school.Class{}, noClass(handle)
 	}
 	c, err := r.Store.GetClass(ctx, handle)
 	switch {
 	case core.Is(err, core.CodeNotFound), err == nil && !seesClass(a, c):
-		return core.Class{}, noClass(handle)
+		return school.Class{}, noClass(handle)
 	case err != nil:
-		return core.Class{}, err
+		return school.Class{}, err
 	}
 	return c, core.Allow(a, act, o)
 }
 
 // seesClass reports whether one who may view the class may do so at this stage of its life.
-func seesClass(a core.Actor, c core.Class) bool {
+func seesClass(a core.Actor, c school.Class) bool {
 	return !c.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: c.Handle}) == nil
 }
 
 // openClass is class for what changes something in it.
-func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (core.Class, error) {
+func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (school.Class, error) {
 	c, err := r.class(ctx, a, handle, act)
 	if err == nil && c.Deleting {
 		err = being("class", handle)
@@ -61,55 +62,55 @@ func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, ac
 
 // assignment returns an assignment, with nobody's own deadlines, of which the actor
 // may do the action with what the owner has there.
-func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (school.Assignment, error) {
 	_, err := r.class(ctx, a, class, core.ActAssignmentView)
 	if core.Is(err, core.CodeNotFound) || err == nil && !core.ValidName(handle) {
-		return core.Assignment{}, noAssignment(class, handle)
+		return school.Assignment{}, noAssignment(class, handle)
 	}
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	as, err := r.Store.GetAssignment(ctx, class, handle)
 	switch {
 	case core.Is(err, core.CodeNotFound), err == nil && !r.seesAssignment(a, as):
-		return core.Assignment{}, noAssignment(class, handle)
+		return school.Assignment{}, noAssignment(class, handle)
 	case err != nil:
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	return as, core.Allow(a, act, core.Object{Class: class, Owner: owner})
 }
 
 // seesAssignment reports whether one who may view the class's assignments may view this one.
-func (r *Service) seesAssignment(a core.Actor, as core.Assignment) bool {
+func (r *Service) seesAssignment(a core.Actor, as school.Assignment) bool {
 	return !r.hidden(as) && !as.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) == nil
 }
 
-func (r *Service) hidden(as core.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
+func (r *Service) hidden(as school.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
 
 // openAssignment is assignment for what changes something in it.
-func (r *Service) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (core.Assignment, error) {
+func (r *Service) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (school.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, act, owner)
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
 	if as.Deleting {
-		return core.Assignment{}, being("assignment", as.Name())
+		return school.Assignment{}, being("assignment", as.Name())
 	}
 	_, err = r.openClass(ctx, a, class, core.ActClassView)
 	return as, err
 }
 
 // submission returns a submission and its assignment, if the actor may do the action with it.
-func (r *Service) submission(ctx context.Context, a core.Actor, id string, act core.Action) (core.Submission, core.Assignment, error) {
+func (r *Service) submission(ctx context.Context, a core.Actor, id string, act core.Action) (school.Submission, school.Assignment, error) {
 	if !core.ValidName(id) {
-		return core.Submission{}, core.Assignment{}, noSubmission(id)
+		return school.Submission{}, school.Assignment{}, noSubmission(id)
 	}
 	s, err := r.Store.GetSubmission(ctx, id)
 	if err != nil && !core.Is(err, core.CodeNotFound) {
-		return core.Submission{}, core.Assignment{}, err
+		return school.Submission{}, school.Assignment{}, err
 	}
 	if err != nil || core.Allow(a, core.ActSubmissionView, core.Object{Class: s.Class, Owner: s.User}) != nil {
-		return core.Submission{}, core.Assignment{}, noSubmission(id)
+		return school.Submission{}, school.Assignment{}, noSubmission(id)
 	}
 	as, err := r.assignment(ctx, a, s.Class, s.Assignment, act, s.User)
 	if core.Is(err, core.CodeNotFound) {

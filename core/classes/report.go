@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Bounds on what a report is made from.
@@ -62,7 +63,7 @@ func (r *Service) Report(ctx context.Context, a core.Actor, class, assignment st
 	}
 	left := reportRuns
 	for _, e := range experiments {
-		n, err := b.read(ctx, core.ExperimentAssignment(e.ID), left)
+		n, err := b.read(ctx, school.ExperimentAssignment(e.ID), left)
 		if err != nil {
 			return Report{}, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -60,11 +61,11 @@ func TestReportHoldsHarnessesApart(t *testing.T) {
 	as := w.graded("hw1")
 	s := w.submit("ann", "hw1")
 	w.grade(tested(1, 10))
-	e := w.experiment("hw1", core.ExperimentReady)
+	e := w.experiment("hw1", school.ExperimentReady)
 	run := func(digest string, shaky float64) {
 		spec := core.Spec{
 			ID: newID(), Generation: 1, Pool: pool, Priority: core.PriorityLow, Submitter: "tess", Submission: s.ID,
-			Assignment: core.ExperimentAssignment(e.ID), Harness: &core.File{Path: "harness.tar", Digest: digest, Size: 1}, Submitted: start,
+			Assignment: school.ExperimentAssignment(e.ID), Harness: &core.File{Path: "harness.tar", Digest: digest, Size: 1}, Submitted: start,
 		}
 		_, _, err := w.store.Create(t.Context(), spec)
 		require.NoError(t, err)

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // Member is a user of a class.
 type Member struct {
-	core.Enrolment
+	school.Enrolment
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
 }
@@ -51,8 +52,8 @@ func (r *Service) Enrol(ctx context.Context, a core.Actor, class, user string, r
 
 // enrolment checks an enrolment that is to be made, and returns the role that the
 // user has in the class; "" for none.
-func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (core.Enrolment, core.UserRole, error) {
-	e := core.Enrolment{Class: class, User: user, Role: role, Since: r.now().UnixMilli()}
+func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (school.Enrolment, core.UserRole, error) {
+	e := school.Enrolment{Class: class, User: user, Role: role, Since: r.now().UnixMilli()}
 	if err := bounds.Enrolment(e); err != nil {
 		return e, "", err
 	}
@@ -69,7 +70,7 @@ func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user strin
 	return e, old, core.Allow(a, enrolling(old), core.Object{Class: class})
 }
 
-func (r *Service) enrol(ctx context.Context, a core.Actor, e core.Enrolment, old core.UserRole) error {
+func (r *Service) enrol(ctx context.Context, a core.Actor, e school.Enrolment, old core.UserRole) error {
 	text := "enrols " + e.User + " as " + string(e.Role)
 	if old != "" {
 		text += ", who was " + string(old)

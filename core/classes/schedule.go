@@ -1,14 +1,14 @@
 package classes
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"drover/core"
 	"drover/core/cluster/schedule"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -82,54 +82,12 @@ func concerning(about string) string {
 
 // checkScheduled checks the task of a schedule as if it were asked for now, and fills what it is about.
 func (r *Service) checkScheduled(ctx context.Context, a core.Actor, s *core.Schedule) error {
-	read := func(into any) error {
-		d := json.NewDecoder(bytes.NewReader(s.Args))
-		d.DisallowUnknownFields()
-		return core.Wrap(d.Decode(into), core.CodeInvalid, s.Name, "the arguments of a task %s cannot be read", s.Kind)
+	k, err := school.Schedulable().Find(s.Kind)
+	if err != nil {
+		return core.Errorf(core.CodeInvalid, s.Name, "a schedule cannot make a task %.40q: only %s", s.Kind, strings.Join(school.Schedulable().Names(), ", "))
 	}
-	s.About = ""
-	switch s.Kind {
-	case core.KindPurge:
-		if len(s.Args) == 0 {
-			return nil
-		}
-		var args core.PurgeArgs
-		if err := read(&args); err != nil || args.Keep > 0 {
-			return err
-		}
-		return core.Errorf(core.CodeInvalid, s.Name, "a purge must keep finished work for some time, not for %s", args.Keep)
-	case core.KindArchive:
-		var args core.ArchiveArgs
-		if err := read(&args); err != nil {
-			return err
-		}
-		s.About = args.Class + "/" + args.Assignment
-		return r.mayExport(ctx, a, args.Class, args.Assignment)
-	case core.KindAssignmentCSV:
-		var args core.AssignmentCSVArgs
-		if err := read(&args); err != nil {
-			return err
-		}
-		s.About = args.Class + "/" + args.Assignment
-		return r.mayExport(ctx, a, args.Class, args.Assignment)
-	case core.KindGradebook:
-		var args core.GradebookArgs
-		if err := read(&args); err != nil {
-			return err
-		}
-		s.About = args.Class
-		if err := checkFill(args); err != nil {
-			return err
-		}
-		_, err := r.openClass(ctx, a, args.Class, core.ActExport)
-		return err
-	}
-	return core.Errorf(core.CodeInvalid, s.Name, "a schedule cannot make a task %.40q: only %s, %s, %s and %s",
-		s.Kind, core.KindPurge, core.KindArchive, core.KindAssignmentCSV, core.KindGradebook)
-}
-
-func (r *Service) mayExport(ctx context.Context, a core.Actor, class, assignment string) error {
-	_, err := r.openAssignment(ctx, a, class, assignment, core.ActExport, "")
+	target, err := r.mayStart(ctx, a, &k, s.Args)
+	s.About = target.About()
 	return err
 }
 

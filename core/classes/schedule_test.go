@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -33,9 +34,9 @@ func TestSchedulesMakeWhatTheirMakerMay(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.Since, start+hour, "what was due before is not made up for")
 
-	grades, err := json.Marshal(core.GradebookArgs{Class: "cs101"})
+	grades, err := json.Marshal(school.GradebookArgs{Class: "cs101"})
 	require.NoError(t, err)
-	weekly := core.Schedule{Name: "weekly", Kind: core.KindGradebook, Cron: "0 6 * * 1", Args: grades, Requester: "ann", About: "another"}
+	weekly := core.Schedule{Name: "weekly", Kind: school.KindGradebook, Cron: "0 6 * * 1", Args: grades, Requester: "ann", About: "another"}
 	_, err = w.reg.SetSchedule(ctx, olga, weekly)
 	requireCode(t, core.CodeNotFound, err)
 	made, err = w.reg.SetSchedule(ctx, root, weekly)
@@ -50,14 +51,14 @@ func TestSchedulesMakeWhatTheirMakerMay(t *testing.T) {
 	requireCode(t, core.CodeConflict, err)
 
 	for name, bad := range map[string]core.Schedule{
-		"kind":          {Name: "x", Kind: core.KindDeleteClass, Cron: "@daily", Args: json.RawMessage(`{"class":"cs101"}`)},
+		"kind":          {Name: "x", Kind: school.KindDeleteClass, Cron: "@daily", Args: json.RawMessage(`{"class":"cs101"}`)},
 		"unknown kind":  {Name: "x", Kind: "nothing", Cron: "@daily"},
 		"times":         {Name: "x", Kind: core.KindPurge, Cron: "@every 1s"},
 		"no times":      {Name: "x", Kind: core.KindPurge},
 		"name":          {Name: "No!", Kind: core.KindPurge, Cron: "@daily"},
 		"argument":      {Name: "x", Kind: core.KindPurge, Cron: "@daily", Args: json.RawMessage(`{"keep":1}`)},
 		"keeps nothing": {Name: "x", Kind: core.KindPurge, Cron: "@daily", Args: json.RawMessage(`{"keep_ns":0}`)},
-		"no arguments":  {Name: "x", Kind: core.KindGradebook, Cron: "@daily"},
+		"no arguments":  {Name: "x", Kind: school.KindGradebook, Cron: "@daily"},
 	} {
 		_, err := w.reg.SetSchedule(ctx, root, bad)
 		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)

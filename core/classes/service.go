@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/webhook"
 
 	"github.com/oklog/ulid/v2"
@@ -31,10 +32,10 @@ type Service struct {
 
 // Store is what a Service needs of the result store.
 type Store interface {
-	core.Roster
-	core.Assignments
-	core.Submissions
-	core.Experiments
+	school.Roster
+	school.Assignments
+	school.Submissions
+	school.Experiments
 	core.AuditLog
 	core.Webhooks
 	core.Schedules
@@ -50,7 +51,7 @@ type Store interface {
 
 // Intake is where requests and tasks go in, as in core/requests/intake.
 type Intake interface {
-	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
+	SubmitWith(ctx context.Context, spec core.Spec, create func(ctx context.Context, spec core.Spec) (created bool, err error)) error
 	Rerun(ctx context.Context, id string) (core.Row, error)
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
@@ -88,7 +89,7 @@ func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, a
 		return core.Task{}, err
 	}
 	whose := a.Handle
-	if kind == core.KindDeleteClass || kind == core.KindDeleteAssignment {
+	if shared(kind) {
 		whose = ""
 	}
 	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))

@@ -2,6 +2,7 @@ package classes
 
 import (
 	"drover/core"
+	"drover/core/school"
 )
 
 // Status says in words how far a submission is.
@@ -18,7 +19,7 @@ const (
 )
 
 // statusOf words the state of the request that counts.
-func statusOf(s core.Standing) Status {
+func statusOf(s school.Standing) Status {
 	if s.Submission.Request == "" {
 		return StatusSubmitted
 	}
@@ -39,7 +40,7 @@ func statusOf(s core.Standing) Status {
 }
 
 // explain says whose fault a bad end is, and what to do.
-func explain(s core.Standing) string {
+func explain(s school.Standing) string {
 	if !s.State.Terminal() || s.State == core.RequestCompleted {
 		return ""
 	}

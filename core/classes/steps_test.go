@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests/intake"
+	"drover/core/school"
 )
 
 // steps are the changes that a call makes, in their order. It can make one of them fail.
@@ -36,7 +37,7 @@ func (s *steps) step(name string) error {
 
 // watched is a store whose changes are noted.
 type watched struct {
-	core.ResultStore
+	school.ResultStore
 	*steps
 }
 
@@ -47,7 +48,7 @@ func (s watched) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
 	return s.ResultStore.AddAuditEntry(ctx, d)
 }
 
-func (s watched) PutUser(ctx context.Context, u core.User) (int64, error) {
+func (s watched) PutUser(ctx context.Context, u school.User) (int64, error) {
 	if err := s.step("put user"); err != nil {
 		return 0, err
 	}
@@ -61,14 +62,14 @@ func (s watched) DeleteUser(ctx context.Context, handle string) error {
 	return s.ResultStore.DeleteUser(ctx, handle)
 }
 
-func (s watched) PutClass(ctx context.Context, c core.Class) (int64, error) {
+func (s watched) PutClass(ctx context.Context, c school.Class) (int64, error) {
 	if err := s.step("put class"); err != nil {
 		return 0, err
 	}
 	return s.ResultStore.PutClass(ctx, c)
 }
 
-func (s watched) Enrol(ctx context.Context, e core.Enrolment) error {
+func (s watched) Enrol(ctx context.Context, e school.Enrolment) error {
 	if err := s.step("enrol"); err != nil {
 		return err
 	}
@@ -82,28 +83,28 @@ func (s watched) Drop(ctx context.Context, class, user string) (bool, error) {
 	return s.ResultStore.Drop(ctx, class, user)
 }
 
-func (s watched) PutAssignment(ctx context.Context, as core.Assignment) (int64, error) {
+func (s watched) PutAssignment(ctx context.Context, as school.Assignment) (int64, error) {
 	if err := s.step("put assignment"); err != nil {
 		return 0, err
 	}
 	return s.ResultStore.PutAssignment(ctx, as)
 }
 
-func (s watched) PutDeadline(ctx context.Context, d core.Deadline) error {
+func (s watched) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := s.step("put deadline"); err != nil {
 		return err
 	}
 	return s.ResultStore.PutDeadline(ctx, d)
 }
 
-func (s watched) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
+func (s watched) CreateSubmission(ctx context.Context, sub school.Submission, grading *core.Spec) (school.Submission, bool, error) {
 	if err := s.step("create submission"); err != nil {
-		return core.Submission{}, false, err
+		return school.Submission{}, false, err
 	}
-	return s.ResultStore.CreateSubmission(ctx, sub)
+	return s.ResultStore.CreateSubmission(ctx, sub, grading)
 }
 
-func (s watched) SetGrade(ctx context.Context, id string, g *core.Grade) error {
+func (s watched) SetGrade(ctx context.Context, id string, g *school.Grade) error {
 	if err := s.step("set grade"); err != nil {
 		return err
 	}
@@ -128,13 +129,6 @@ func (s watched) DeleteSchedule(ctx context.Context, name string) error {
 type intaking struct {
 	*intake.Intake
 	*steps
-}
-
-func (d intaking) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
-	if err := d.step("submit"); err != nil {
-		return core.Row{}, false, err
-	}
-	return d.Intake.Submit(ctx, spec)
 }
 
 func (d intaking) Rerun(ctx context.Context, id string) (core.Row, error) {

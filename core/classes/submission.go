@@ -12,12 +12,13 @@ import (
 
 	"drover/core"
 	"drover/core/classes/portable"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // SubmissionEntry is a submission with how far it is, in words.
 type SubmissionEntry struct {
-	core.Standing
+	school.Standing
 	Status Status `json:"status"`
 }
 
@@ -64,45 +65,36 @@ func forStudents(r core.Result, output bool) *core.Result {
 	return &r
 }
 
-// WatchSubmission returns a submission whose tests the actor may watch while they run,
-// and whether what the harness prints is for the actor too. Returns NOTFOUND.
-func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error) {
+// WatchSubmission returns the id of the request that tests a submission, "" if nothing does, for
+// an actor who may watch the tests while they run, and whether the actor may see what the
+// harness prints. Returns NOTFOUND.
+func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) (request string, output bool, err error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
-		return core.Submission{}, false, err
+		return "", false, err
 	}
-	return s, as.ShowOutput || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) == nil, nil
+	return s.Request, as.ShowOutput || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) == nil, nil
 }
 
 // standing returns what became of a submission, and its result if it has one.
-func (r *Service) standing(ctx context.Context, s core.Submission) (core.Standing, *core.Result, error) {
-	st := core.Standing{Submission: s}
-	var result *core.Result
+func (r *Service) standing(ctx context.Context, s school.Submission) (school.Standing, *core.Result, error) {
+	var row core.Row
 	if s.Request != "" {
-		row, err := r.Store.Get(ctx, s.Request)
-		switch {
-		case err == nil:
-			st.State, result = row.State, row.Result
-		case !core.Is(err, core.CodeNotFound):
-			return st, nil, err
+		var err error
+		if row, err = r.Store.Get(ctx, s.Request); err != nil && !core.Is(err, core.CodeNotFound) {
+			return school.Standing{}, nil, err
 		}
 	}
-	if result != nil {
-		st.Blame, st.Score, st.MaxScore = result.Blame, result.Score, result.MaxScore
+	if row.Result == nil {
+		return s.Standing(row.State, "", nil, nil), nil, nil
 	}
-	if g := s.Grade; g != nil {
-		st.Score = &g.Score
-		if g.MaxScore != nil {
-			st.MaxScore = g.MaxScore
-		}
-	}
-	return st, result, nil
+	return s.Standing(row.State, row.Result.Blame, row.Result.Score, row.Result.MaxScore), row.Result, nil
 }
 
 // ListSubmissions lists submissions of a class, newest first: all of them for who
 // teaches there, else the actor's own to assignments that are shown. Returns
 // NOTFOUND, FORBIDDEN for another's, INVALID.
-func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f core.SubmissionFilter) ([]SubmissionEntry, error) {
+func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f school.SubmissionFilter) ([]SubmissionEntry, error) {
 	if f.Assignment != "" {
 		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
 			return nil, err
@@ -169,7 +161,7 @@ func (r *Service) Resubmit(ctx context.Context, a core.Actor, id string) error {
 }
 
 // mayResubmit says why a submission cannot be tested again now; nil if it can.
-func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as core.Assignment, s core.Standing) error {
+func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as school.Assignment, s school.Standing) error {
 	id := s.Submission.ID
 	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
 		return err

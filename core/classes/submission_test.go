@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,7 +67,7 @@ func TestResubmit(t *testing.T) {
 	v, err := w.reg.ViewSubmission(ctx, ann, s.ID)
 	require.NoError(t, err)
 	assert.False(t, v.Resubmit)
-	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day}))
+	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: theEnd + day}))
 	require.NoError(t, w.reg.Resubmit(ctx, ann, s.ID))
 }
 

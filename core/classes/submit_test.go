@@ -14,6 +14,8 @@ import (
 	"drover/core/classes"
 	"drover/core/coretest"
 	"drover/core/harness"
+	"drover/core/requests/intake"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,7 +26,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 	w := newFixture(t)
 	ctx := t.Context()
 	as := w.graded("hw1")
-	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + hour}))
+	require.NoError(t, w.reg.SetDeadline(ctx, w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: theDue + hour}))
 	for id, hook := range map[string]core.Webhook{
 		"told": {Class: "cs101", Events: []string{core.EventRequestEnded}}, "other": {Class: "cs101", Events: []string{core.EventTaskEnded}},
 		"off": {Class: "cs101", Events: []string{core.EventRequestEnded}, Disabled: true}, "foreign": {Class: "cs202", Events: []string{core.EventRequestEnded}},
@@ -45,7 +47,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 	row, err := w.store.Get(ctx, s.Request)
 	require.NoError(t, err)
 	spec := row.Spec
-	assert.Equal(t, []string{s.ID, "ann", "cs101/hw1", pool, "submission/k1"}, []string{spec.Submission, spec.Submitter, spec.Assignment, spec.Pool, spec.Idempotency})
+	assert.Equal(t, []string{s.ID, "ann", "cs101/hw1", pool, ""}, []string{spec.Submission, spec.Submitter, spec.Assignment, spec.Pool, spec.Idempotency})
 	assert.True(t, spec.Supersede)
 	assert.Equal(t, as.Harness.File, *spec.Harness)
 	assert.Equal(t, stored.Files, spec.Files)
@@ -74,7 +76,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 func TestSubmitWithoutHarness(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("essay", func(as *core.Assignment) { as.Pool = "" })
+	w.assignment("essay", func(as *school.Assignment) { as.Pool = "" })
 	h := newSubmission("essay")
 	h.Idempotency = "k1"
 	s, err := w.reg.Submit(t.Context(), w.as("ann"), h)
@@ -89,9 +91,9 @@ func TestSubmitWithoutHarness(t *testing.T) {
 }
 
 // endless yields files until nobody wants any more.
-func endless(yield func(classes.Upload, error) bool) {
+func endless(yield func(intake.Upload, error) bool) {
 	for i := 0; ; i++ {
-		if !yield(classes.Upload{Path: strings.Repeat("x", i%200+1), Content: strings.NewReader("x")}, nil) {
+		if !yield(intake.Upload{Path: strings.Repeat("x", i%200+1), Content: strings.NewReader("x")}, nil) {
 			return
 		}
 	}
@@ -100,7 +102,7 @@ func endless(yield func(classes.Upload, error) bool) {
 func TestSubmitRefuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("hw1", func(as *core.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 })
+	w.assignment("hw1", func(as *school.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 })
 	broken := errors.New("the line was cut")
 	for name, c := range map[string]struct {
 		change func(h *classes.NewSubmission)
@@ -131,7 +133,7 @@ func TestSubmitRefuses(t *testing.T) {
 	h := newSubmission("hw1")
 	h.User = "eve"
 	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), w.as("tess"), h)))
-	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{})
+	all, err := w.reg.Store.ListSubmissions(t.Context(), school.SubmissionFilter{})
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }
@@ -139,7 +141,7 @@ func TestSubmitRefuses(t *testing.T) {
 func TestAnEmptyFileNeedsNoRoom(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 10 })
+	w.assignment("hw1", func(as *school.Assignment) { as.MaxBytes = 10 })
 	h := newSubmission("hw1")
 	h.Files = files("main.py", "1234567890", "__init__.py", "")
 	sub, err := w.reg.Submit(t.Context(), w.as("ann"), h)
@@ -147,12 +149,12 @@ func TestAnEmptyFileNeedsNoRoom(t *testing.T) {
 	require.Len(t, sub.Files, 2)
 }
 
-func odd(yield func(classes.Upload, error) bool) {
-	yield(classes.Upload{Path: "a", Mode: 0o4755, Content: strings.NewReader("x")}, nil)
+func odd(yield func(intake.Upload, error) bool) {
+	yield(intake.Upload{Path: "a", Mode: 0o4755, Content: strings.NewReader("x")}, nil)
 }
 
-func cut(err error) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) { yield(classes.Upload{}, err) }
+func cut(err error) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) { yield(intake.Upload{}, err) }
 }
 
 // Nothing is read from who may not submit.
@@ -161,7 +163,7 @@ func TestSubmitReadsNothingInVain(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("hw1")
 	h := newSubmission("hw1")
-	h.Files = func(func(classes.Upload, error) bool) { t.Error("it is read") }
+	h.Files = func(func(intake.Upload, error) bool) { t.Error("it is read") }
 	requireCode(t, core.CodeNotFound, done(w.reg.Submit(t.Context(), w.as("eve"), h)))
 	w.pass(3 * day)
 	requireCode(t, core.CodeEnded, done(w.reg.Submit(t.Context(), w.as("ann"), h)))
@@ -189,8 +191,8 @@ func TestCutoffPassesMeanwhile(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("hw1")
 	h := newSubmission("hw1")
-	h.Files = func(yield func(classes.Upload, error) bool) {
-		yield(classes.Upload{Path: "a", Content: &slow{strings.NewReader("x"), w, 2 * day}}, nil)
+	h.Files = func(yield func(intake.Upload, error) bool) {
+		yield(intake.Upload{Path: "a", Content: &slow{strings.NewReader("x"), w, 2 * day}}, nil)
 	}
 	requireCode(t, core.CodeEnded, done(w.reg.Submit(t.Context(), w.as("ann"), h)))
 	s, err := w.reg.Submit(t.Context(), w.as("tina"), classes.NewSubmission{Class: "cs101", Assignment: "hw1", User: "ann", Files: files("a", "x")})
@@ -218,7 +220,7 @@ func TestOneKeyTwiceAtOnce(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{})
+		all, err := w.reg.Store.ListSubmissions(t.Context(), school.SubmissionFilter{})
 		require.NoError(t, err)
 		require.Len(t, all, 1, assignment)
 		for _, id := range ids {
@@ -236,30 +238,14 @@ func TestOneKeyTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// mortal is a store and an intake of a process that dies.
+// mortal is a store of a process that dies.
 type mortal struct {
 	classes.Store
-	classes.Intake
 	m *coretest.Mortal
 }
 
-func (p mortal) Submit(ctx context.Context, spec core.Spec) (row core.Row, created bool, err error) {
-	err = p.m.Step("submit", func() error { row, created, err = p.Intake.Submit(ctx, spec); return err })
-	return row, created, err
-}
-
-func (p mortal) Cancel(ctx context.Context, id, by string) (state core.RequestState, err error) {
-	err = p.m.Step("cancel", func() error { state, err = p.Intake.Cancel(ctx, id, by); return err })
-	return state, err
-}
-
-func (p mortal) Rerun(ctx context.Context, id string) (row core.Row, err error) {
-	err = p.m.Step("rerun", func() error { row, err = p.Intake.Rerun(ctx, id); return err })
-	return row, err
-}
-
-func (p mortal) CreateSubmission(ctx context.Context, s core.Submission) (stored core.Submission, created bool, err error) {
-	err = p.m.Step("create", func() error { stored, created, err = p.Store.CreateSubmission(ctx, s); return err })
+func (p mortal) CreateSubmission(ctx context.Context, s school.Submission, grading *core.Spec) (stored school.Submission, created bool, err error) {
+	err = p.m.Step("create", func() error { stored, created, err = p.Store.CreateSubmission(ctx, s, grading); return err })
 	return stored, created, err
 }
 
@@ -267,7 +253,8 @@ func (p mortal) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
 	return p.m.Step("entry", func() error { return p.Store.AddAuditEntry(ctx, d) })
 }
 
-// A call that died anywhere, made again, is one submission with one request that runs.
+// A call that died anywhere leaves a submission with its request or neither, and made again is one
+// submission with one request that runs. Redis is core/requests/intake's to test.
 func TestSubmitThatDied(t *testing.T) {
 	t.Parallel()
 	for n := 0; ; n++ {
@@ -276,56 +263,31 @@ func TestSubmitThatDied(t *testing.T) {
 		ann := w.as("ann")
 		h := newSubmission("hw1")
 		h.Idempotency = "k1"
-		p := mortal{w.reg.Store, w.reg.Intake, &coretest.Mortal{Steps: n}}
-		_, err := (&classes.Service{Store: p, Intake: p, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
-		s, again := w.reg.Submit(t.Context(), ann, h)
-		require.NoError(t, again, "after %v", p.m.Names)
+		m := &coretest.Mortal{Steps: n}
+		_, err := (&classes.Service{Store: mortal{w.reg.Store, m}, Intake: w.reg.Intake, Blobs: w.reg.Blobs, Now: w.clock}).Submit(t.Context(), ann, h)
+		all, listed := w.store.ListSubmissions(t.Context(), school.SubmissionFilter{})
+		require.NoError(t, listed)
 		rows, listed := w.store.List(t.Context(), core.Filter{})
 		require.NoError(t, listed)
-		require.Len(t, rows, 1, "after %v", p.m.Names)
+		require.Len(t, rows, len(all), "after %v", m.Names)
+		s, again := w.reg.Submit(t.Context(), ann, h)
+		require.NoError(t, again, "after %v", m.Names)
+		rows, listed = w.store.List(t.Context(), core.Filter{})
+		require.NoError(t, listed)
+		require.Len(t, rows, 1, "after %v", m.Names)
 		require.Equal(t, []string{rows[0].Spec.ID, rows[0].Spec.ID}, []string{s.ID, s.Request})
+		_, swept := w.in.Sweep(t.Context())
+		require.NoError(t, swept)
 		w.grade(nil)
 		v, viewed := w.reg.ViewSubmission(t.Context(), ann, s.ID)
 		require.NoError(t, viewed)
-		require.Equal(t, classes.StatusCompleted, v.Status, "after %v", p.m.Names)
-		if len(p.m.Names) < n {
+		require.Equal(t, classes.StatusCompleted, v.Status, "after %v", m.Names)
+		if len(m.Names) < n {
 			require.NoError(t, err)
-			require.Equal(t, []string{"entry", "submit", "create"}, p.m.Names)
+			require.Equal(t, []string{"entry", "create"}, m.Names)
 			return
 		}
 	}
-}
-
-// unkept is a store that takes no submission.
-type unkept struct{ classes.Store }
-
-func (unkept) CreateSubmission(context.Context, core.Submission) (core.Submission, bool, error) {
-	return core.Submission{}, false, errBroken
-}
-
-// A request whose submission cannot be stored is withdrawn, and taken up by the same call again.
-func TestSubmissionThatCannotBeStored(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t)
-	w.graded("hw1")
-	ann := w.as("ann")
-	h := newSubmission("hw1")
-	h.Idempotency = "k1"
-	store := w.reg.Store
-	w.reg.Store = unkept{store}
-	requireCode(t, core.CodeUnavailable, done(w.reg.Submit(t.Context(), ann, h)))
-	rows, err := w.store.List(t.Context(), core.Filter{})
-	require.NoError(t, err)
-	require.Len(t, rows, 1)
-	assert.Equal(t, core.RequestCancelled, rows[0].State)
-	w.reg.Store = store
-	s, err := w.reg.Submit(t.Context(), ann, h)
-	require.NoError(t, err)
-	assert.Equal(t, rows[0].Spec.ID, s.Request)
-	w.grade(nil)
-	v, err := w.reg.ViewSubmission(t.Context(), ann, s.ID)
-	require.NoError(t, err)
-	assert.Equal(t, classes.StatusCompleted, v.Status)
 }
 
 // A newer submission takes the place of one that still waits.
@@ -355,7 +317,10 @@ func TestSubmitWhenFull(t *testing.T) {
 	w.graded("hw2")
 	w.submit("ann", "hw1")
 	requireCode(t, core.CodeFull, done(w.reg.Submit(t.Context(), w.as("ann"), newSubmission("hw2"))))
-	all, err := w.reg.ListSubmissions(t.Context(), w.as("ann"), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	all, err := w.reg.ListSubmissions(t.Context(), w.as("ann"), school.SubmissionFilter{Class: "cs101", User: "ann"})
 	require.NoError(t, err)
 	assert.Len(t, all, 1)
+	rows, err := w.store.List(t.Context(), core.Filter{})
+	require.NoError(t, err)
+	assert.Len(t, rows, 1, "nor is there a request")
 }

@@ -6,10 +6,20 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// args are arguments as rows have them.
+func args(of any) json.RawMessage {
+	raw, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // they are structs of texts
+	}
+	return raw
+}
 
 func TestExports(t *testing.T) {
 	t.Parallel()
@@ -17,27 +27,27 @@ func TestExports(t *testing.T) {
 	ctx := t.Context()
 	tess, ann := w.as("tess"), w.as("ann")
 	w.assignment("hw1")
-	all := core.ArchiveArgs{Class: "cs101", Assignment: "hw1", Latest: true}
-	task, err := w.reg.StartArchive(ctx, tess, all)
+	all := school.ArchiveArgs{Class: "cs101", Assignment: "hw1", Latest: true}
+	task, err := w.reg.StartTask(ctx, tess, school.KindArchive, args(all))
 	require.NoError(t, err)
-	var args core.ArchiveArgs
-	require.NoError(t, json.Unmarshal(task.Args, &args))
-	assert.Equal(t, all, args)
+	var got school.ArchiveArgs
+	require.NoError(t, json.Unmarshal(task.Args, &got))
+	assert.Equal(t, all, got)
 	assert.Equal(t, []string{"tess", "cs101/hw1"}, []string{task.Requester, task.About})
-	again, err := w.reg.StartArchive(ctx, tess, all)
+	again, err := w.reg.StartTask(ctx, tess, school.KindArchive, args(all))
 	require.NoError(t, err)
 	assert.Equal(t, task.ID, again.ID, "one that waits is enough")
-	other, err := w.reg.StartArchive(ctx, w.as("tina"), all)
+	other, err := w.reg.StartTask(ctx, w.as("tina"), school.KindArchive, args(all))
 	require.NoError(t, err)
 	assert.NotEqual(t, task.ID, other.ID, "a file is its requester's")
 
-	own := core.ArchiveArgs{Class: "cs101", Assignment: "hw1", User: "ann"}
-	require.NoError(t, done(w.reg.StartArchive(ctx, ann, own)))
+	own := school.ArchiveArgs{Class: "cs101", Assignment: "hw1", User: "ann"}
+	require.NoError(t, done(w.reg.StartTask(ctx, ann, school.KindArchive, args(own))))
 	own.User = "cleo"
-	requireCode(t, core.CodeForbidden, done(w.reg.StartArchive(ctx, ann, own)))
-	requireCode(t, core.CodeInvalid, done(w.reg.StartGradebook(ctx, tess, core.GradebookArgs{Class: "cs101", Fill: "a\nb"})))
-	require.NoError(t, done(w.reg.StartGradebook(ctx, tess, core.GradebookArgs{Class: "cs101", Fill: "0"})))
-	require.NoError(t, done(w.reg.StartAssignmentCSV(ctx, tess, core.AssignmentCSVArgs{Class: "cs101", Assignment: "hw1"})))
+	requireCode(t, core.CodeForbidden, done(w.reg.StartTask(ctx, ann, school.KindArchive, args(own))))
+	requireCode(t, core.CodeInvalid, done(w.reg.StartTask(ctx, tess, school.KindGradebook, args(school.GradebookArgs{Class: "cs101", Fill: "a\nb"}))))
+	require.NoError(t, done(w.reg.StartTask(ctx, tess, school.KindGradebook, args(school.GradebookArgs{Class: "cs101", Fill: "0"}))))
+	require.NoError(t, done(w.reg.StartTask(ctx, tess, school.KindAssignmentCSV, args(school.AssignmentCSVArgs{Class: "cs101", Assignment: "hw1"}))))
 }
 
 func TestDownloadOfTask(t *testing.T) {

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // Profile is a user with the classes that it is in.
 type Profile struct {
-	core.User
-	Classes []core.Enrolment `json:"classes"`
+	school.User
+	Classes []school.Enrolment `json:"classes"`
 }
 
 // ViewUser returns a user by handle or e-mail address: for oneself and for admins.
@@ -29,11 +30,11 @@ func (r *Service) ViewUser(ctx context.Context, a core.Actor, handle string) (Pr
 		return Profile{}, err
 	}
 	in, err := r.Store.Memberships(ctx, u.Handle)
-	return Profile{u, append([]core.Enrolment{}, in...)}, err
+	return Profile{u, append([]school.Enrolment{}, in...)}, err
 }
 
 // ListUsers lists users with handles after the given one. Returns FORBIDDEN, INVALID.
-func (r *Service) ListUsers(ctx context.Context, a core.Actor, after string, limit int) ([]core.User, error) {
+func (r *Service) ListUsers(ctx context.Context, a core.Actor, after string, limit int) ([]school.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return nil, err
 	}
@@ -42,23 +43,23 @@ func (r *Service) ListUsers(ctx context.Context, a core.Actor, after string, lim
 
 // CreateUser makes a user. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the
 // handle or the e-mail address is taken.
-func (r *Service) CreateUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
+func (r *Service) CreateUser(ctx context.Context, a core.Actor, u school.User) (school.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	u, err := r.newUser(u)
 	if err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	return r.putUser(ctx, a, u, "creates user "+u.Handle+also("with the roles", u.Roles))
 }
 
 // newUser completes and checks a user that is to be created.
-func (r *Service) newUser(u core.User) (core.User, error) {
+func (r *Service) newUser(u school.User) (school.User, error) {
 	u.Revision, u.Created = 0, r.now().UnixMilli()
 	u.Email = strings.ToLower(strings.TrimSpace(u.Email))
 	if reserved(u.Handle) {
-		return core.User{}, core.Errorf(core.CodeInvalid, u.Handle, "the handle %s is reserved for drover: use another one", u.Handle)
+		return school.User{}, core.Errorf(core.CodeInvalid, u.Handle, "the handle %s is reserved for drover: use another one", u.Handle)
 	}
 	return u, bounds.User(u)
 }
@@ -71,21 +72,21 @@ func reserved(handle string) bool {
 // EditUser changes name, e-mail address, roles and whether the user is disabled, if
 // it has the given revision still. Returns FORBIDDEN, NOTFOUND, INVALID, LIMIT, and
 // CONFLICT if somebody changed it meanwhile or no admin would be left.
-func (r *Service) EditUser(ctx context.Context, a core.Actor, u core.User) (core.User, error) {
+func (r *Service) EditUser(ctx context.Context, a core.Actor, u school.User) (school.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	old, err := r.Store.GetUser(ctx, u.Handle)
 	if err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	u.Handle, u.Created, u.Email = old.Handle, old.Created, strings.ToLower(strings.TrimSpace(u.Email))
 	if err := bounds.User(u); err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	if !leads(u) {
 		if err := r.keepAdmin(ctx, old); err != nil {
-			return core.User{}, err
+			return school.User{}, err
 		}
 	}
 	var d diff
@@ -97,12 +98,12 @@ func (r *Service) EditUser(ctx context.Context, a core.Actor, u core.User) (core
 		return old, nil
 	}
 	if u.Revision == 0 {
-		return core.User{}, unrevised("user", u.Handle)
+		return school.User{}, unrevised("user", u.Handle)
 	}
 	return r.putUser(ctx, a, u, d.sentence("user "+u.Handle))
 }
 
-func (r *Service) putUser(ctx context.Context, a core.Actor, u core.User, text string) (core.User, error) {
+func (r *Service) putUser(ctx context.Context, a core.Actor, u school.User, text string) (school.User, error) {
 	entry := core.AuditEntry{Action: core.ActUserManage, Subject: u.Handle, Text: text}
 	err := r.change(ctx, a, entry, func() (err error) {
 		u.Revision, err = r.Store.PutUser(ctx, u)
@@ -129,10 +130,10 @@ func (r *Service) DeleteUser(ctx context.Context, a core.Actor, handle string) e
 }
 
 // leads reports whether a user acts as an admin.
-func leads(u core.User) bool { return !u.Disabled && core.Actor{Roles: u.Roles}.Has(core.RoleAdmin) }
+func leads(u school.User) bool { return !u.Disabled && core.Actor{Roles: u.Roles}.Has(core.RoleAdmin) }
 
 // keepAdmin returns CONFLICT if the user is the only one who acts as an admin.
-func (r *Service) keepAdmin(ctx context.Context, u core.User) error {
+func (r *Service) keepAdmin(ctx context.Context, u school.User) error {
 	if !leads(u) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func TestLastAdmin(t *testing.T) {
 	for _, try := range []func() error{stepDown, disable, leave} {
 		requireCode(t, core.CodeConflict, try())
 	}
-	other, err := w.reg.CreateUser(ctx, root, core.User{Handle: "second", Roles: []core.UserRole{core.RoleAdmin}, Disabled: true})
+	other, err := w.reg.CreateUser(ctx, root, school.User{Handle: "second", Roles: []core.UserRole{core.RoleAdmin}, Disabled: true})
 	require.NoError(t, err)
 	requireCode(t, core.CodeConflict, leave()) // one who is disabled leads nobody
 	other.Disabled = false
@@ -61,12 +62,12 @@ func TestUsers(t *testing.T) {
 	ctx := t.Context()
 	root := w.as("root")
 	for _, handle := range []string{"drover", "local-root", "experiment-cs101", "Ann", ""} {
-		requireCode(t, core.CodeInvalid, done(w.reg.CreateUser(ctx, root, core.User{Handle: handle})))
+		requireCode(t, core.CodeInvalid, done(w.reg.CreateUser(ctx, root, school.User{Handle: handle})))
 	}
-	requireCode(t, core.CodeConflict, done(w.reg.CreateUser(ctx, root, core.User{Handle: "ann"})))
-	requireCode(t, core.CodeConflict, done(w.reg.CreateUser(ctx, root, core.User{Handle: "anna", Email: " ANN@example.org "})))
-	requireCode(t, core.CodeInvalid, done(w.reg.CreateUser(ctx, root, core.User{Handle: "anna", Roles: []core.UserRole{core.RoleTeacher}})))
-	u, err := w.reg.CreateUser(ctx, root, core.User{Handle: "anna", Name: "Anna", Revision: 7, Created: 1})
+	requireCode(t, core.CodeConflict, done(w.reg.CreateUser(ctx, root, school.User{Handle: "ann"})))
+	requireCode(t, core.CodeConflict, done(w.reg.CreateUser(ctx, root, school.User{Handle: "anna", Email: " ANN@example.org "})))
+	requireCode(t, core.CodeInvalid, done(w.reg.CreateUser(ctx, root, school.User{Handle: "anna", Roles: []core.UserRole{core.RoleTeacher}})))
+	u, err := w.reg.CreateUser(ctx, root, school.User{Handle: "anna", Name: "Anna", Revision: 7, Created: 1})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, u.Revision)
 	assert.Greater(t, u.Created, start)

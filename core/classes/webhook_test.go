@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/webhook"
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -316,7 +317,7 @@ func TestAClassesWebhooksAreTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []core.Notice{{Event: core.EventRequestEnded, Key: core.Key(s.Request, 1)}}, notices)
 
-	task, err := w.reg.StartArchive(ctx, tess, core.ArchiveArgs{Class: "cs101", Assignment: "hw1"})
+	task, err := w.reg.StartTask(ctx, tess, school.KindArchive, args(school.ArchiveArgs{Class: "cs101", Assignment: "hw1"}))
 	require.NoError(t, err)
 	require.Equal(t, []string{both.ID}, task.Notify)
 }

@@ -55,7 +55,7 @@ type Config struct {
 	Slots int           `koanf:"slots" shown:"one for each CPU" for:"testrunner taskrunner" usage:"pieces of work that one process has in hand at once"`
 	Pools []string      `koanf:"pools" default:"all" for:"testrunner vmfactory" usage:"pools that this host serves, in the order to look in; all serves every pool, new ones too"`
 
-	TaskRates     []string      `koanf:"task_rates" default:"archive=most=2,assignment_csv=most=2,gradebook=most=2,purge=most=1,delete_class=most=1,delete_assignment=most=2,rerun=10/1s:burst=50,webhook=20/1s:burst=20:most=8" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole cluster, and how many may be in hand: KIND=N/TIME:burst=N:most=N, each part optional; what is not named is not bounded; none for no bounds"`
+	TaskRates     []string      `koanf:"task_rates" shown:"those of the kinds" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole cluster, and how many may be in hand, where that is not to be as the kind has it: KIND=N/TIME:burst=N:most=N, each part optional, or KIND=none; none alone for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
 	SubmitRate  string `koanf:"submit_rate" default:"60/1h:burst=20" usage:"how often one student may hand in or have something tested again, in all classes together: N/TIME:burst=N; none for any number"`
@@ -81,12 +81,12 @@ type Config struct {
 
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 
-	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: local, lxc, or both (local,lxc)"`
+	Provider       []string      `koanf:"provider" default:"local" for:"vmfactory" usage:"what makes this host's VMs: one or several of the providers that drover pool set --help names"`
 	EgressDNS      []string      `koanf:"egress_dns" default:"9.9.9.9,1.1.1.1" for:"vmfactory" usage:"servers of names, by address, for pools with network egress"`
 	EgressClosed   []string      `koanf:"egress_closed" for:"vmfactory" usage:"networks that those do not reach either, such as 192.0.2.0/24 of the cluster's own machines; private and reserved ones are closed anyway"`
-	Agent          string        `koanf:"agent" shown:"drover-agent beside drover" for:"vmfactory" usage:"the program that VMs of provider lxc start"`
+	Agent          string        `koanf:"agent" shown:"drover-agent beside drover" for:"vmfactory" usage:"the program that VMs start as their agent"`
 	Cgroup         string        `koanf:"cgroup" shown:"one is found" for:"vmfactory" usage:"cgroup of version 2 to make VMs' cgroups in, such as /drover.slice; off to use none"`
-	SelfTest       string        `koanf:"self_test" default:"on" for:"vmfactory" usage:"attack a throw-away VM before this host takes work: on, warn to use the host all the same if it fails, or off"`
+	SelfTest       string        `koanf:"self_test" default:"on" for:"vmfactory" usage:"attack a disposable VM before this host takes work: on, warn to use the host all the same if it fails, or off"`
 	MaxVMs         int           `koanf:"max_vms" default:"0" for:"vmfactory" usage:"most VMs on this host, of all pools together; 0 leaves it to the pools"`
 	CheckEvery     time.Duration `koanf:"check_every" default:"30s" for:"vmfactory" usage:"between health checks of the clean VMs"`
 	ReconcileEvery time.Duration `koanf:"reconcile_every" default:"1m" for:"vmfactory" usage:"between comparisons of Redis with what is really on the host"`
@@ -119,7 +119,7 @@ const (
 	MonitorNone      = "none" // stands alone: there is no monitor
 )
 
-// RatesNone stands alone in TaskRates or SubmitRate: what they bound is not bounded.
+// RatesNone stands alone in TaskRates or SubmitRate, or for a kind's rate: what they bound is not bounded.
 const RatesNone = "none"
 
 // Source says where a value came from: "default", "file PATH",

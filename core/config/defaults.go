@@ -3,11 +3,11 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 
 	"golang.org/x/sys/unix"
 )
@@ -142,11 +142,11 @@ func (c *Config) absolute(name string, dir *string) error {
 	return nil
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = pattern.New(`[^a-z0-9]+`)
 
 // hostName makes a valid name of a machine's, or returns "" if nothing is left of it.
 func hostName(machine string) string {
-	name := notInName.ReplaceAllString(strings.ToLower(machine), "-")
+	name := notInName().ReplaceAllString(strings.ToLower(machine), "-")
 	name = strings.Trim(name, "-")
 	if len(name) > core.MaxNameLen {
 		name = strings.Trim(name[:core.MaxNameLen], "-")

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +19,25 @@ const (
 	minRateEvery = time.Millisecond // Redis counts in them
 )
 
-// Rates returns the rates of kinds of task. A valid Config has no kind in them twice.
-func (c *Config) Rates() map[string]core.TaskRate {
-	rates, _ := parseRates(c.TaskRates)
-	return rates
+// Rates returns the rates of kinds of task: their own, by kind, where the settings have no other.
+// Returns INVALID for a kind that there is not.
+func (c *Config) Rates(own map[string]core.TaskRate) (map[string]core.TaskRate, error) {
+	if slices.Equal(c.TaskRates, []string{RatesNone}) {
+		return nil, nil
+	}
+	set, problems := parseRates(c.TaskRates)
+	all := maps.Clone(own)
+	for _, kind := range slices.Sorted(maps.Keys(set)) {
+		if _, ok := own[kind]; !ok {
+			problems = append(problems, fmt.Errorf("%q is no kind of task: there are %s", kind, strings.Join(slices.Sorted(maps.Keys(own)), ", ")))
+		}
+		all[kind] = set[kind]
+	}
+	for i, p := range problems {
+		problems[i] = c.problem("task_rates", "%w", p)
+	}
+	maps.DeleteFunc(all, func(_ string, r core.TaskRate) bool { return r == core.TaskRate{} })
+	return all, errors.Join(problems...)
 }
 
 func (c *Config) checkRates() error {
@@ -74,9 +90,6 @@ func parseRates(words []string) (map[string]core.TaskRate, []error) {
 		case !ok:
 			problems = append(problems, fmt.Errorf("%q is not of the form KIND=N/TIME:burst=N:most=N, such as rerun=1/30s", word))
 			continue
-		case !slices.Contains(core.TaskKinds(), kind):
-			problems = append(problems, fmt.Errorf("%q is no kind of task: there are %s", kind, strings.Join(core.TaskKinds(), ", ")))
-			continue
 		case twice:
 			problems = append(problems, fmt.Errorf("%s is named twice", kind))
 			continue
@@ -90,8 +103,11 @@ func parseRates(words []string) (map[string]core.TaskRate, []error) {
 	return rates, problems
 }
 
-// parseRate reads N/TIME:burst=N:most=N, of which each part may be missing.
+// parseRate reads N/TIME:burst=N:most=N, of which each part may be missing, or none.
 func parseRate(text string) (r core.TaskRate, err error) {
+	if text == RatesNone {
+		return r, nil
+	}
 	for part := range strings.SplitSeq(text, ":") {
 		name, value, named := strings.Cut(part, "=")
 		switch {

@@ -13,12 +13,27 @@ func TestRates(t *testing.T) {
 	t.Parallel()
 	c := Config{TaskRates: []string{"rerun=1/30s", "webhook=20/1s:burst=5:most=8", "archive=most=2"}}
 	require.NoError(t, c.checkRates())
+	own := map[string]core.TaskRate{"archive": {Most: 3}, "purge": {Most: 1}, "rerun": {}, "webhook": {Burst: 9, Every: 1}}
+	rates, err := c.Rates(own)
+	require.NoError(t, err)
 	require.Equal(t, map[string]core.TaskRate{
-		"rerun": {Every: 30 * time.Second}, "webhook": {Every: 50 * time.Millisecond, Burst: 5, Most: 8}, "archive": {Most: 2},
-	}, c.Rates())
+		"rerun": {Every: 30 * time.Second}, "webhook": {Every: 50 * time.Millisecond, Burst: 5, Most: 8}, "archive": {Most: 2}, "purge": {Most: 1},
+	}, rates)
+	c.TaskRates = []string{"archive=none"}
+	rates, err = c.Rates(own)
+	require.NoError(t, err)
+	require.Equal(t, map[string]core.TaskRate{"purge": {Most: 1}, "webhook": {Burst: 9, Every: 1}}, rates)
 	c.TaskRates = []string{RatesNone}
 	require.NoError(t, c.checkRates())
-	require.Empty(t, c.Rates())
+	rates, err = c.Rates(own)
+	require.NoError(t, err)
+	require.Empty(t, rates)
+	for _, word := range []string{"wash=1/30s", "webhook = 20/1s:most = 8"} {
+		c.TaskRates = []string{word}
+		_, err = c.Rates(own)
+		require.ErrorContains(t, err, "is no kind of task: there are archive, purge, rerun, webhook")
+		require.ErrorContains(t, err, "task_rates")
+	}
 }
 
 func TestRatesThatCannotBe(t *testing.T) {
@@ -27,7 +42,6 @@ func TestRatesThatCannotBe(t *testing.T) {
 		"rerun":                    "not of the form KIND=",
 		"":                         "not of the form KIND=",
 		"none":                     "not of the form KIND=", // not alone
-		"wash=1/30s":               `"wash" is no kind of task: there are purge, archive`,
 		"rerun=":                   "is no rate",
 		"rerun=1":                  "write N/TIME",
 		"rerun=x/30s":              "the number before the slash must be a whole number",
@@ -44,7 +58,7 @@ func TestRatesThatCannotBe(t *testing.T) {
 		"rerun=1/30s:least=2":      "neither N/TIME, burst=N nor most=N",
 		"archive=most=1":           "archive is named twice",
 		"rerun=1/30s:burst=5:":     "is there twice",
-		"webhook = 20/1s:most = 8": "is no kind of task",
+		"webhook = 20/1s:most = 8": "the number before the slash",
 	} {
 		c := Config{TaskRates: []string{"archive=most=2", word}}
 		require.ErrorContains(t, c.checkRates(), part, word)

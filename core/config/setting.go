@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,8 +41,12 @@ type Setting struct {
 	users []string // commands that read it; none means all
 }
 
-// Settings returns all settings in the order of Config, the file's path first.
-func Settings() []Setting {
+// Settings returns all settings in the order of Config, the file's path first. The list is everybody's: it is
+// not to be changed.
+func Settings() []Setting { return settings() }
+
+// settings are made once, since each command asks for them.
+var settings = sync.OnceValue(func() []Setting {
 	all := []Setting{newSetting(FileSetting, -1)}
 	all[0].Kind = KindText
 	all[0].Default = "drover.yaml in the user's configuration folder, else /etc/drover/drover.yaml"
@@ -62,12 +67,12 @@ func Settings() []Setting {
 		all = append(all, s)
 	}
 	return all
-}
+})
 
 // For returns the settings that any of the named commands reads, those for all
 // commands included.
 func For(commands ...string) []Setting {
-	return slices.DeleteFunc(Settings(), func(s Setting) bool {
+	return slices.DeleteFunc(slices.Clone(Settings()), func(s Setting) bool {
 		reads := func(command string) bool { return slices.Contains(s.users, command) }
 		return len(s.users) > 0 && !slices.ContainsFunc(commands, reads)
 	})

@@ -3,13 +3,14 @@ package coretest
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"drover/core/service/pattern"
 )
 
 // Picture is a whole namespace in readable lines, "key: content" or, of a hash,
@@ -18,9 +19,9 @@ import (
 type Picture []string
 
 var (
-	pictureTime = regexp.MustCompile(`\b[1-9]\d{12}\b`)
-	pictureSpec = regexp.MustCompile(`\{"id":.*\}`)
-	pictureID   = regexp.MustCompile(`\b[A-Z2-7]{26}\b`)
+	pictureTime = pattern.New(`\b[1-9]\d{12}\b`)
+	pictureSpec = pattern.New(`\{"id":.*\}`)
+	pictureID   = pattern.New(`\b[A-Z2-7]{26}\b`)
 )
 
 // Picture takes one. words replace what differs from run to run, such as epochs.
@@ -43,9 +44,9 @@ func (b *Backend) Picture(t testing.TB, words ...string) Picture {
 	words = append(words, b.Namespace+":", "")
 	plain := strings.NewReplacer(words...)
 	for i, line := range lines {
-		line = pictureSpec.ReplaceAllString(line, "SPEC")
-		line = pictureTime.ReplaceAllString(line, "TIME")
-		line = pictureID.ReplaceAllString(line, "ID")
+		line = pictureSpec().ReplaceAllString(line, "SPEC")
+		line = pictureTime().ReplaceAllString(line, "TIME")
+		line = pictureID().ReplaceAllString(line, "ID")
 		lines[i] = plain.Replace(line)
 	}
 	slices.Sort(lines)

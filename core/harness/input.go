@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Input is what a request's spec says to its harness: the spec's Input, parsed.
@@ -32,7 +33,7 @@ func NewInput(c Config, testType string) json.RawMessage {
 // InputFor makes the Input of a spec that grades a submission to an assignment that has
 // a harness and the deadlines of who submitted it. Later runs of it, whoever asked for
 // them, tell the harness the same.
-func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
+func InputFor(a school.Assignment, s school.Submission) json.RawMessage {
 	return newInput(
 		Config{Raw: a.Harness.Config, stock: a.Harness.Stock},
 		map[string]any{"id": s.ID, "assignment": a.Name(), "user": s.User, "timestamp": isoTime(s.At), "test_type": s.Kind},
@@ -43,7 +44,7 @@ func InputFor(a core.Assignment, s core.Submission) json.RawMessage {
 // Grading is the request that grades a submission to an assignment that has a harness and
 // the deadlines of who submitted it; whoever asks for it says the rest: id, submitter,
 // whom to tell.
-func Grading(a core.Assignment, s core.Submission) core.Spec {
+func Grading(a school.Assignment, s school.Submission) core.Spec {
 	return core.Spec{
 		Pool: a.Pool, Priority: a.Priority, Files: s.Files, Harness: &a.Harness.File, Input: InputFor(a, s),
 		Assignment: a.Name(), Submission: s.ID, Limits: a.Limits,

@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // What Pack makes of a folder, Read takes for the same.
@@ -76,11 +77,11 @@ func TestRead_Refuses(t *testing.T) {
 // A harness is told of its assignment and submission, whoever has it run again.
 func TestInputFor(t *testing.T) {
 	t.Parallel()
-	as := core.Assignment{
+	as := school.Assignment{
 		Class: "cs101", Handle: "hw1", Title: "Sorting", Due: 1_700_000_000_000, Cutoff: 1_700_000_060_000,
-		Harness: &core.Harness{File: core.File{Digest: "sha256:aa"}, Config: json.RawMessage(`{"drover/actions":{"final":["f"]}}`)},
+		Harness: &school.Harness{File: core.File{Digest: "sha256:aa"}, Config: json.RawMessage(`{"drover/actions":{"final":["f"]}}`)},
 	}
-	s := core.Submission{ID: "01abc", Class: "cs101", Assignment: "hw1", User: "ann", Kind: harness.TestFinal, At: 1_699_999_999_000}
+	s := school.Submission{ID: "01abc", Class: "cs101", Assignment: "hw1", User: "ann", Kind: harness.TestFinal, At: 1_699_999_999_000}
 	spec := core.Spec{ID: "01rerun", Submitter: "experiment-cs101", Assignment: "experiment:1", Submitted: 1_800_000_000_000, Harness: &as.Harness.File}
 	in, err := harness.ParseInput(harness.InputFor(as, s))
 	require.NoError(t, err)
@@ -99,7 +100,7 @@ func TestInputFor(t *testing.T) {
 		"testables_directory": "/s", "harness_directory": "/h", "actions": ["f"]
 	}`, string(raw))
 
-	as.Harness = &core.Harness{Stock: true}
+	as.Harness = &school.Harness{Stock: true}
 	in, err = harness.ParseInput(harness.InputFor(as, s))
 	require.NoError(t, err)
 	assert.True(t, in.Stock)

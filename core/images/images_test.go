@@ -367,7 +367,7 @@ func TestUnpackRefuses(t *testing.T) {
 		"many":               {canonical(t, file("a", ""), file("b", ""), file("c", ""), file("d", ""), file("e", ""), file("f", "")), core.CodeLimit},
 		"large":              {canonical(t, file("a", strings.Repeat("x", 101))), core.CodeLimit},
 		"bomb":               {canonical(t, file("a", strings.Repeat("x", 8<<20))), core.CodeLimit},
-		"zeros for ever":     {squeeze(t, make([]byte, 8<<20)), core.CodeInvalid},
+		"zeros forever":      {squeeze(t, make([]byte, 8<<20)), core.CodeInvalid},
 	} {
 		at := t.TempDir()
 		root, err := os.OpenRoot(at)

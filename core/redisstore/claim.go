@@ -20,10 +20,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	args := make([]any, 0, 16+len(x.Pools)+len(x.Finish))
 	args = append(args, x.Owner, x.Host, x.Epoch, x.Lane, x.Seq, x.TokenBase, x.Want,
 		x.Beat.Milliseconds(), served{s: s}, len(x.Pools), len(x.Finish))
-	for _, p := range x.Pools {
-		args = append(args, p)
-	}
-	args = appendEndings(args, len(x.Finish), func(i int) ending {
+	args = appendEndings(append(args, anys(x.Pools)...), len(x.Finish), func(i int) ending {
 		return ending{x.Finish[i].Key, x.Finish[i].Token, string(x.Finish[i].Outcome)}
 	})
 	reply, err := s.run(ctx, "exchange", x.Owner, args...)
@@ -159,7 +156,7 @@ func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (s
 			args = append(args, l)
 		}
 	}
-	// Redis counts a time-out of 0 as for ever. The client's own call rounds to seconds.
+	// Redis counts a time-out of 0 as forever. The client's own call rounds to seconds.
 	poll = max(poll, time.Millisecond)
 	args = append(args, strconv.FormatFloat(poll.Seconds(), 'f', 3, 64))
 	ctx, cancel := context.WithTimeout(ctx, poll+slack)

@@ -3,12 +3,12 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"drover/core"
+	"drover/core/service/pattern"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -225,7 +225,7 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 	}
 }
 
-var specHead = regexp.MustCompile(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","priority":"([^"]*)","submitter":"([^"]*)"`)
+var specHead = pattern.New(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","priority":"([^"]*)","submitter":"([^"]*)"`)
 
 // specShare is what a spec takes beside itself and its key, as lib/weight.lua has it.
 const specShare = 96
@@ -243,8 +243,8 @@ func (s *Store) readSpecs(ctx context.Context, r reading) error {
 				v.bytes += int64(len(some[i]) + len(some[i+1]) + specShare)
 			}
 			v.hash[some[i]] = ""
-			if m := specHead.FindStringSubmatch(some[i+1]); m != nil {
-				v.hash[some[i]] = strings.TrimPrefix(Space("").Key("queue", m[1:]...), ":")
+			if m := specHead().FindStringSubmatch(some[i+1]); m != nil {
+				v.hash[some[i]] = below("queue", m[1:]...)
 			}
 		}
 		if cursor = next; cursor == 0 {

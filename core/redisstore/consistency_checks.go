@@ -19,7 +19,7 @@ type checker struct {
 
 func (a *checker) check() {
 	for _, check := range []func(*checker){
-		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks, checkTaskTurns,
+		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
 		checkTaskNotes, checkLeft, checkCounts, checkOutputs,
 	} {
 		check(a)
@@ -34,13 +34,22 @@ func (a *checker) report(rule core.Rule, id, format string, args ...any) {
 func (a *checker) slotted(fn func(owner, key string, slot core.Held)) {
 	for _, v := range a.reading["slots"] {
 		for _, key := range slices.Sorted(maps.Keys(v.hash)) {
-			held := toHeld([]any{key, v.hash[key], "0", "", "", "", "0"})
-			if len(held) == 0 {
-				held = []core.Held{{Key: key}}
+			held, ok := toSlot(key, v.hash[key], "")
+			if !ok {
+				held = core.Held{Key: key}
 			}
-			fn(v.args[0], key, held[0])
+			fn(v.args[0], key, held)
 		}
 	}
+}
+
+// slotsOf calls fn with every slot of the owners of a role.
+func (a *checker) slotsOf(of core.Role, fn func(owner, host, key string, slot core.Held)) {
+	a.slotted(func(owner, key string, slot core.Held) {
+		if role, host, err := core.ParseOwner(owner); err == nil && role == of {
+			fn(owner, host, key, slot)
+		}
+	})
 }
 
 func checkKeys(a *checker) {
@@ -177,32 +186,35 @@ func checkRequests(a *checker) {
 	for key := range a.one("later").scores {
 		where.put(key, "later")
 	}
-	a.slotted(func(owner, key string, _ core.Held) {
-		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
-			where.put(key, "slots:"+owner)
-		}
-	})
+	a.slotsOf(core.RoleTestrunner, func(owner, _, key string, _ core.Held) { where.put(key, "slots:"+owner) })
 	where.check(a, core.RuleRequests, specs)
 }
 
+// checkTurns requires that each submitter with waiting requests is in turn once, each lane with
+// waiting tasks, and each kind with such lanes.
 func checkTurns(a *checker) {
-	type turn struct{ pool, priority, submitter string }
-	turns := make(map[turn]int)
-	for _, v := range a.reading["turns"] {
-		for _, submitter := range v.list {
-			turns[turn{v.args[0], v.args[1], submitter}]++
+	for in, what := range map[string]string{"turns": "queue", "tasks_lanes": "tasks_queue", "tasks_kinds": "tasks_lanes"} {
+		turns := make(map[string]int)
+		for _, v := range a.reading[in] {
+			for _, name := range v.list {
+				turns[below(what, append(slices.Clone(v.args), name)...)]++
+			}
+		}
+		for _, v := range a.reading[what] {
+			if n := turns[v.key]; n != 1 {
+				a.report(core.RuleTurns, v.key, "it has %d waiting, and is in turn %d times", len(v.list), n)
+			}
+			delete(turns, v.key)
+		}
+		for key, n := range turns {
+			a.report(core.RuleTurns, key, "it is in turn %d times, and nothing of it waits", n)
 		}
 	}
-	for _, v := range a.reading["queue"] {
-		t := turn{v.args[0], v.args[1], v.args[2]}
-		if turns[t] != 1 {
-			a.report(core.RuleTurns, v.key, "%d requests wait, and their submitter is in turn %d times", len(v.list), turns[t])
-		}
-		delete(turns, t)
-	}
-	for t, n := range turns {
-		a.report(core.RuleTurns, t.submitter, "it is in turn %d times in pool %s, priority %s, and nothing of it waits", n, t.pool, t.priority)
-	}
+}
+
+// below is a key below the namespace.
+func below(name string, args ...string) string {
+	return strings.TrimPrefix(Space("").Key(name, args...), ":")
 }
 
 func checkVMs(a *checker) {
@@ -213,7 +225,7 @@ func checkVMs(a *checker) {
 			if other, ok := host[vm]; ok {
 				a.report(core.RuleVMs, vm, "it is on host %s and on host %s", min(other, v.args[0]), max(other, v.args[0]))
 			}
-			pool[vm], _, _ = strings.Cut(fact, "|")
+			pool[vm] = readRecord("vm", fact)["pool"]
 			host[vm] = v.args[0]
 		}
 	}

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -51,19 +50,19 @@ func checkCounts(a *checker) {
 
 // checkOutputs holds live output against what is counted of it. What went by itself may still count.
 func checkOutputs(a *checker) {
-	sizes, sums := a.one("outputs_sizes").hash, make(map[string]int64)
+	sizes, known, sums := a.one("outputs_sizes").hash, make(map[string]map[string]string), make(map[string]int64)
 	wrong := func(id, format string, args ...any) {
 		a.report(core.RuleOutput, "output:"+id, format, args...)
 	}
 	for _, id := range slices.Sorted(maps.Keys(sizes)) {
-		bytes, rest, _ := strings.Cut(sizes[id], "|")
-		_, who, ok := strings.Cut(rest, "|")
-		if !ok {
+		its := readRecord("output", sizes[id])
+		if its == nil {
 			wrong(id, "its size is not readable: %q", sizes[id])
 			continue
 		}
-		sums[who] += num(bytes)
-		sums["*"] += num(bytes)
+		known[id] = its
+		sums[its["who"]] += num(its["bytes"])
+		sums["*"] += num(its["bytes"])
 		if _, listed := a.one("outputs").scores[id]; !listed {
 			wrong(id, "it is counted, but not among those that go when there is too much")
 		}
@@ -75,20 +74,20 @@ func checkOutputs(a *checker) {
 	}
 	for _, v := range a.reading["outputs_of"] {
 		for id := range v.scores {
-			if !strings.HasSuffix(sizes[id], "|"+v.args[0]) {
+			if known[id]["who"] != v.args[0] {
 				wrong(id, "it is listed as one of %s's, but not counted as such", v.args[0])
 			}
 		}
 	}
 	for _, v := range a.reading["output"] {
 		id := v.args[0] + ":" + v.args[1]
-		_, rest, counted := strings.Cut(sizes[id], "|")
+		its, counted := known[id]
 		switch {
 		case v.stays:
 			wrong(id, "it has no time at which it goes")
 		case !counted:
 			wrong(id, "it is not counted")
-		case !strings.HasPrefix(rest, fmt.Sprint(v.length, "|")):
+		case num(its["pieces"]) != v.length:
 			wrong(id, "it has %d pieces, and is counted as %q", v.length, sizes[id])
 		}
 	}

@@ -34,15 +34,14 @@ func checkMoves(a *checker) {
 			a.report(core.RuleMoves, key, "it is in %s, and no record of an evacuation says so", where[key])
 		}
 	}
-	a.slotted(func(owner, key string, _ core.Held) {
-		if role, host, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
-			at[key] = spot{core.EvacuationAccepted, host}
-		}
+	a.slotsOf(core.RoleTestrunner, func(_, host, key string, _ core.Held) {
+		at[key] = spot{core.EvacuationAccepted, host}
 	})
 	for _, key := range slices.Sorted(maps.Keys(records)) {
-		e, ok := toEvacuation(key, records[key])
+		its := readRecord("move", records[key])
+		e := toEvacuation(key, its)
 		switch is := at[key]; {
-		case !ok:
+		case its == nil:
 			a.report(core.RuleMoves, key, "the record of its evacuation is not readable: %q", records[key])
 		case is != spot{e.State, e.To}:
 			a.report(core.RuleMoves, key, "its evacuation is %s to %q, and it is %q at %q", e.State, e.To, is.state, is.host)
@@ -53,12 +52,12 @@ func checkMoves(a *checker) {
 // checkTrials requires that a host's canary is in a slot of its owner, and the host
 // on probation.
 func checkTrials(a *checker) {
-	slots := make(map[string]bool)
-	a.slotted(func(owner, key string, _ core.Held) { slots[key+"|"+owner] = true })
+	slots := make(map[[2]string]bool)
+	a.slotted(func(owner, key string, _ core.Held) { slots[[2]string{key, owner}] = true })
 	for _, v := range a.reading["host"] {
-		canary := v.hash["canary"]
-		if canary != "" && (v.hash["probation"] == "" || !slots[canary]) {
-			a.report(core.RuleHosts, v.args[0], "its canary is %q, which is not on trial there", canary)
+		its := readRecord("canary", v.hash["canary"])
+		if v.hash["canary"] != "" && (v.hash["probation"] == "" || !slots[[2]string{its["key"], its["owner"]}]) {
+			a.report(core.RuleHosts, v.args[0], "its canary is %q, which is not on trial there", v.hash["canary"])
 		}
 	}
 }

@@ -8,26 +8,12 @@ import (
 	"drover/core"
 )
 
-// laneKey is the queue of a lane as the consistency check names it.
-func laneKey(priority, kind, lane string) string {
-	return strings.TrimPrefix(Space("").Key("tasks_queue", priority, kind, lane), ":")
-}
-
-// taskSlots calls fn with every slot of a taskrunner.
-func (a *checker) taskSlots(fn func(owner, key string, slot core.Held)) {
-	a.slotted(func(owner, key string, slot core.Held) {
-		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTaskrunner {
-			fn(owner, key, slot)
-		}
-	})
-}
-
 func checkTasks(a *checker) {
 	tasks, where := make(map[string]string), make(places)
 	for key, text := range a.one("tasks").hash {
 		tasks[key] = ""
 		if head := strings.Fields(text); len(head) > 3 {
-			tasks[key] = laneKey(head[0], head[1], head[2])
+			tasks[key] = below("tasks_queue", head[:3]...)
 		}
 	}
 	for _, v := range a.reading["tasks_queue"] {
@@ -53,7 +39,7 @@ func checkTasks(a *checker) {
 			counted[hand{v.args[0], key}] = true
 		}
 	}
-	a.taskSlots(func(owner, key string, slot core.Held) {
+	a.slotsOf(core.RoleTaskrunner, func(owner, _, key string, slot core.Held) {
 		where.put(key, "slots:"+owner)
 		at := hand{slot.VM, key}
 		if slot.VM != "" && !counted[at] {
@@ -67,33 +53,6 @@ func checkTasks(a *checker) {
 	where.check(a, core.RuleTasks, tasks)
 }
 
-// checkTaskTurns requires that each lane with waiting tasks is in turn once, and each kind
-// with such lanes.
-func checkTaskTurns(a *checker) {
-	lanes, kinds := make(map[string]int), make(map[string]int)
-	for _, v := range a.reading["tasks_lanes"] {
-		for _, lane := range v.list {
-			lanes[laneKey(v.args[0], v.args[1], lane)]++
-		}
-	}
-	for _, v := range a.reading["tasks_kinds"] {
-		for _, kind := range v.list {
-			kinds[strings.TrimPrefix(Space("").Key("tasks_lanes", v.args[0], kind), ":")]++
-		}
-	}
-	for what, turns := range map[string]map[string]int{"tasks_queue": lanes, "tasks_lanes": kinds} {
-		for _, v := range a.reading[what] {
-			if n := turns[v.key]; n != 1 {
-				a.report(core.RuleTurns, v.key, "it has %d waiting, and is in turn %d times", len(v.list), n)
-			}
-			delete(turns, v.key)
-		}
-		for key, n := range turns {
-			a.report(core.RuleTurns, key, "it is in turn %d times, and nothing of it waits", n)
-		}
-	}
-}
-
 // checkTaskNotes requires that progress is of tasks that there are, and a rhythm of a kind with a rate.
 func checkTaskNotes(a *checker) {
 	tasks := a.one("tasks").hash
@@ -104,7 +63,7 @@ func checkTaskNotes(a *checker) {
 	}
 	rates := a.one("tasks_rates").hash
 	for _, kind := range slices.Sorted(maps.Keys(a.one("tasks_arrivals").hash)) {
-		if every, _, _ := strings.Cut(rates[kind], "|"); num(every) == 0 {
+		if num(readRecord("task_rate", rates[kind])["every"]) == 0 {
 			a.report(core.RuleLeft, "tasks:arrivals", "kind %s is there, but has no rate", kind)
 		}
 	}

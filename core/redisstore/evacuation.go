@@ -32,31 +32,25 @@ func (s *Store) Evacuations(ctx context.Context) ([]core.Evacuation, error) {
 	}
 	out := make([]core.Evacuation, 0, len(living.Val())+len(ended.Val()))
 	for key, record := range living.Val() {
-		if e, ok := toEvacuation(key, record); ok {
-			out = append(out, e)
+		if r := readRecord("move", record); r != nil {
+			out = append(out, toEvacuation(key, r))
 		}
 	}
 	slices.SortFunc(out, func(a, b core.Evacuation) int { return strings.Compare(a.Key, b.Key) })
 	for _, record := range ended.Val() {
-		if f := strings.SplitN(record, "|", 8); len(f) == 8 {
-			out = append(out, core.Evacuation{
-				Key: f[0], State: core.EvacuationState(f[1]), From: f[2], To: f[3],
-				Scheduled: num(f[4]), Accepted: num(f[5]), Ended: num(f[6]), Why: f[7],
-			})
+		if r := readRecord("moved", record); r != nil {
+			out = append(out, toEvacuation(r["key"], r))
 		}
 	}
 	return out, nil
 }
 
-// toEvacuation reads the record of a move that is under way.
-func toEvacuation(key, record string) (core.Evacuation, bool) {
-	f := strings.SplitN(record, "|", 6)
-	if len(f) < 6 {
-		return core.Evacuation{}, false
-	}
+// toEvacuation reads the record of a move, which is under way or ended.
+func toEvacuation(key string, r map[string]string) core.Evacuation {
 	return core.Evacuation{
-		Key: key, State: core.EvacuationState(f[0]), From: f[1], To: f[2], Scheduled: num(f[3]), Accepted: num(f[4]), Why: f[5],
-	}, true
+		Key: key, State: core.EvacuationState(r["state"]), From: r["from"], To: r["to"],
+		Scheduled: num(r["scheduled"]), Accepted: num(r["accepted"]), Ended: num(r["ended"]), Why: r["why"],
+	}
 }
 
 // Rooms implements core.Evacuations. A host serves the pools of which it has at
@@ -96,14 +90,10 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 		return core.Room{}, err
 	}
 	assigned := make([]*redis.IntCmd, len(pools))
-	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range pools {
-			assigned[i] = p.LLen(ctx, s.space.Key("assigned", h.Name, pools[i].Name))
-		}
-		return nil
-	})
-	if err != nil {
-		return core.Room{}, fault(ctx, err, h.Name)
+	if err := s.pipelined(ctx, len(pools), func(p redis.Pipeliner, i int) {
+		assigned[i] = p.LLen(ctx, s.space.Key("assigned", h.Name, pools[i].Name))
+	}); err != nil {
+		return core.Room{}, err
 	}
 	there, clean := make(map[string]int), make(map[string]int)
 	for _, vm := range vms {

@@ -17,8 +17,10 @@ var (
 	ReadLua     = readLua
 	Library     = library
 	CallsOf     = callsOf
-	KeysUsed    = keysUsed
 	LuaKey      = luaKey
+	LuaRecord   = luaRecord
+	ReadRecord  = readRecord
+	Num         = num
 	Classify    = classify
 	Fault       = fault
 	Text        = str
@@ -119,8 +121,7 @@ func (s *Store) Look(ctx context.Context) (*Look, error) {
 	}
 	place("task ", "delayed", slices.Collect(maps.Keys(r.one("tasks_later").scores)))
 	for key, record := range r.one("evacuations").hash {
-		e, _ := toEvacuation(key, record)
-		l.States["evacuation "+key] = string(e.State)
+		l.States["evacuation "+key] = readRecord("move", record)["state"]
 	}
 	a.slotted(func(owner, key string, slot core.Held) {
 		l.Slots[[2]string{owner, key}] = slot

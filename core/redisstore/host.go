@@ -31,16 +31,11 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	out := make([]core.HostInfo, 0, len(due.Val()))
 	for some := range slices.Chunk(due.Val(), hostsAtOnce) {
 		facts, held := make([]*redis.MapStringStringCmd, len(some)), make([]vmPlaces, len(some))
-		_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, z := range some {
-				host := str(z.Member)
-				facts[i] = p.HGetAll(ctx, s.space.Key("host", host))
-				held[i] = s.placesOf(ctx, p, host, of[host])
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fault(ctx, err, "")
+		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
+			host := str(some[i].Member)
+			facts[i], held[i] = p.HGetAll(ctx, s.space.Key("host", host)), s.placesOf(ctx, p, host, of[host])
+		}); err != nil {
+			return nil, err
 		}
 		for i, z := range some {
 			h, err := s.toHost(str(z.Member), facts[i].Val())
@@ -93,23 +88,22 @@ func count(h *core.HostInfo, vms []core.VMInfo) {
 
 // toFailed reads who reported a host as failed; nil of nothing.
 func toFailed(host, text string) *core.HostReport {
-	parts := strings.SplitN(text, "|", 3)
-	if len(parts) < 3 {
+	r := readRecord("failed", text)
+	if r == nil {
 		return nil
 	}
-	return &core.HostReport{Host: host, Event: core.HostFailed, At: num(parts[0]), By: parts[1], Reason: parts[2]}
+	return &core.HostReport{Host: host, Event: core.HostFailed, At: num(r["at"]), By: r["by"], Reason: r["why"]}
 }
 
 // toProbation reads a host's probation; nil if it is on none.
 func toProbation(host map[string]string) *core.Probation {
-	parts := strings.SplitN(host["probation"], "|", 5)
-	if len(parts) < 5 {
+	r := readRecord("probation", host["probation"])
+	if r == nil {
 		return nil
 	}
-	canary, _, _ := strings.Cut(host["canary"], "|")
 	return &core.Probation{
-		Until: num(parts[0]), Good: int(num(parts[1])), Needed: int(num(parts[2])), Reason: parts[4],
-		Times: int(num(host["probations"])), Canary: canary,
+		Until: num(r["from"]), Good: int(num(r["good"])), Needed: int(num(r["needed"])), Reason: r["why"],
+		Times: int(num(host["probations"])), Canary: readRecord("canary", host["canary"])["key"],
 	}
 }
 

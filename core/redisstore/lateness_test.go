@@ -249,6 +249,42 @@ func TestMassLatenessIsOfThoseWhoWereLateWhenItBegan(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
+// A second silence follows at once: most have not come back from the first, so it is not noted
+// anew. Who had come back has a grace after the second all the same, and what it has in hand.
+func TestWhoCameBackFromOneSilenceHasAGraceAfterTheNext(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.claim(t, 1, "a")
+	some := x.owners(t, 5)
+	all := append([]string{x.Runner, x.Factory}, some...)
+	const by, beat = downAfter, time.Second
+	at := start
+	advance := func(d time.Duration) { at = at.Add(d); x.b.Mini.SetTime(at) }
+	beats := func(owners ...string) {
+		for _, owner := range owners {
+			x.beat(t, owner, beat)
+		}
+	}
+	x.due(t, beat, all...)
+	advance(by + beat)
+	beats(x.Factory, x.Runner, some[0])
+	advance(time.Hour)
+	beats(x.Factory, some[0], some[1], some[2]) // the runner is about to
+	gone := some[3:]
+	require.Equal(t, gone, x.late(t, x.Store, by), "they did not come back from the first")
+	require.Equal(t, []string{"o3", "o4"}, x.judge(t))
+	require.Less(t, x.heldOf(t, x.Runner)[0].Age, beat)
+	for range int(by/beat) - 1 {
+		advance(beat)
+		beats(all[1:5]...)
+		require.Equal(t, gone, x.late(t, x.Store, by))
+	}
+	advance(beat)
+	beats(all[1:5]...)
+	require.Equal(t, append([]string{x.Runner}, gone...), x.late(t, x.Store, by), "its grace is over")
+	coretest.RequireSound(t, x.Store)
+}
+
 // A living owner that often pauses is a silence of everybody where the others are dead: that
 // holds the judgement back once.
 func TestOneThatOftenPausesDoesNotShieldTheDead(t *testing.T) {

@@ -2,22 +2,20 @@ package redisstore
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // What a violation's text names beside its id.
 var (
-	queueInText = regexp.MustCompile(`queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
-	placeInText = regexp.MustCompile(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
-	hostInText  = regexp.MustCompile(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
-	countInText = regexp.MustCompile(`counted (-?\d+), and there are (\d+)`)
-	turnInText  = regexp.MustCompile(`in pool (\S+), priority (\S+),`)
-	laneInText  = regexp.MustCompile(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
-	handInText  = regexp.MustCompile(`tasks:hand:([^:\s,"]+)`)
-	tokenInText = regexp.MustCompile(`of an epoch of (\S+),`)
+	placeInText = pattern.New(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
+	hostInText  = pattern.New(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
+	countInText = pattern.New(`counted (-?\d+), and there are (\d+)`)
+	laneInText  = pattern.New(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
+	handInText  = pattern.New(`tasks:hand:([^:\s,"]+)`)
+	tokenInText = pattern.New(`of an epoch of (\S+),`)
 )
 
 // Mend implements core.Consistency.
@@ -25,26 +23,19 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	switch v.Rule {
 	case core.RuleRequests, core.RuleMoves:
 		args := []any{v.ID}
-		for _, m := range placeInText.FindAllStringSubmatch(v.Text, -1) {
+		for _, m := range placeInText().FindAllStringSubmatch(v.Text, -1) {
 			def, of := classify(m[0])
-			args = append(args, def.Name)
-			for _, arg := range of {
-				args = append(args, arg)
-			}
+			args = append(append(args, def.Name), anys(of)...)
 		}
 		return s.mend(ctx, "mend_request", v.ID, args...)
 	case core.RuleTurns:
 		switch def, args := classify(v.ID); def.Name {
+		case "queue":
+			return s.mend(ctx, "mend_turn", v.ID, args[0], args[1], args[2])
 		case "tasks_queue":
 			return s.mend(ctx, "mend_task_turn", v.ID, args[0], args[1], args[2])
 		case "tasks_lanes":
 			return s.mend(ctx, "mend_task_turn", v.ID, args[0], args[1], nobody)
-		}
-		if m := queueInText.FindStringSubmatch(v.ID); m != nil {
-			return s.mend(ctx, "mend_turn", v.ID, m[1], m[2], m[3])
-		}
-		if m := turnInText.FindStringSubmatch(v.Text); m != nil {
-			return s.mend(ctx, "mend_turn", v.ID, m[1], m[2], v.ID)
 		}
 		return false, nil
 	case core.RuleOwners:
@@ -57,14 +48,14 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 		return s.mendSlot(ctx, v)
 	case core.RuleVMs:
 		args := []any{v.ID}
-		for _, m := range hostInText.FindAllStringSubmatch(v.Text, -1) {
+		for _, m := range hostInText().FindAllStringSubmatch(v.Text, -1) {
 			args = append(args, m[1]+m[2]+m[3])
 		}
 		return s.mend(ctx, "mend_vm", v.ID, args...)
 	case core.RuleTasks:
 		return s.mendTask(ctx, v)
 	case core.RuleCounts:
-		if m := countInText.FindStringSubmatch(v.Text); m != nil {
+		if m := countInText().FindStringSubmatch(v.Text); m != nil {
 			return s.mend(ctx, "mend_count", v.ID, v.ID, m[1], m[2])
 		}
 		return false, nil
@@ -72,7 +63,7 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 		if id, ok := strings.CutPrefix(v.ID, "output:"); ok {
 			return s.mend(ctx, "mend_output", v.ID, "output", id)
 		}
-		if m := countInText.FindStringSubmatch(v.Text); m != nil {
+		if m := countInText().FindStringSubmatch(v.Text); m != nil {
 			return s.mend(ctx, "mend_output", v.ID, "sum", v.ID, m[1], m[2])
 		}
 		return false, nil
@@ -91,12 +82,12 @@ func (s *Store) mend(ctx context.Context, script, id string, args ...any) (bool,
 
 // mendTask puts a task right, which may be in places that only the text names.
 func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
-	queues := laneInText.FindAllStringSubmatch(v.Text, -1)
+	queues := laneInText().FindAllStringSubmatch(v.Text, -1)
 	args := []any{v.ID, len(queues)}
 	for _, m := range queues {
 		args = append(args, m[1], m[2], m[3])
 	}
-	for _, m := range handInText.FindAllStringSubmatch(v.Text, -1) {
+	for _, m := range handInText().FindAllStringSubmatch(v.Text, -1) {
 		args = append(args, m[1])
 	}
 	return s.mend(ctx, "mend_task", v.ID, args...)
@@ -104,7 +95,7 @@ func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
 
 // mendSlot removes a slot that is no claim's, and puts right what was in it.
 func (s *Store) mendSlot(ctx context.Context, v core.Violation) (bool, error) {
-	m := tokenInText.FindStringSubmatch(v.Text)
+	m := tokenInText().FindStringSubmatch(v.Text)
 	if m == nil {
 		return false, nil
 	}

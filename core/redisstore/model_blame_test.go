@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/redisstore"
 )
 
 // hand is what owners have in hand together, by the slots before a call, and what their death
@@ -63,20 +64,20 @@ func (m *model) checkBlame(c *call) {
 	if len(c.args) > 0 {
 		owner = c.args[0]
 	}
-	kept := strings.Split(c.before.Hash("hands")[owner], "|") // process, epoch, only, keys
+	kept := redisstore.ReadRecord("hand", c.before.Hash("hands")[owner])
 	switch {
 	case c.err != nil:
 	case c.name == "declare_dead" && slices.Contains(ended, owner):
 		keys, _ := c.hand(ended)
 		died(owner, keys, only)
-	case c.name == "declare_dead" && len(kept) == 4 && kept[1] == c.args[1]:
-		died(owner, strings.Fields(kept[3]), kept[2])
+	case c.name == "declare_dead" && kept != nil && kept["epoch"] == c.args[1]:
+		died(owner, strings.Fields(kept["keys"]), kept["only"])
 	case c.name == "register":
 		keys, former := []string{}, c.before.Hash("owner", owner)["process"]
 		if slices.Contains(ended, owner) {
 			keys, only = c.hand(ended)
-		} else if len(kept) == 4 {
-			keys, only, former = strings.Fields(kept[3]), kept[2], kept[0]
+		} else if kept != nil {
+			keys, only, former = strings.Fields(kept["keys"]), kept["only"], kept["process"]
 		}
 		if former != "" && c.args[11] != "" && former != c.args[11] {
 			died(owner, keys, only)
@@ -90,8 +91,7 @@ func (m *model) checkBlame(c *call) {
 		slot := c.before.Slots[[2]string{owner, id[0]}]
 		_, host, _ := core.ParseOwner(owner)
 		how := map[core.Outcome]string{core.OutcomeBroken: "!", core.OutcomeUnclean: "~!"}[core.Outcome(outcome)]
-		if how != "" && slot.Token == id[1] && c.after.Slots[[2]string{owner, id[0]}].Token != id[1] &&
-			c.before.Hash("host", host)["canary"] != id[0]+"|"+owner {
+		if how != "" && slot.Token == id[1] && c.after.Slots[[2]string{owner, id[0]}].Token != id[1] && !isCanary(c, host, id[0], owner) {
 			note(id[0], slot.VM+how)
 		}
 	}
@@ -104,17 +104,24 @@ func (m *model) checkBlame(c *call) {
 	m.checkApart(c, owner)
 }
 
+// isCanary says whether a request was an owner's canary of a host, before a call.
+func isCanary(c *call, host, key, owner string) bool {
+	canary := redisstore.ReadRecord("canary", c.before.Hash("host", host)["canary"])
+	return canary["key"] == key && canary["owner"] == owner
+}
+
 // checkKept requires that what a fenced owner had in hand is kept until it is known whether it died.
 func (m *model) checkKept(c *call, owner, only string) {
 	keys, _ := c.hand([]string{owner})
-	kept := strings.Split(c.after.Hash("hands")[owner], "|")
+	text := c.after.Hash("hands")[owner]
+	kept := redisstore.ReadRecord("hand", text)
 	if len(keys) == 0 {
 		return
 	}
-	if len(kept) != 4 || kept[1] != c.before.Hash("owner", owner)["epoch"] || kept[2] != only {
-		m.fail("%s ended the epoch of %s, and kept of its hand %v, of which %q is to blame: %q", c.name, owner, keys, only, kept)
+	if kept == nil || kept["epoch"] != c.before.Hash("owner", owner)["epoch"] || kept["only"] != only {
+		m.fail("%s ended the epoch of %s, and kept of its hand %v, of which %q is to blame: %q", c.name, owner, keys, only, text)
 	}
-	held := strings.Fields(kept[3])
+	held := strings.Fields(kept["keys"])
 	if slices.Sort(held); !slices.Equal(held, keys) {
 		m.fail("%s ended the epoch of %s, which had in hand %v, and kept %v", c.name, owner, keys, held)
 	}

@@ -181,9 +181,8 @@ func (c *call) leads(kind core.Entity, from, to string) bool {
 func (m *model) checkEvacuation(c *call, key, from, to string) {
 	ended := func(l *redisstore.Look) (ends []string) {
 		for _, record := range l.List("evacuated") {
-			if its, rest, _ := strings.Cut(record, "|"); its == key {
-				how, _, _ := strings.Cut(rest, "|")
-				ends = append(ends, how)
+			if its := redisstore.ReadRecord("moved", record); its["key"] == key {
+				ends = append(ends, its["state"])
 			}
 		}
 		return ends
@@ -249,7 +248,8 @@ func (c *call) endings() [][3]string {
 	case "settle":
 		at = 5
 	case "revoke":
-		return [][3]string{{c.args[2], strings.Split(c.args[3], "|")[1], c.args[4]}}
+		slot := redisstore.ReadRecord("slot", c.args[3])
+		return [][3]string{{c.args[2], slot["token"], c.args[4]}}
 	}
 	var ends [][3]string
 	for at+2 < len(c.args) {
@@ -306,9 +306,8 @@ func (m *model) checkAttempts(c *call) {
 		return
 	}
 	_, at, _ := core.ParseOwner(c.args[0])
-	canary := c.before.Hash("host", at)["canary"] // its fault is the host's
 	for id, outcome := range c.items() {
-		if canary == id[0]+"|"+c.args[0] {
+		if isCanary(c, at, id[0], c.args[0]) { // its fault is the host's
 			continue
 		}
 		slot, held := c.before.Slots[[2]string{c.args[0], id[0]}]
@@ -475,13 +474,14 @@ func (m *model) checkTrial(c *call, claims int) {
 	if claims == 0 || host["probation"] == "" { // ended by the canary that this call ended
 		return
 	}
-	canary, owner, _ := strings.Cut(c.before.Hash("host", c.args[1])["canary"], "|")
-	_, out := c.after.Slots[[2]string{owner, canary}]
-	if claims > 1 || out && c.before.Slots[[2]string{owner, canary}].Token == c.after.Slots[[2]string{owner, canary}].Token {
-		m.fail("%s claimed %d on a host on probation, whose canary was %q", c.args[0], claims, canary)
+	canary := redisstore.ReadRecord("canary", c.before.Hash("host", c.args[1])["canary"])
+	id := [2]string{canary["owner"], canary["key"]}
+	_, out := c.after.Slots[id]
+	if claims > 1 || out && c.before.Slots[id].Token == c.after.Slots[id].Token {
+		m.fail("%s claimed %d on a host on probation, whose canary was %v", c.args[0], claims, id)
 	}
-	if from, _, _ := strings.Cut(host["probation"], "|"); m.b.Mini != nil && m.early(from, host["probation"]) {
-		m.fail("%s claimed on a host that gets nothing before %s", c.args[0], from)
+	if m.b.Mini != nil && m.early(host["probation"]) {
+		m.fail("%s claimed on a host that gets nothing yet: %s", c.args[0], host["probation"])
 	}
 }
 

@@ -2,11 +2,10 @@ package redisstore_test
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"drover/core"
+	"drover/core/redisstore"
 )
 
 // stepClock sets Redis' clock by hours, forwards or backwards, while everybody lives on: they
@@ -26,6 +25,7 @@ func (m *model) stepClock() {
 	// Who was judged by the former clock came back before the step or not at all.
 	m.later, m.overseers = nil, [2]overseer{}
 	m.ahead, m.stepped = m.ahead+by, m.stepped+1
+	m.cameBack, m.heardNow = m.heardNow, make(map[string]bool)
 	m.pass(by)
 	for range 2 {
 		m.beatOneByOne()
@@ -97,7 +97,7 @@ func (m *model) checkClock(c *call) {
 		return
 	}
 	if owner, next := c.heartbeatBy(); owner != "" {
-		m.heard[owner] = m.now().Add(next)
+		m.heard[owner], m.heardNow[owner] = m.now().Add(next), true
 	}
 	before, after := c.before.Scores("owners"), c.after.Scores("owners")
 	alive := 0
@@ -107,8 +107,11 @@ func (m *model) checkClock(c *call) {
 		}
 	}
 	for owner, due := range after {
-		if alive < 3 || m.stepped > 1 {
-			break // of so few nobody can tell whether it was they or the clock; nor of a second step while some are silent since the first
+		if alive < 3 {
+			break // of so few nobody can tell whether it was they or the clock
+		}
+		if m.stepped > 1 && !m.cameBack[owner] {
+			continue // nor of who is silent since the step before this one
 		}
 		if due == 0 && before[owner] > 0 && (c.name == "fence" || c.name == "host_down") && m.now().Sub(m.heard[owner]) < 0 {
 			m.fail("%s fenced %s, whose next heartbeat is due in %s", c.name, owner, m.heard[owner].Sub(m.now()))
@@ -127,9 +130,9 @@ func (m *model) checkClock(c *call) {
 	case "unassign":
 		for _, pool := range modelPools {
 			for _, key := range c.after.List("assigned", c.args[0], pool) {
-				at := strings.Split(c.after.Hash("evacuations")[key], "|")[3]
-				if ms, err := strconv.ParseInt(at, 10, 64); err != nil || ms > clock {
-					m.fail("%s is assigned since %s, which is to come, after unassign", key, at)
+				move := redisstore.ReadRecord("move", c.after.Hash("evacuations")[key])
+				if at := redisstore.Num(move["scheduled"]); move == nil || at > clock {
+					m.fail("%s is assigned since %d, which is to come, after unassign", key, at)
 				}
 			}
 		}
@@ -138,29 +141,27 @@ func (m *model) checkClock(c *call) {
 	}
 }
 
-// early says whether a delay that ends at from, in ms, is not over. One that has longer to go than
-// it is was begun by a clock that was set back since.
-func (m *model) early(from, probation string) bool {
-	ms, _ := strconv.ParseInt(from, 10, 64)
-	delay, _ := strconv.ParseInt(strings.Split(probation, "|")[3], 10, 64)
-	left := ms - m.at.UnixMilli()
-	return left > 0 && left <= delay
+// early says whether the delay of a probation is not over. One that has longer to go than it is was
+// begun by a clock that was set back since.
+func (m *model) early(probation string) bool {
+	its := redisstore.ReadRecord("probation", probation)
+	left := redisstore.Num(its["from"]) - m.at.UnixMilli()
+	return left > 0 && left <= redisstore.Num(its["delay"])
 }
 
 // checkDelay requires that a host on probation gets its canary, though the clock was set back since.
 func (m *model) checkDelay(c *call) {
 	host := c.before.Hash("host", c.args[1])
-	its := strings.Split(host["probation"], "|")
-	if c.err != nil || len(its) < 4 || c.num(6) == 0 || host["incarnation"] != c.args[8] || host["drain"] == "1" {
+	its := redisstore.ReadRecord("probation", host["probation"])
+	if c.err != nil || its == nil || c.num(6) == 0 || host["incarnation"] != c.args[8] || host["drain"] == "1" {
 		return
 	}
-	if lane := c.before.Hash("owner", c.args[0])["lane"+c.args[3]]; strings.HasPrefix(lane, c.args[4]+"|") {
+	if lane := redisstore.ReadRecord("lane", c.before.Hash("owner", c.args[0])["lane"+c.args[3]]); lane["seq"] == c.args[4] {
 		return // it acted before
 	}
-	from, _ := strconv.ParseInt(its[0], 10, 64)
-	delay, _ := strconv.ParseInt(its[3], 10, 64)
-	key, owner, _ := strings.Cut(host["canary"], "|")
-	if _, out := c.before.Slots[[2]string{owner, key}]; out || from-m.at.UnixMilli() <= delay {
+	from, delay := redisstore.Num(its["from"]), redisstore.Num(its["delay"])
+	canary := redisstore.ReadRecord("canary", host["canary"])
+	if _, out := c.before.Slots[[2]string{canary["owner"], canary["key"]}]; out || from-m.at.UnixMilli() <= delay {
 		return
 	}
 	for id, slot := range c.after.Slots {

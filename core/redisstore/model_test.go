@@ -59,8 +59,10 @@ type model struct {
 	heard   map[string]time.Time // owner → when its next heartbeat is due, in true time
 	ahead   time.Duration        // of Redis' clock before the true time
 	stepped int                  // how often that clock was set
-	back    int                  // how often that clock was set back
-	log     []string
+	// Who sent a heartbeat between the last two steps of that clock, and since the last one.
+	cameBack, heardNow map[string]bool
+	back               int // how often that clock was set back
+	log                []string
 }
 
 // row is a request in the ledger.
@@ -101,7 +103,7 @@ func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(
 	m := &model{
 		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
 		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), revoked: make(map[string]bool),
-		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time),
+		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time), heardNow: make(map[string]bool),
 	}
 	m.fail = func(format string, args ...any) {
 		fail("%s\nsteps:\n%s", fmt.Sprintf(format, args...), joinTail(m.log, 60))
@@ -318,7 +320,7 @@ func (m *model) drain() {
 	}
 	m.later, m.copies = nil, nil
 	m.note("drain")
-	// Who sleeps beside its successor never wakes: started anew, the two would fence each other for ever.
+	// Who sleeps beside its successor never wakes: started anew, the two would fence each other forever.
 	m.runners = slices.DeleteFunc(m.runners, func(r *runner) bool { return r.dead })
 	for _, r := range m.runners {
 		r.dead = true

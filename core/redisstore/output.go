@@ -46,7 +46,7 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	live, cancel := context.WithTimeout(ctx, wait+slack)
 	defer cancel()
 	if wait <= 0 {
-		wait = -1 // does not wait; 0 would for ever
+		wait = -1 // does not wait; 0 would forever
 	}
 	streams, err := s.once.XRead(live, &redis.XReadArgs{
 		Streams: []string{s.space.Key("output", key, token), after}, Count: outputBatch, Block: wait,

@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,10 +28,6 @@ func (s *Store) Overseen(ctx context.Context) (core.Overseen, error) {
 	if err != nil {
 		return core.Overseen{}, fault(ctx, err, "")
 	}
-	at, due, _ := strings.Cut(text, "|")
-	var o core.Overseen
-	o.At, _ = strconv.ParseInt(at, 10, 64) // only the script writes it
-	next, _ := strconv.ParseInt(due, 10, 64)
-	o.Late = next < now.UnixMilli()
-	return o, nil
+	its := readRecord("overseen", text) // only the script writes it
+	return core.Overseen{At: num(its["at"]), Late: num(its["due"]) < now.UnixMilli()}, nil
 }

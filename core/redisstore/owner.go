@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -48,16 +47,16 @@ func toHeld(f []any) []core.Held {
 	return out
 }
 
-// toSlot reads a slot, as lib/held.lua does. In one of a vmfactory stands the pool of its VM; a
+// toSlot reads a slot. In one of a vmfactory stands the pool of its VM; a
 // request's is known otherwise.
 func toSlot(key, slot, pool string) (core.Held, bool) {
-	parts := strings.Split(slot, "|")
-	if len(parts) < 4 {
+	r := readRecord("slot", slot)
+	if r == nil {
 		return core.Held{}, false
 	}
-	h := core.Held{Key: key, VM: parts[0], Token: parts[1], Since: num(parts[2]), Phase: parts[3], Pool: pool, Slot: slot}
-	if len(parts) > 4 {
-		h.Limit = time.Duration(num(parts[4])) * time.Millisecond
+	h := core.Held{
+		Key: key, VM: r["what"], Token: r["token"], Since: num(r["since"]), Phase: r["phase"], Pool: pool, Slot: slot,
+		Limit: time.Duration(num(r["limit"])) * time.Millisecond,
 	}
 	if h.Phase == string(core.VMCreating) || h.Phase == string(core.VMDestroying) {
 		h.Pool, h.VM = h.VM, h.Key
@@ -224,15 +223,11 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	}
 	facts := make([]*redis.MapStringStringCmd, len(due))
 	slots := make([]*redis.IntCmd, len(due))
-	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, z := range due {
-			facts[i] = p.HGetAll(ctx, s.space.Key("owner", str(z.Member)))
-			slots[i] = p.HLen(ctx, s.space.Key("slots", str(z.Member)))
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fault(ctx, err, "")
+	if err := s.pipelined(ctx, len(due), func(p redis.Pipeliner, i int) {
+		owner := str(due[i].Member)
+		facts[i], slots[i] = p.HGetAll(ctx, s.space.Key("owner", owner)), p.HLen(ctx, s.space.Key("slots", owner))
+	}); err != nil {
+		return nil, err
 	}
 	out := make([]core.OwnerInfo, len(due))
 	for i, z := range due {

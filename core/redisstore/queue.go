@@ -16,6 +16,20 @@ const maxBatch = 500
 
 // Enqueue implements core.Queue.
 func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	return s.enqueue(ctx, specs, false)
+}
+
+// Room implements core.Pools.
+func (s *Store) Room(ctx context.Context, spec core.Spec) error {
+	verdicts, err := s.enqueue(ctx, []core.Spec{spec}, true)
+	if err != nil {
+		return err
+	}
+	return verdicts[0]
+}
+
+// enqueue runs the script; asks changes nothing.
+func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]error, error) {
 	verdicts := make([]error, len(specs))
 	var good []int // those that may go to Redis: a bad one does not hold them back
 	var args []any
@@ -33,7 +47,7 @@ func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 	for len(good) > 0 {
 		n := min(len(good), maxBatch)
 		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
-			append([]any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, n}, args[:n*width]...)...)
+			append([]any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, flag(asks), n}, args[:n*width]...)...)
 		if core.Is(err, core.CodeFull) {
 			// Redis' own refusal is an answer as good as the script's: of these nothing was queued.
 			for _, i := range good[:n] {
@@ -64,10 +78,11 @@ func encode(spec *core.Spec) ([]byte, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, spec.ID, "request %s cannot be written as JSON", spec.ID)
 	}
-	return text, checkParts(spec, len(text))
+	return text, checkParts(spec)
 }
 
-func checkParts(spec *core.Spec, size int) error {
+// checkParts checks what scripts make keys of; core/requests/intake has checked the rest.
+func checkParts(spec *core.Spec) error {
 	for kind, name := range map[string]string{"request id": spec.ID, "pool": spec.Pool, "submitter": spec.Submitter} {
 		if err := core.CheckName(kind, name); err != nil {
 			return err
@@ -76,9 +91,6 @@ func checkParts(spec *core.Spec, size int) error {
 	if !spec.Priority.Valid() || spec.Generation < 1 {
 		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal or low, and 1 or more",
 			spec.ID, spec.Priority, spec.Generation)
-	}
-	if size > core.MaxSpecBytes {
-		return core.Errorf(core.CodeLimit, spec.ID, "request %s has %d bytes, more than %d: put its contents into files", spec.ID, size, core.MaxSpecBytes)
 	}
 	return nil
 }
@@ -108,14 +120,10 @@ func (s *Store) Present(ctx context.Context, keys []string) ([]bool, error) {
 
 func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([]bool, error) {
 	cmds := make([]*redis.BoolCmd, len(fields))
-	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, f := range fields {
-			cmds[i] = p.HExists(ctx, s.space.Key(key), f)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fault(ctx, err, "")
+	if err := s.pipelined(ctx, len(fields), func(p redis.Pipeliner, i int) {
+		cmds[i] = p.HExists(ctx, s.space.Key(key), fields[i])
+	}); err != nil {
+		return nil, err
 	}
 	out := make([]bool, len(fields))
 	for i, c := range cmds {

@@ -49,13 +49,12 @@ func TestEnqueueVerdictPerItem(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ended := x.claim(t, 1, "ended")
 		x.Exchange(t, 2, 0, end(ended, core.OutcomeDone))
-		bad, big, twin := coretest.Spec("Bad_Id", "p1", "ann"), coretest.Spec("big", "p1", "ann"), coretest.Spec("twin", "p1", "ann")
-		big.Command = []string{strings.Repeat("x", core.MaxSpecBytes)}
+		bad, twin := coretest.Spec("Bad_Id", "p1", "ann"), coretest.Spec("twin", "p1", "ann")
 		never := coretest.Spec("never", "p1", "ann")
 		never.Generation = 0
 		verdicts, err := x.Store.Enqueue(t.Context(), []core.Spec{
 			coretest.Spec("good", "p1", "ann"), bad, coretest.Spec("ended", "p1", "ann"), coretest.Spec("lost", "p9", "ann"),
-			big, twin, twin, never, withPriority(coretest.Spec("odd", "p1", "ann"), "odd"), coretest.Spec("last", "p1", "ann"),
+			twin, twin, never, withPriority(coretest.Spec("odd", "p1", "ann"), "odd"), coretest.Spec("last", "p1", "ann"),
 		})
 		require.NoError(t, err)
 		var codes []core.Code
@@ -63,7 +62,7 @@ func TestEnqueueVerdictPerItem(t *testing.T) {
 			codes = append(codes, core.CodeOf(v))
 		}
 		require.Equal(t, []core.Code{
-			"", core.CodeInvalid, core.CodeEnded, core.CodeNotFound, core.CodeLimit, "", "", core.CodeInvalid, core.CodeInvalid, "",
+			"", core.CodeInvalid, core.CodeEnded, core.CodeNotFound, "", "", core.CodeInvalid, core.CodeInvalid, "",
 		}, codes)
 		queue, err := x.b.Admin.LRange(t.Context(), x.key("queue", "p1", "normal", "ann"), 0, -1).Result()
 		require.NoError(t, err)
@@ -131,14 +130,24 @@ func TestEnqueueRefusesWhatIsTooMuch(t *testing.T) {
 			}
 			return codes
 		}
+		room := func(want core.Code, spec core.Spec) {
+			t.Helper()
+			require.Equal(t, want, core.CodeOf(s.Room(t.Context(), spec)))
+			there, err := s.Present(t.Context(), []string{spec.Key()})
+			require.NoError(t, err)
+			require.Equal(t, []bool{false}, there, "it only asks")
+		}
 		of := func(id, submitter string, priority core.Priority) core.Spec {
 			return withPriority(coretest.Spec(id, "small", submitter), priority)
 		}
+		room("", of("a1", "ann", "normal"))
+		room(core.CodeNotFound, coretest.Spec("n1", "nowhere", "ann"))
 		require.Equal(t, []core.Code{"", "", core.CodeFull, "", "", core.CodeFull}, codes(
 			of("a1", "ann", "normal"), of("a2", "ann", "normal"), of("a3", "ann", "normal"), of("a4", "ann", "low"),
 			of("b1", "bob", "normal"), of("a5", "ann", "normal")))
 		require.Equal(t, []core.Code{core.CodeFull, ""}, codes(of("a3", "ann", "normal"), of("a1", "ann", "normal")),
 			"what Redis has is not refused")
+		room(core.CodeFull, of("a3", "ann", "normal"))
 		h.Submit(t, specs("r", 1000, "ann")...)
 		require.Equal(t, []core.Code{"", core.CodeFull}, codes(coretest.Spec("x1", "p1", "ann"), coretest.Spec("x2", "p1", "ann")))
 		opts.MaxWaiting, opts.MaxSpecBytes = 0, 1000

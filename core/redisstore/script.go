@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"drover/core/service/pattern"
 )
 
 //go:embed lua/*.lua lua/lib/*.lua
@@ -18,18 +19,18 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those it calls.
 var library = []string{
-	"now", "int", "count", "weight", "drop_specs", "drop_output", "fail", "held", "slot_tail", "ring", "event", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
+	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "owners_of", "holder", "outcome_parts", "ring", "event", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
-	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuation", "evacuation_text", "evacuate", "evacuated", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "dequeue",
+	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "dequeue",
 	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "pause_task", "unpause_task", "promote_tasks",
-	"in_rhythm", "too_early", "next_arrival", "task_rate", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
-	"bring_near", "end_silence", "overdue", "holder", "right_turn", "right_task_turn", "taskrunners", "task_place",
+	"in_rhythm", "too_early", "next_arrival", "task_rate", "drop_arrivals", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
+	"bring_near", "end_silence", "heartbeat", "overdue", "right_turn", "right_task_turn", "task_place", "ask_stop", "withdrawn",
 }
 
 var (
-	luaComment = regexp.MustCompile(`(?m)^\s*--.*$`)
-	luaCall    = regexp.MustCompile(`\b([a-z_]+)\(`)
-	luaKeyUse  = regexp.MustCompile(`\bK\.([a-z_]+)`)
+	luaComment = pattern.New(`(?m)^\s*--.*$`)
+	luaCall    = pattern.New(`\b([a-z_]+)\(`)
+	luaNameUse = pattern.New(`\b([KRW])\.([a-z_]+)`)
 )
 
 // scripts makes every operation, by the stem of its file, once it is first called: a
@@ -69,31 +70,31 @@ func readLua(name string) string {
 type function struct {
 	text  string          // on one line, without comments
 	calls map[string]bool // see callsOf
-	keys  map[string]bool // see keysUsed
+	names map[string]bool // see namesUsed
 }
 
 // functions are those of library, read once for all scripts.
 var functions = sync.OnceValue(func() map[string]function {
 	all := make(map[string]function)
 	for _, name := range library {
-		text := luaComment.ReplaceAllString(readLua("lib/"+name), "")
-		all[name] = function{text: strings.Join(strings.Fields(text), " "), calls: callsOf(text), keys: keysUsed(text)}
+		text := luaComment().ReplaceAllString(readLua("lib/"+name), "")
+		all[name] = function{text: strings.Join(strings.Fields(text), " "), calls: callsOf(text), names: namesUsed(text)}
 	}
 	return all
 })
 
-// assemble puts the keys and library functions that a script uses in front of
+// assemble puts the keys, records and library functions that a script uses in front of
 // it, on its first line, so that line numbers in errors are those of the file.
 func assemble(name string) string {
 	// The file's first line is a comment: its place is taken.
-	body := luaComment.ReplaceAllString(readLua(name), "")
-	used, uses := callsOf(body), keysUsed(body)
+	body := luaComment().ReplaceAllString(readLua(name), "")
+	used, uses := callsOf(body), namesUsed(body)
 	var shared []string
 	for _, called := range slices.Backward(library) {
 		if used[called] {
 			f := functions()[called]
 			maps.Copy(used, f.calls)
-			maps.Copy(uses, f.keys)
+			maps.Copy(uses, f.names)
 			shared = append(shared, f.text)
 		}
 	}
@@ -101,31 +102,38 @@ func assemble(name string) string {
 	var head strings.Builder
 	head.WriteString("local P=string.sub(KEYS[1],1,-5) ")
 	for _, k := range Keys() {
-		if uses[k.Name] {
+		if uses["K_"+k.Name] {
 			head.WriteString(luaKey(k) + " ")
 		}
 	}
+	for _, r := range Records() {
+		if uses["R_"+r.Name] || uses["W_"+r.Name] {
+			head.WriteString(luaRecord(r.Name) + " ")
+		}
+	}
 	head.WriteString(strings.Join(shared, " "))
-	return luaKeyUse.ReplaceAllString(head.String()+body, "K_$1")
+	return luaNameUse().ReplaceAllString(head.String()+body, "${1}_$2")
 }
 
 func callsOf(source string) map[string]bool {
 	calls := make(map[string]bool)
-	for _, m := range luaCall.FindAllStringSubmatch(luaComment.ReplaceAllString(source, ""), -1) {
+	for _, m := range luaCall().FindAllStringSubmatch(luaComment().ReplaceAllString(source, ""), -1) {
 		calls[m[1]] = true
 	}
 	return calls
 }
 
-// keysUsed returns the names of the keys that Lua source builds. It panics on
-// one that Keys does not have.
-func keysUsed(source string) map[string]bool {
+// namesUsed returns the keys that Lua source builds and the records that it reads and writes, as
+// assembled scripts name them. It panics on one that Keys and Records do not have.
+func namesUsed(source string) map[string]bool {
 	uses := make(map[string]bool)
-	for _, m := range luaKeyUse.FindAllStringSubmatch(luaComment.ReplaceAllString(source, ""), -1) {
-		if _, ok := patterns[m[1]]; !ok {
-			panic(fmt.Sprintf("redisstore: a script uses the unknown key %q", m[1]))
+	for _, m := range luaNameUse().FindAllStringSubmatch(luaComment().ReplaceAllString(source, ""), -1) {
+		_, key := patterns[m[2]]
+		_, rec := recordParts[m[2]]
+		if m[1] == "K" && !key || m[1] != "K" && !rec {
+			panic(fmt.Sprintf("redisstore: a script uses %s, which there is not", m[0]))
 		}
-		uses[m[1]] = true
+		uses[m[1]+"_"+m[2]] = true
 	}
 	return uses
 }

@@ -159,10 +159,6 @@ func TestScriptMovesAreTheTable(t *testing.T) {
 		assert.False(t, seen[move], "the table has %s twice", move)
 		seen[move] = true
 		assert.NotEmpty(t, tr.Why, move)
-		if tr.Entity == core.EntityExperiment { // which only the result store has: core/store/storetest
-			assert.Empty(t, declared[move], move)
-			continue
-		}
 		assert.ElementsMatch(t, tr.By, declared[move], "who makes %s: the table against the scripts' headers", move)
 	}
 	for move, by := range declared {
@@ -265,13 +261,14 @@ func TestScriptsLoad(t *testing.T) {
 // An error of a script names its line: it is the line of the file.
 func TestAssembledLinesAreTheFiles(t *testing.T) {
 	t.Parallel()
+	names := regexp.MustCompile(`\b([KRW])\.`)
 	for _, name := range redisstore.ScriptNames() {
 		file := strings.Split(redisstore.ReadLua(name), "\n")
 		text := strings.Split(redisstore.Assemble(name), "\n")
 		require.Len(t, text, len(file), name)
 		for i, line := range file {
 			if i > 0 && !strings.HasPrefix(strings.TrimSpace(line), "--") {
-				require.Equal(t, strings.ReplaceAll(line, "K.", "K_"), text[i], "%s:%d", name, i+1)
+				require.Equal(t, names.ReplaceAllString(line, "${1}_"), text[i], "%s:%d", name, i+1)
 			}
 		}
 	}

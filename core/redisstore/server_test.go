@@ -48,6 +48,7 @@ func whenFull(t *testing.T, x *suite) {
 	verdicts, err := x.Store.Enqueue(ctx, append(specs("b", 1, "ann"), specs("a", 1, "ann")...))
 	ok("a refusal is an answer", err)
 	refused(t, verdicts[0], core.CodeFull)
+	refused(t, x.Store.Room(ctx, specs("b", 1, "ann")[0]), core.CodeFull)
 	refused(t, x.Store.EnqueueTask(ctx, core.Task{ID: "t2", Generation: 1, Kind: "none"}), core.CodeFull)
 	refused(t, x.Store.Append(ctx, "a-1", "1.1", []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}), core.CodeFull)
 

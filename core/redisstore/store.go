@@ -49,7 +49,7 @@ import (
 // Schema is the version of keys and scripts. Programs of different schemas do
 // not work on one namespace. It grows whenever what programs share there changes:
 // a key, its type, what stands in it.
-const Schema = 6
+const Schema = 7
 
 // Options are a Store's settings.
 type Options struct {

@@ -120,8 +120,7 @@ const maxProgressText = 500
 // ProgressTask implements core.Tasks.
 func (s *Store) ProgressTask(ctx context.Context, owner string, epoch int64, key, token string, p core.TaskProgress, limit time.Duration) error {
 	text := strings.ToValidUTF8(p.Text[:min(len(p.Text), maxProgressText)], "")
-	record := strings.Join([]string{strconv.FormatInt(p.Done, 10), strconv.FormatInt(p.Total, 10), text}, "|")
-	_, err := s.run(ctx, "task_progress", key, owner, epoch, key, token, record, limit.Milliseconds())
+	_, err := s.run(ctx, "task_progress", key, owner, epoch, key, token, limit.Milliseconds(), p.Done, p.Total, text)
 	return err
 }
 
@@ -164,11 +163,7 @@ func (s *Store) PresentTasks(ctx context.Context, keys []string) ([]bool, error)
 func (s *Store) LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error) {
 	out := make([]core.TaskPlace, 0, len(keys))
 	for some := range slices.Chunk(keys, maxBatch) {
-		args := make([]any, len(some))
-		for i, key := range some {
-			args[i] = key
-		}
-		reply, err := s.run(ctx, "task_locate", some[0], args...)
+		reply, err := s.run(ctx, "task_locate", some[0], anys(some)...)
 		if err != nil {
 			return nil, err
 		}
@@ -181,15 +176,14 @@ func (s *Store) LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlac
 
 func toTaskPlace(reply any) core.TaskPlace {
 	f := list(reply)
-	if len(f) < 6 {
+	if len(f) < 8 {
 		return core.TaskPlace{}
 	}
 	p := core.TaskPlace{
 		State: core.TaskState(str(f[0])), Owner: str(f[1]), Since: num(f[2]), Due: num(f[3]), Attempts: int(num(f[4])),
 	}
-	const parts = 3 // done, total, text
-	if its := strings.SplitN(str(f[5]), "|", parts); len(its) == parts {
-		p.Progress = &core.TaskProgress{Done: num(its[0]), Total: num(its[1]), Text: its[2]}
+	if done := num(f[5]); done >= 0 {
+		p.Progress = &core.TaskProgress{Done: done, Total: num(f[6]), Text: str(f[7])}
 	}
 	return p
 }

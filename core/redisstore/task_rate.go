@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -29,7 +28,7 @@ func (s *Store) SetTaskRates(ctx context.Context, rates map[string]core.TaskRate
 		if err := checkRate(kind, r); err != nil {
 			return err
 		}
-		args = append(args, kind, fmt.Sprintf("%d|%d|%d", r.Every.Microseconds(), cmp.Or(r.Burst, 1), r.Most))
+		args = append(args, kind, r.Every.Microseconds(), cmp.Or(r.Burst, 1), r.Most)
 	}
 	_, err := s.run(ctx, "task_rates", "", args...)
 	return err

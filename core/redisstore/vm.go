@@ -17,10 +17,7 @@ import (
 // Load implements core.VMs.
 func (s *Store) Load(ctx context.Context, host string, pools []string) ([]core.PoolLoad, error) {
 	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0)}
-	for _, p := range pools {
-		args = append(args, p)
-	}
-	reply, err := s.run(ctx, "vm_load", host, args...)
+	reply, err := s.run(ctx, "vm_load", host, append(args, anys(pools)...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +69,12 @@ func (s *Store) each(ctx context.Context, script string, head []any, width int, 
 
 // Create implements core.VMs.
 func (s *Store) Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error {
-	rest := make([]any, len(vms))
-	for i, vm := range vms {
+	for _, vm := range vms {
 		if err := core.CheckName("VM", vm); err != nil {
 			return err
 		}
-		rest[i] = vm
 	}
-	_, err := s.each(ctx, "vm_create", []any{owner, epoch, host, pool}, 1, rest)
+	_, err := s.each(ctx, "vm_create", []any{owner, epoch, host, pool}, 1, anys(vms))
 	return err
 }
 
@@ -114,11 +109,7 @@ func (s *Store) Gone(ctx context.Context, owner string, epoch int64, host string
 
 // Retire implements core.VMs.
 func (s *Store) Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) ([]string, error) {
-	rest := make([]any, len(vms))
-	for i, vm := range vms {
-		rest[i] = vm
-	}
-	replies, err := s.each(ctx, "vm_retire", []any{owner, epoch, host}, 1, rest)
+	replies, err := s.each(ctx, "vm_retire", []any{owner, epoch, host}, 1, anys(vms))
 	var taken []string
 	for _, r := range replies {
 		taken = append(taken, strs(r)...)
@@ -237,14 +228,10 @@ func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 	var out []core.VMInfo
 	for some := range slices.Chunk(hosts, hostsAtOnce) {
 		held := make([]vmPlaces, len(some))
-		_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, h := range some {
-				held[i] = s.placesOf(ctx, p, h, of[h])
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fault(ctx, err, host)
+		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
+			held[i] = s.placesOf(ctx, p, some[i], of[some[i]])
+		}); err != nil {
+			return nil, err
 		}
 		for i, h := range some {
 			out = append(out, held[i].vms(h)...)
@@ -303,8 +290,11 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	}
 	out := make([]core.VMInfo, 0, len(at.all.Val()))
 	for vm, fact := range at.all.Val() {
-		pool, since, _ := strings.Cut(fact, "|")
-		info := core.VMInfo{ID: vm, Host: host, Pool: pool, State: state[vm], Since: num(since), Owner: owner[vm], Note: at.quarantined.Val()[vm]}
+		its := readRecord("vm", fact)
+		info := core.VMInfo{
+			ID: vm, Host: host, Pool: its["pool"], State: state[vm], Since: num(its["since"]), Owner: owner[vm],
+			Note: at.quarantined.Val()[vm],
+		}
 		if info.State == "" {
 			info.State = core.VMClean
 		}

@@ -2,7 +2,6 @@ package redisstore_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +32,8 @@ func TestAnIncarnationIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	k.add(t, "t")
 	require.True(t, k.run(t, 1, 1).Claims[0].Young)
 
-	life := strings.Split(b.Admin.HGet(ctx, meta, "incarnation").Val(), "|")
-	require.Len(t, life, 3)
+	life := redisstore.ReadRecord("incarnation", b.Admin.HGet(ctx, meta, "incarnation").Val())
+	require.NotNil(t, life)
 	for _, test := range []struct {
 		name   string
 		since  time.Duration // before now
@@ -49,7 +48,7 @@ func TestAnIncarnationIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 		{"its clock stepped forwards a while ago", age + time.Minute, -time.Second, time.Minute, true},
 	} {
 		at := func(before time.Duration) int64 { return time.Now().Add(-before).UnixMilli() }
-		require.NoError(t, b.Admin.HSet(ctx, meta, "incarnation", fmt.Sprintf("%s|%d|%d", life[0], at(test.since), age.Milliseconds()),
+		require.NoError(t, b.Admin.HSet(ctx, meta, "incarnation", fmt.Sprintf("%s|%d|%d", life["name"], at(test.since), age.Milliseconds()),
 			"silent_until", at(test.silent)).Err())
 		owners := b.Namespace + ":owners"
 		for _, owner := range b.Admin.ZRange(ctx, owners, 0, -1).Val() {
@@ -64,6 +63,6 @@ func TestAnIncarnationIsYoungAtFirst(t *testing.T) {
 	t.Parallel()
 	b := coretest.Real(t)
 	require.True(t, b.Open(t).Young())
-	life := strings.Split(b.Admin.HGet(t.Context(), b.Namespace+":meta", "incarnation").Val(), "|")
-	require.Equal(t, fmt.Sprint(redisstore.LeastYouth.Milliseconds()), life[2])
+	life := redisstore.ReadRecord("incarnation", b.Admin.HGet(t.Context(), b.Namespace+":meta", "incarnation").Val())
+	require.Equal(t, redisstore.LeastYouth.Milliseconds(), redisstore.Num(life["youth"]))
 }

@@ -2,10 +2,10 @@ package requests
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // cursor is how far a reader is.
@@ -18,7 +18,7 @@ type cursor struct {
 }
 
 // mark is the form of an event's id. It holds nothing that a header could not.
-var mark = regexp.MustCompile(`^([0-9]{1,6})~([0-9.]{0,40})~([0-9-]{0,40})~([0-9]{1,15})~([0-9]{1,15})~([a-z_]{0,20})$`)
+var mark = pattern.New(`^([0-9]{1,6})~([0-9.]{0,40})~([0-9-]{0,40})~([0-9]{1,15})~([0-9]{1,15})~([a-z_]{0,20})$`)
 
 func (c cursor) String() string {
 	return fmt.Sprintf("%d~%s~%s~%d~%d~%s", c.generation, c.token, c.after, c.out, c.err, c.state)
@@ -26,7 +26,7 @@ func (c cursor) String() string {
 
 // readCursor reads an event's id. What is none begins anew.
 func readCursor(id string) cursor {
-	m := mark.FindStringSubmatch(id)
+	m := mark().FindStringSubmatch(id)
 	if m == nil {
 		return cursor{}
 	}

@@ -14,6 +14,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 
 	"github.com/oklog/ulid/v2"
@@ -33,7 +34,7 @@ type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend
 	cluster *coretest.Cluster
-	store   core.ResultStore
+	store   school.ResultStore
 	in      *intake.Intake
 	service *requests.Service
 	seq     int64
@@ -111,12 +112,12 @@ func as(handle string) core.Actor {
 // shows what its harness prints in the assignment cs101/open.
 type submissions struct{ w *fixture }
 
-func (s submissions) WatchSubmission(ctx context.Context, a core.Actor, id string) (core.Submission, bool, error) {
+func (s submissions) WatchSubmission(ctx context.Context, a core.Actor, id string) (string, bool, error) {
 	row, err := s.w.store.Get(ctx, id)
 	if err != nil || core.Allow(a, core.ActSubmissionView, core.Object{Class: "cs101", Owner: row.Spec.Submitter}) != nil {
-		return core.Submission{}, false, core.Errorf(core.CodeNotFound, id, "there is no submission %s", id)
+		return "", false, core.Errorf(core.CodeNotFound, id, "there is no submission %s", id)
 	}
-	return core.Submission{ID: id, Request: id}, row.Spec.Assignment == "cs101/open" || a.StaffOf("cs101"), nil
+	return id, row.Spec.Assignment == "cs101/open" || a.StaffOf("cs101"), nil
 }
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
@@ -166,8 +167,8 @@ func (w *fixture) end(c core.Claim, change ...func(*core.Result)) {
 	w.cluster.Exchange(w.t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 }
 
-func uploads(all ...requests.Upload) iter.Seq2[requests.Upload, error] {
-	return func(yield func(requests.Upload, error) bool) {
+func uploads(all ...intake.Upload) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		for _, u := range all {
 			if !yield(u, nil) {
 				return
@@ -176,8 +177,8 @@ func uploads(all ...requests.Upload) iter.Seq2[requests.Upload, error] {
 	}
 }
 
-func file(path, content string) requests.Upload {
-	return requests.Upload{Path: path, Content: strings.NewReader(content)}
+func file(path, content string) intake.Upload {
+	return intake.Upload{Path: path, Content: strings.NewReader(content)}
 }
 
 func requireCode(t *testing.T, code core.Code, err error) {

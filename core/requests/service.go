@@ -59,7 +59,7 @@ type Queue interface {
 
 // Submissions says who may watch the tests of a submission, as a classes.Service does.
 type Submissions interface {
-	WatchSubmission(ctx context.Context, a core.Actor, id string) (s core.Submission, output bool, err error)
+	WatchSubmission(ctx context.Context, a core.Actor, id string) (request string, output bool, err error)
 }
 
 // Cluster says what there is to run them.
@@ -160,8 +160,8 @@ func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row cor
 	if err != nil || row.Spec.Submission == "" {
 		return row, false, noRequest(id)
 	}
-	s, output, err := d.Submissions.WatchSubmission(ctx, a, row.Spec.Submission)
-	if core.Is(err, core.CodeNotFound) || err == nil && s.Request != id { // an experiment's are its class's only
+	request, output, err := d.Submissions.WatchSubmission(ctx, a, row.Spec.Submission)
+	if core.Is(err, core.CodeNotFound) || err == nil && request != id { // an experiment's are its class's only
 		err = noRequest(id)
 	}
 	return row, output, err

@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/requests/intake"
 )
 
 // Draft is what a user asks to be run: a plain command, or, where one of the files is a
@@ -24,35 +25,14 @@ type Draft struct {
 	Env         []string        // NAME=value
 	Input       json.RawMessage // of a harness; nil is what the harness's own settings say
 	Collect     []string
-	Files       iter.Seq2[Upload, error] // nil for none
-	Assignment  string                   // a label of the requests that supersede one another
+	Files       iter.Seq2[intake.Upload, error] // nil for none
+	Assignment  string                          // a label of the requests that supersede one another
 	Supersede   bool
 	Notify      []string
 	Idempotency string // the same key of the same submitter again is the same request; "" is none
 	OnHostLoss  string
 	Limits      core.Limits
 }
-
-// Part says what a file is for.
-type Part string
-
-// The parts.
-const (
-	PartFile    Part = ""        // stands in the folder of the command, or is graded
-	PartStdin   Part = "stdin"   // of a plain command
-	PartHarness Part = "harness" // an archive of a harness's folder, as harness.Read takes it
-)
-
-// Upload is one file on its way in. Its content is read before the next one is asked for.
-type Upload struct {
-	Part    Part
-	Path    string // of a PartFile, as core.File has it
-	Mode    uint32 // permission bits; 0 means 0644
-	Content io.Reader
-}
-
-// maxIdempotency leaves room in the key, which says what it is for.
-const maxIdempotency = 100
 
 // Submit requests a run, and returns false with the earlier request if the submitter used
 // the same idempotency key before. Files are read only once it is known that the actor may
@@ -112,8 +92,8 @@ func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 			return s, err
 		}
 	}
-	if len(draft.Idempotency) > maxIdempotency {
-		return s, core.Errorf(core.CodeLimit, "", "the idempotency key has %d bytes, at most %d are allowed", len(draft.Idempotency), maxIdempotency)
+	if len(draft.Idempotency) > intake.MaxIdempotency {
+		return s, core.Errorf(core.CodeLimit, "", "the idempotency key has %d bytes, at most %d are allowed", len(draft.Idempotency), intake.MaxIdempotency)
 	}
 	if draft.Idempotency != "" {
 		s.Idempotency = "request/" + draft.Idempotency // apart from those of what is submitted
@@ -130,13 +110,13 @@ func (d *Service) check(ctx context.Context, s core.Spec) (core.Spec, error) {
 }
 
 // take stores the files as they come, of at most room bytes together.
-func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[Upload, error], room int64) error {
+func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[intake.Upload, error], room int64) error {
 	if uploads == nil {
 		return nil
 	}
 	for u, err := range uploads {
 		if err != nil {
-			return core.Wrap(err, codeOr(err, core.CodeInvalid), "", "the files of the request cannot be read")
+			return core.Wrap(err, core.CodeOr(err, core.CodeInvalid), "", "the files of the request cannot be read")
 		}
 		f, err := d.keep(ctx, s, u, room)
 		if err != nil {
@@ -147,55 +127,30 @@ func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[Uplo
 	return nil
 }
 
-// codeOr returns an error's own code, if somebody gave it one.
-func codeOr(err error, otherwise core.Code) core.Code {
-	if code := core.CodeOf(err); code != core.CodeInternal {
-		return code
-	}
-	return otherwise
-}
-
 // keep stores one file and puts it where it belongs in the spec.
-func (d *Service) keep(ctx context.Context, s *core.Spec, u Upload, room int64) (core.File, error) {
+func (d *Service) keep(ctx context.Context, s *core.Spec, u intake.Upload, room int64) (core.File, error) {
 	switch u.Part {
-	case PartFile:
+	case intake.PartFile:
 		if len(s.Files) == core.MaxFiles {
 			return core.File{}, core.Errorf(core.CodeLimit, "", "a request takes at most %d files: pack them into an archive", core.MaxFiles)
 		}
 		if !fs.ValidPath(u.Path) || u.Path == "." {
 			return core.File{}, core.Errorf(core.CodeInvalid, u.Path, "file path %.80q is not relative, clean and without ..", u.Path)
 		}
-		f, err := d.put(ctx, u.Path, u.Content, room)
-		f.Mode = u.Mode
+		f, err := u.Keep(ctx, d.Blobs, room)
 		s.Files = append(s.Files, f)
 		return f, err
-	case PartStdin:
+	case intake.PartStdin:
 		if s.Stdin != nil {
 			return core.File{}, core.Errorf(core.CodeInvalid, "", "a request has one standard input, not several")
 		}
-		f, err := d.put(ctx, string(PartStdin), u.Content, room)
+		f, err := intake.Upload{Path: string(u.Part), Content: u.Content}.Keep(ctx, d.Blobs, room)
 		s.Stdin = &f
 		return f, err
-	case PartHarness:
+	case intake.PartHarness:
 		return d.keepHarness(ctx, s, u.Content, room)
 	}
-	return core.File{}, core.Errorf(core.CodeInvalid, string(u.Part), "a part of a request is a file, %s or %s, not %.40q", PartStdin, PartHarness, u.Part)
-}
-
-func (d *Service) put(ctx context.Context, name string, content io.Reader, room int64) (core.File, error) {
-	var digest string
-	var size int64
-	err := error(core.Errorf(core.CodeLimit, name, "no room is left"))
-	if room > 0 {
-		digest, size, err = d.Blobs.Put(ctx, content, room)
-	}
-	if core.Is(err, core.CodeLimit) {
-		return core.File{}, core.Errorf(core.CodeLimit, name, "the files have too many bytes together: %d are left for %.80q", room, name)
-	}
-	if err != nil {
-		return core.File{}, core.Wrap(err, core.CodeOf(err), name, "%.80q cannot be stored", name)
-	}
-	return core.File{Path: name, Digest: digest, Size: size}, nil
+	return core.File{}, core.Errorf(core.CodeInvalid, string(u.Part), "a part of a request is a file, %s or %s, not %.40q", intake.PartStdin, intake.PartHarness, u.Part)
 }
 
 // keepHarness checks a harness whole before it stores it.
@@ -205,7 +160,7 @@ func (d *Service) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, 
 	}
 	raw, err := io.ReadAll(io.LimitReader(tar, min(room, harness.MaxPackBytes)+1))
 	if err != nil {
-		return core.File{}, core.Wrap(err, codeOr(err, core.CodeInvalid), "", "the harness cannot be read")
+		return core.File{}, core.Wrap(err, core.CodeOr(err, core.CodeInvalid), "", "the harness cannot be read")
 	}
 	if int64(len(raw)) > room {
 		return core.File{}, core.Errorf(core.CodeLimit, harness.TarFile, "the files have too many bytes together: %d are left for the harness", room)
@@ -214,7 +169,7 @@ func (d *Service) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, 
 	if err != nil {
 		return core.File{}, err
 	}
-	f, err := d.put(ctx, harness.TarFile, bytes.NewReader(p.Tar), room)
+	f, err := intake.Upload{Path: harness.TarFile, Content: bytes.NewReader(p.Tar)}.Keep(ctx, d.Blobs, room)
 	if err != nil {
 		return f, err
 	}

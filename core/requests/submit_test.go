@@ -10,6 +10,7 @@ import (
 	"drover/core"
 	"drover/core/harness"
 	"drover/core/requests"
+	"drover/core/requests/intake"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func TestSubmitAndOpen(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	v, created, err := w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
-		d.Files = uploads(file("a.txt", "one"), requests.Upload{Part: requests.PartStdin, Content: file("", "in").Content})
+		d.Files = uploads(file("a.txt", "one"), intake.Upload{Part: intake.PartStdin, Content: file("", "in").Content})
 		d.Idempotency = "once"
 	}))
 	require.NoError(t, err)
@@ -40,7 +41,7 @@ func TestSubmitAndOpen(t *testing.T) {
 	// Its files are not read, nor is it refused for what has changed since.
 	again, created, err = w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 		d.Idempotency, d.Pool = "once", "gone"
-		d.Files = func(func(requests.Upload, error) bool) { t.Error("files of a repeat are read") }
+		d.Files = func(func(intake.Upload, error) bool) { t.Error("files of a repeat are read") }
 	}))
 	require.NoError(t, err)
 	require.False(t, created)
@@ -65,9 +66,9 @@ func TestSubmitAndOpen(t *testing.T) {
 func TestSubmitRefusesFirst(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	unread := func(yield func(requests.Upload, error) bool) {
+	unread := func(yield func(intake.Upload, error) bool) {
 		t.Error("a file was asked for")
-		yield(requests.Upload{}, errors.New("no"))
+		yield(intake.Upload{}, errors.New("no"))
 	}
 	for name, c := range map[string]struct {
 		code   core.Code
@@ -89,20 +90,20 @@ func TestSubmitRefusesFirst(t *testing.T) {
 func TestSubmitBoundsItsFiles(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	stdin := func() requests.Upload {
-		return requests.Upload{Part: requests.PartStdin, Content: file("", "").Content}
+	stdin := func() intake.Upload {
+		return intake.Upload{Part: intake.PartStdin, Content: file("", "").Content}
 	}
 	for name, c := range map[string]struct {
 		code  core.Code
-		files []requests.Upload
+		files []intake.Upload
 	}{
-		"too large":   {core.CodeLimit, []requests.Upload{file("a", string(make([]byte, 1<<20))), file("b", "1")}},
-		"escape":      {core.CodeInvalid, []requests.Upload{file("../a", "")}},
-		"no path":     {core.CodeInvalid, []requests.Upload{file(".", "")}},
-		"twice":       {core.CodeInvalid, []requests.Upload{file("a", ""), file("a", "")}},
-		"two inputs":  {core.CodeInvalid, []requests.Upload{stdin(), stdin()}},
-		"odd part":    {core.CodeInvalid, []requests.Upload{{Part: "odd", Content: file("", "").Content}}},
-		"bad harness": {core.CodeInvalid, []requests.Upload{{Part: requests.PartHarness, Content: file("", "no tar").Content}}},
+		"too large":   {core.CodeLimit, []intake.Upload{file("a", string(make([]byte, 1<<20))), file("b", "1")}},
+		"escape":      {core.CodeInvalid, []intake.Upload{file("../a", "")}},
+		"no path":     {core.CodeInvalid, []intake.Upload{file(".", "")}},
+		"twice":       {core.CodeInvalid, []intake.Upload{file("a", ""), file("a", "")}},
+		"two inputs":  {core.CodeInvalid, []intake.Upload{stdin(), stdin()}},
+		"odd part":    {core.CodeInvalid, []intake.Upload{{Part: "odd", Content: file("", "").Content}}},
+		"bad harness": {core.CodeInvalid, []intake.Upload{{Part: intake.PartHarness, Content: file("", "no tar").Content}}},
 	} {
 		_, _, err := w.service.Submit(t.Context(), as("rosa"), draft(func(d *requests.Draft) {
 			d.Limits.Disk, d.Files = 1<<20, uploads(c.files...)
@@ -121,7 +122,7 @@ func TestSubmitWithHarness(t *testing.T) {
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
 	_, _, err = w.service.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Files: uploads(
-		requests.Upload{Part: requests.PartHarness, Content: file("", string(p.Tar)).Content}, file("main.py", "print()"),
+		intake.Upload{Part: intake.PartHarness, Content: file("", string(p.Tar)).Content}, file("main.py", "print()"),
 	)})
 	require.NoError(t, err)
 	c := w.claim()

@@ -3,6 +3,7 @@ package service_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,11 +93,13 @@ func TestKilledHolderFreesItsLock(t *testing.T) {
 	if dir := os.Getenv(variable); dir != "" {
 		n, _, err := service.TakeNumber(dir, core.RoleTestrunner, 2)
 		fmt.Println("took", n, err)
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 	}
 	dir := t.TempDir()
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledHolderFreesItsLock$")
 	child.Env = append(os.Environ(), variable+"="+dir)
+	_, err := child.StdinPipe()
+	require.NoError(t, err)
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())

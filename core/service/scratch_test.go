@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,8 @@ func makeScratch() {
 		panic(err)
 	}
 	fmt.Println("made", s.Dir)
-	select {}
+	// Until it is killed, or its parent has died. Without cgo Go ends a program that waits for nothing.
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 // makerOf starts this test binary again to make a folder, and returns that and
@@ -42,6 +44,8 @@ func makerOf(t *testing.T, top string) (dir string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestScratchOfTheDeadIsRemoved$")
 	cmd.Env = append(os.Environ(), scratchVariable+"=1", "TMPDIR="+top)
+	_, err := cmd.StdinPipe()
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

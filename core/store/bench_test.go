@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -46,7 +46,7 @@ func BenchmarkCreateRecord(b *testing.B) {
 }
 
 // createRecord takes n requests from their beginning to their end and returns how long that took.
-func createRecord(b *testing.B, s core.ResultStore, n, callers int) time.Duration {
+func createRecord(b *testing.B, s school.ResultStore, n, callers int) time.Duration {
 	b.Helper()
 	var all sync.WaitGroup
 	var left atomic.Int64

@@ -3,7 +3,7 @@
 // from it.
 //
 // Its parts: bounds says how large things may be, sqlite keeps the ledger in one
-// file, mongo in a database of MongoDB, resultstoretest is the suite that every store passes.
+// file, mongo in a database of MongoDB, storetest is the suite that every store passes.
 package store
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/mongo"
 	"drover/core/store/sqlite"
 )
@@ -22,7 +23,7 @@ func Schemes() []string { return []string{"sqlite://PATH", "mongodb://USER@HOST/
 // or relative to the working folder, or a "mongodb://" or "mongodb+srv://" URL as
 // MongoDB's drivers take it. Returns INVALID for another URL, VERSION for
 // a store that a newer drover wrote, UNAVAILABLE if it cannot be used.
-func Open(ctx context.Context, url string) (core.ResultStore, error) {
+func Open(ctx context.Context, url string) (school.ResultStore, error) {
 	scheme, path, ok := strings.Cut(url, "://")
 	switch {
 	case ok && scheme == "sqlite":

@@ -3,7 +3,6 @@ package webhook
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,13 +10,14 @@ import (
 	"code.dny.dev/ssrf"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // MaxURL bounds a webhook's URL, in bytes.
 const MaxURL = 2000
 
 // hostName is a name as DNS has it; others are written in their xn-- form.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$`)
+var hostName = pattern.New(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$`)
 
 // azure is where a machine in that cloud is told its secrets: the one address of this
 // kind that looks public.
@@ -69,7 +69,7 @@ func (a Addresses) CheckURL(text string) error {
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return core.Wrap(a.Check(u.Scheme, ip), core.CodeInvalid, "", "webhooks may not go to %s", ip)
 	}
-	if !hostName.MatchString(u.Hostname()) {
+	if !hostName().MatchString(u.Hostname()) {
 		return invalid("names the host %.80q, which is not a name of letters, digits, dots and hyphens", u.Hostname())
 	}
 	return nil

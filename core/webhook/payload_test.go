@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/webhook"
 )
 
@@ -88,7 +89,7 @@ func TestPayloadsAreBounded(t *testing.T) {
 func TestTaskEnded(t *testing.T) {
 	t.Parallel()
 	body, err := webhook.TaskEnded("d", &core.Task{
-		ID: "t", Generation: 1, Kind: core.KindArchive, Requester: "tom", About: "cs101/hw1", State: core.TaskDone, Note: "packed 3 submissions",
+		ID: "t", Generation: 1, Kind: school.KindArchive, Requester: "tom", About: "cs101/hw1", State: core.TaskDone, Note: "packed 3 submissions",
 		Ended: 1_700_000_000_000, Args: json.RawMessage(`{"SECRET":1}`),
 		Download: &core.Download{Name: "hw1.zip", Type: "application/zip", Digest: "sha256:SECRET", Size: 9, Expires: 1_700_000_001_000},
 	})

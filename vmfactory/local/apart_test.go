@@ -27,7 +27,7 @@ func TestCutNotes(t *testing.T) {
 		"at its end":  func(text string) string { return text[:len(text)-1] },
 		"not written": func(text string) string { return strings.Repeat("\x00", len(text)) },
 	} {
-		for _, file := range []string{InitFile, trace.RecordFile} {
+		for _, file := range []string{trace.FirstFile, trace.RecordFile} {
 			t.Run(name+" "+file, func(t *testing.T) {
 				t.Parallel()
 				p := open(t, Config{Run: t.TempDir()})
@@ -60,8 +60,8 @@ func TestFoldersShareNoUsers(t *testing.T) {
 	assert.False(t, one.others()[r.Place], "its own are known to it")
 
 	require.NoError(t, two.traces.Keep(trace.Record{VM: "late", Provider: Name, Pool: core.DefaultPool("p"), Place: r.Place}))
-	two.places, err = two.traces.Places()
-	require.NoError(t, err)
+	two.traces.Places = nil
+	require.NoError(t, two.traces.Sweep())
 	assert.True(t, core.Is(two.Prepare(t.Context(), "late"), core.CodeBadVM), "who looked at the same moment")
 	require.NoError(t, two.Destroy(t.Context(), "late"))
 }

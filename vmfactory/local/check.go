@@ -14,7 +14,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
 	}
-	if err := p.traces.Unused(ctx, id, p.init); err != nil {
+	if err := p.traces.Unused(ctx, id); err != nil {
 		return err
 	}
 	err = p.cgroups.at(p.cgroups.name(p.tag, id)).InForce(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs))

@@ -20,7 +20,7 @@
 // else drover itself under another name: the same, and twice as heavy.
 //
 // A VM's folder <run>/<vm> is its trace on the host: who it is (vm.json), its
-// first process (init.json), its secret and the agent's socket and log. It comes
+// first process (first.json), its secret and the agent's socket and log. It comes
 // first and goes last, so that whatever is left of a VM is found by it. VMs
 // belong to no process: any provider on the same run folder finds and ends them.
 package local

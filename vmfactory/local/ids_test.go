@@ -64,9 +64,8 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			places, err := trace.Set{Run: t.TempDir(), Provider: Name}.Places()
-			require.NoError(t, err)
-			p := &Provider{owners: o, places: places}
+			p := &Provider{owners: o, traces: trace.Set{Run: t.TempDir(), Provider: Name}}
+			require.NoError(t, p.traces.Sweep())
 			users := map[int]string{}
 			for i := range 32 {
 				id := fmt.Sprint("vm-", i)
@@ -86,9 +85,9 @@ func TestPlaces(t *testing.T) {
 					assert.NotEqual(t, uids[0].outside, user, "neither is the agent")
 				}
 			}
-			_, err = p.takePlace("one-more")
+			_, err := p.takePlace("one-more")
 			assert.True(t, core.Is(err, core.CodeFull))
-			p.places.Free("vm-7")
+			p.traces.Places.Free("vm-7")
 			_, err = p.takePlace("one-more")
 			require.NoError(t, err)
 		})

@@ -54,8 +54,7 @@ type Provider struct {
 	agent    error  // the small program is of another version than ours; nil if it is not, or is not there
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
-	mu     sync.Mutex    // guards the lifeline
-	places *trace.Places // host users → the VM that has them
+	mu sync.Mutex // guards the lifeline
 }
 
 var _ vmfactory.Provider = (*Provider)(nil)
@@ -104,10 +103,6 @@ func (p *Provider) sweep() error {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	if err := p.traces.Sweep(); err != nil {
-		return err
-	}
-	var err error
-	if p.places, err = p.traces.Places(); err != nil {
 		return err
 	}
 	return p.cgroups.sweep(ctx, p.tag, func(vm string) bool {

@@ -37,7 +37,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), InitFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(p.traces.Path(id), trace.FirstFile)); err == nil {
 		return core.Errorf(core.CodeConflict, id, "VM %s was started before", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -45,7 +45,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err := p.start(ctx, r); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
-	if err := p.traces.Await(ctx, id, p.init); err != nil {
+	if err := p.traces.Await(ctx, id); err != nil {
 		return err
 	}
 	if p.owners.mode != singleMode && p.others()[r.Place] { // who looked for a place at the same moment
@@ -86,11 +86,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return err
 	}
-	who, err := process.Identify(pid)
-	if err != nil {
-		return fmt.Errorf("look at its first process: %w", err)
-	}
-	if err := trace.WriteJSON(filepath.Join(p.traces.Path(id), InitFile), who); err != nil {
+	if err := p.traces.NoteFirst(id, pid); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
 	return errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode()))

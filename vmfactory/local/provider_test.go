@@ -47,7 +47,7 @@ func started(t *testing.T, p *Provider, id string) process.Process {
 	require.NoError(t, p.Create(t.Context(), id, core.DefaultPool("p")))
 	t.Cleanup(func() { require.NoError(t, p.Destroy(context.WithoutCancel(t.Context()), id)) }) // by then the context has ended
 	require.NoError(t, p.Prepare(t.Context(), id))
-	who, err := p.init(id)
+	who, err := p.traces.First(id)
 	require.NoError(t, err)
 	return who
 }
@@ -204,7 +204,7 @@ func TestTied(t *testing.T) {
 		ready = lines.Text() == "ready"
 	}
 	require.True(t, ready)
-	who, err := p.init("vm")
+	who, err := p.traces.First("vm")
 	require.NoError(t, err)
 	fd, err := who.Open()
 	require.NoError(t, err)

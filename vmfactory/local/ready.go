@@ -18,18 +18,14 @@ import (
 	"drover/vmfactory/enter"
 )
 
-// The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
-// RLIMIT_NPROC counts a user's processes for each user namespace by itself.
-const oldestMajor, oldestMinor = 5, 14
-
 // Ready goes the whole way into a VM once, short of the agent. Returns
 // UNAVAILABLE with what this machine forbids and how to mend it.
 func (p *Provider) Ready(ctx context.Context) error {
 	unready := func(format string, args ...any) error {
 		return core.Errorf(core.CodeUnavailable, "", "this machine cannot make VMs: "+format, args...)
 	}
-	if release := kernel(); tooOld(release) {
-		return unready("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
+	if what := confine.LacksKernel(); what != "" {
+		return unready("%s", what)
 	}
 	if p.agent != nil {
 		return unready("%v", p.agent)
@@ -52,10 +48,10 @@ func (p *Provider) Ready(ctx context.Context) error {
 	defer cancel()
 	said, err := p.rehearse(ctx)
 	if err != nil {
-		return unready("%v%s", err, because(err, p.owners.mode, sysctl))
+		return unready("%v%s", err, because(err, p.owners.mode, confine.Sysctl))
 	}
 	if said != arrived {
-		return unready("%s%s", said, because(errors.New(said), p.owners.mode, sysctl))
+		return unready("%s%s", said, because(errors.New(said), p.owners.mode, confine.Sysctl))
 	}
 	return nil
 }
@@ -112,15 +108,6 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 	return said, nil
 }
 
-// sysctl reads a setting of the kernel, "" if there is none of that name.
-func sysctl(name string) string {
-	value, err := os.ReadFile("/proc/sys/" + name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(value))
-}
-
 // because explains a failure by the settings that are known to cause it.
 func because(err error, m mode, setting func(name string) string) string {
 	text := err.Error()
@@ -146,23 +133,4 @@ func because(err error, m mode, setting func(name string) string) string {
 		}
 	}
 	return ""
-}
-
-// kernel returns the kernel's release.
-func kernel() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(u.Release[:])
-}
-
-// tooOld reports whether a kernel's release is below the oldest that suffices. An
-// odd name passes: the rehearsal shows what it can.
-func tooOld(release string) bool {
-	var major, minor int
-	if n, err := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 || err != nil {
-		return false
-	}
-	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
 }

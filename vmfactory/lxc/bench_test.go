@@ -25,7 +25,6 @@ import (
 
 	"drover/core/agent"
 	"drover/vmfactory/enter"
-	"drover/vmfactory/process"
 )
 
 // make bench-vm runs TestBench with these; a plain test run leaves it out.
@@ -109,14 +108,14 @@ func (b *bench) floor() {
 	plan := enter.Plan{Steps: b.floorSteps(id)}
 	require.NoError(b.t, errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode())))
 	d.Close()
-	first := func(string) (process.Process, error) { return process.Identify(cmd.Process.Pid) }
-	require.NoError(b.t, b.traces.Await(ctx, id, first))
+	require.NoError(b.t, b.traces.NoteFirst(id, cmd.Process.Pid))
+	require.NoError(b.t, b.traces.Await(ctx, id))
 	b.client(id)
 	require.NoError(b.t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	require.NoError(b.t, group.Remove(ctx))
 	require.NoError(b.t, os.RemoveAll(b.traces.Path(id)))
-	b.places.Free(id)
+	b.traces.Places.Free(id)
 }
 
 func (b *bench) floorSteps(id string) []enter.Step {
@@ -334,7 +333,7 @@ func (b *bench) crowd(out io.Writer) {
 		})
 		taken := (free - available(b.t)) / int64(len(live))
 		times, _ := timed(1, *benchEach, b.cycle)
-		who, err := b.monitor(live[0])
+		who, err := b.traces.First(live[0])
 		require.NoError(b.t, err)
 		fmt.Fprintf(out, "| %d | %.1f | %.1f | %d | %d | %d |\n", want, quantile(times, 0.5), quantile(times, 0.99),
 			pss(b.t, inside(b.t, b.Provider, live[0])), pss(b.t, who.PID), taken)

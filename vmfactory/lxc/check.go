@@ -19,7 +19,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 			return core.Wrap(err, core.CodeBadVM, id, "the host's network cannot be closed to VM %s", id)
 		}
 	}
-	if err := p.traces.Unused(ctx, id, p.monitor); err != nil {
+	if err := p.traces.Unused(ctx, id); err != nil {
 		return err
 	}
 	if egress(r.Pool) { // its maker may have been killed before

@@ -3,7 +3,6 @@ package lxc
 import (
 	"strings"
 
-	"drover/core"
 	"drover/core/agent/wire"
 )
 
@@ -33,13 +32,7 @@ func (p *Provider) firstID(place int) int { return p.cfg.FirstID + place*idsEach
 
 // takePlace finds users of the host that no other VM has.
 func (p *Provider) takePlace(id string) (int, error) {
-	n := p.cfg.IDs / idsEach
-	others := p.others()
-	place, ok := p.places.Take(id, n, p.tag, func(place int) bool { return others[place] })
-	if !ok {
-		return 0, core.Errorf(core.CodeFull, id, "all %d ranges of users that VMs may have on this host are taken", n)
-	}
-	return place, nil
+	return p.traces.Places.Take(id, p.cfg.IDs/idsEach, p.tag, p.others())
 }
 
 // others are the places whose users VMs of other run folders have, or of other providers.

@@ -61,11 +61,9 @@ type Provider struct {
 	starter  starter
 	program  program.Agent
 	firewall firewall
-	step     func(string) // told how far a VM is; tests die there
-	lifeline [2]int       // a pipe that ends with this process, if VMs are tied to it; else -1
+	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
-	mu     sync.Mutex    // guards the lifeline
-	places *trace.Places // ranges of users → the VM that has them
+	mu sync.Mutex // guards the lifeline
 }
 
 var _ vmfactory.Provider = (*Provider)(nil)
@@ -88,7 +86,6 @@ func New(cfg Config) (*Provider, error) {
 	p := &Provider{
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
 		anchor: anchorEvery, program: program.Agent{Path: cfg.Agent, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
-		step: func(string) {},
 	}
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
@@ -143,10 +140,6 @@ func (p *Provider) sweep() error {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	if err := p.traces.Sweep(); err != nil {
-		return err
-	}
-	var err error
-	if p.places, err = p.traces.Places(); err != nil {
 		return err
 	}
 	for _, id := range p.strays() {

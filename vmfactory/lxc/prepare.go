@@ -16,43 +16,20 @@ import (
 	"drover/core/agent"
 	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
-	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 )
 
 // startLimit is how long a VM may take to become ready.
 const startLimit = 30 * time.Second
 
-// Files of a VM's folder, beside those that packages agent and trace name.
-const (
-	monitorFile = "monitor.json"
-	configFile  = "lxc.conf"
-)
+// configFile of a VM's folder is for liblxc.
+const configFile = "lxc.conf"
 
 // Create leaves the VM's folder with its record and secret. Returns CONFLICT if
 // the id is taken, INVALID for a pool that cannot be made here, and what the store
 // of images returns.
 func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error {
-	if err := core.CheckName("VM", id); err != nil {
-		return err
-	}
-	if err := pool.Check(); err != nil {
-		return err
-	}
-	image, err := p.Image(ctx, pool)
-	if err != nil {
-		return err
-	}
-	place, err := p.takePlace(id)
-	if err != nil {
-		return err
-	}
-	err = p.traces.Keep(trace.Record{VM: id, Provider: Name, Pool: pool, Image: image, Made: time.Now().UnixMilli(), Place: place})
-	if err == nil || core.Is(err, core.CodeConflict) {
-		return err
-	}
-	p.places.Free(id)
-	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
+	return p.traces.Create(ctx, id, pool, p.Image, p.takePlace)
 }
 
 // Prepare starts the container and returns once its agent answers ready and its
@@ -71,7 +48,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err := p.start(ctx, r); err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s did not start%s", id, p.traces.LastWords(id))
 	}
-	if err := p.traces.Await(ctx, id, p.monitor); err != nil {
+	if err := p.traces.Await(ctx, id); err != nil {
 		return err
 	}
 	if l := p.link(r); l != nil {
@@ -83,7 +60,7 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 			return core.Wrap(err, core.CodeBadVM, id, "VM %s has no network", id)
 		}
 	}
-	p.step("ready")
+	p.traces.Reached("ready")
 	if p.others()[r.Place] { // who looked for a place at the same moment
 		return core.Errorf(core.CodeBadVM, id, "VM %s has users of the host that a VM of another run folder has", id)
 	}
@@ -131,7 +108,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err := os.WriteFile(at, []byte(p.container(r, folders).text()), 0o600); err != nil {
 		return err
 	}
-	p.step("told")
+	p.traces.Reached("told")
 	d, err := p.traces.Descriptors(id, p.lifeline[0])
 	if err != nil {
 		return err
@@ -151,11 +128,11 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return err
 	}
-	p.step("forked")
-	if err := p.note(id, pid); err != nil {
+	p.traces.Reached("forked")
+	if err := p.traces.NoteFirst(id, pid); err != nil {
 		return fmt.Errorf("note its monitor: %w", err)
 	}
-	p.step("noted")
+	p.traces.Reached("noted")
 	return p.send(d, agent, plan)
 }
 
@@ -164,21 +141,12 @@ func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) err
 	if err := d.Config.Send(agent); err != nil {
 		return err
 	}
-	p.step("half sent")
+	p.traces.Reached("half sent")
 	if err := d.Plan.Send(plan.Encode()); err != nil {
 		return err
 	}
-	p.step("sent")
+	p.traces.Reached("sent")
 	return nil
-}
-
-// note keeps who the VM's monitor is.
-func (p *Provider) note(id string, pid int) error {
-	who, err := process.Identify(pid)
-	if err != nil {
-		return err
-	}
-	return trace.WriteJSON(filepath.Join(p.traces.Path(id), monitorFile), who)
 }
 
 // container is what liblxc is told of a VM.

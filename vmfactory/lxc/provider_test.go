@@ -61,7 +61,7 @@ func started(t *testing.T, p *Provider, id string, pool core.Pool) process.Proce
 	require.NoError(t, p.Create(t.Context(), id, pool))
 	t.Cleanup(func() { require.NoError(t, p.Destroy(context.WithoutCancel(t.Context()), id)) }) // by then the context has ended
 	require.NoError(t, p.Prepare(t.Context(), id))
-	who, err := p.monitor(id)
+	who, err := p.traces.First(id)
 	require.NoError(t, err)
 	return who
 }
@@ -125,11 +125,11 @@ func TestMonitorHangs(t *testing.T) {
 	t.Parallel()
 	p := provider(t, folder(t))
 	ctx, give := context.WithCancel(t.Context())
-	p.step = func(name string) {
+	p.traces.Step = func(name string) {
 		if name != "noted" {
 			return
 		}
-		who, err := p.monitor("vm")
+		who, err := p.traces.First("vm")
 		assert.NoError(t, err)
 		assert.NoError(t, syscall.Kill(who.PID, syscall.SIGSTOP))
 		give()
@@ -151,13 +151,13 @@ const (
 func TestMakerIsKilled(t *testing.T) {
 	if run := os.Getenv(dieRun); run != "" {
 		p := newLXC(t, run).(imaged).Provider
-		p.step = func(name string) {
+		p.traces.Step = func(name string) {
 			if name == os.Getenv(dieStep) {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // does not return
 			}
 		}
 		require.NoError(t, p.Create(t.Context(), "vm", pool()))
-		p.step("created")
+		p.traces.Reached("created")
 		require.NoError(t, p.Prepare(t.Context(), "vm"))
 		require.NoError(t, p.Destroy(t.Context(), "vm"))
 		return
@@ -252,7 +252,7 @@ func die(t *testing.T, run, step string) {
 func TestCutNotes(t *testing.T) {
 	t.Parallel()
 	p := provider(t, folder(t))
-	for _, file := range []string{monitorFile, trace.RecordFile} {
+	for _, file := range []string{trace.FirstFile, trace.RecordFile} {
 		started(t, p, "vm", pool())
 		require.NoError(t, os.Truncate(filepath.Join(p.traces.Path("vm"), file), 0))
 		all, err := p.List(t.Context())
@@ -328,7 +328,7 @@ func TestTiedToProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.Create(t.Context(), "vm", pool()))
 	require.NoError(t, p.Prepare(t.Context(), "vm"))
-	who, err := p.monitor("vm")
+	who, err := p.traces.First("vm")
 	require.NoError(t, err)
 	require.NoError(t, p.Close())
 	require.Eventually(t, func() bool { alive, err := who.Alive(); return err == nil && !alive }, soon, time.Millisecond)

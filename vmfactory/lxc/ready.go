@@ -5,17 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"drover/core"
 	"drover/vmfactory/confine"
 )
-
-// The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
-// RLIMIT_NPROC counts a user's processes for each user namespace by itself.
-const oldestMajor, oldestMinor = 5, 14
 
 // oldestLiblxc is the first version with all that the config says.
 const oldestLiblxc = 5
@@ -50,21 +43,15 @@ func lacksRoot() string {
 }
 
 func lacksKernel() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return fmt.Sprintf("the kernel does not say what it is (%v)", err)
-	}
-	release := unix.ByteSliceToString(u.Release[:])
-	var major, minor int
-	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n == 2 && (major < oldestMajor || major == oldestMajor && minor < oldestMinor) {
-		return fmt.Sprintf("Linux %s is too old; %d.%d or newer is needed", release, oldestMajor, oldestMinor)
+	if what := confine.LacksKernel(); what != "" {
+		return what
 	}
 	for _, ns := range []string{"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"} {
 		if _, err := os.Lstat("/proc/self/ns/" + ns); err != nil {
 			return fmt.Sprintf("the kernel has no %s namespaces: use one with CONFIG_NAMESPACES and all below it", ns)
 		}
 	}
-	if sysctl("user/max_user_namespaces") == "0" {
+	if confine.Sysctl("user/max_user_namespaces") == "0" {
 		return "user namespaces are switched off; switch them on with sysctl -w user.max_user_namespaces=15000"
 	}
 	return ""
@@ -100,13 +87,4 @@ func (p *Provider) lacksAgent() string {
 		return err.Error()
 	}
 	return ""
-}
-
-// sysctl reads a setting of the kernel, "" if there is none of that name.
-func sysctl(name string) string {
-	value, err := os.ReadFile("/proc/sys/" + name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(value))
 }

@@ -116,7 +116,7 @@ func (t *trial) memory(r run) (core.Verdict, string) {
 	case r.TimedOut:
 		return core.VerdictWeak, "it could not be tried in time"
 	case r.Code == 0:
-		return core.VerdictFail, "a program that asks for ever more memory ended well: " + ending(r)
+		return core.VerdictFail, "a program that asks for more and more memory ended well: " + ending(r)
 	}
 	return core.VerdictHeld, ""
 }

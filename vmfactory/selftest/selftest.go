@@ -1,5 +1,5 @@
 // Package selftest has a host prove, before it takes work, that its VMs hold what
-// they must: it attacks a throw-away VM of each provider.
+// they must: it attacks a disposable VM of each provider.
 //
 // It tells a host that was set up wrong, on which limits are not in force. It is no
 // proof that a provider's walls have no holes: the conformance suite and its list

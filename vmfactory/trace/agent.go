@@ -13,18 +13,16 @@ import (
 	"drover/core/agent"
 	"drover/core/agent/wire"
 	"drover/vmfactory"
-	"drover/vmfactory/process"
 )
 
-// Await waits for the first answer of a VM's agent; process is the one on the host
-// that lives as long as the VM. The socket takes the call before the agent is there,
+// Await waits for the first answer of a VM's agent. The socket takes the call before the agent is there,
 // and hangs up when the last who has it is dead. The client gives up a silent agent,
 // which one that is still starting on a busy machine is, so it gets a second chance.
 // Returns BADVM if the agent does not become ready.
-func (s Set) Await(ctx context.Context, id string, first func(id string) (process.Process, error)) error {
+func (s Set) Await(ctx context.Context, id string) error {
 	status, err := s.status(ctx, id)
 	if err != nil && ctx.Err() == nil {
-		who, lost := first(id)
+		who, lost := s.First(id)
 		if alive, unknown := who.Alive(); lost == nil && unknown == nil && alive {
 			status, err = s.status(ctx, id)
 		}
@@ -38,10 +36,10 @@ func (s Set) Await(ctx context.Context, id string, first func(id string) (proces
 	return nil
 }
 
-// Unused asks the agent of a VM whether it is ready and alone; first is as for Await.
+// Unused asks the agent of a VM whether it is ready and alone.
 // Returns BADVM with the reason if it is not.
-func (s Set) Unused(ctx context.Context, id string, first func(id string) (process.Process, error)) error {
-	who, err := first(id)
+func (s Set) Unused(ctx context.Context, id string) error {
+	who, err := s.First(id)
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s was never started", id)
 	}

@@ -39,6 +39,9 @@ type Record struct {
 type Set struct {
 	Run      string // the host's run folder
 	Provider string // its name
+
+	Places *Places           // nil before Sweep
+	Step   func(name string) // is called with how far a VM is: tests die there
 }
 
 // Path is a VM's folder, whether it is there or not.
@@ -112,10 +115,10 @@ func (s Set) Found() ([]string, error) {
 	return ids, nil
 }
 
-// Unname makes the folder of a VM that is no more one of nobody, to be removed, in
+// unname makes the folder of a VM that is no more one of nobody, to be removed, in
 // one step: what a kill leaves in the midst of removing it is not taken for a VM,
 // and goes with Sweep. Returns "" if there is none.
-func (s Set) Unname(id string) (string, error) {
+func (s Set) unname(id string) (string, error) {
 	as := filepath.Join(s.Run, MakingPrefix+id+"-"+rand.Text())
 	err := os.Rename(s.Path(id), as)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,8 +127,9 @@ func (s Set) Unname(id string) (string, error) {
 	return as, err
 }
 
-// Sweep removes what a killed Create, or the end of a VM, left a minute ago or earlier.
-func (s Set) Sweep() error {
+// Sweep removes what a killed Create, or the end of a VM, left a minute ago or earlier, and learns
+// at first which places the VMs that are there have.
+func (s *Set) Sweep() error {
 	entries, err := os.ReadDir(s.Run)
 	if err != nil {
 		return err
@@ -136,6 +140,9 @@ func (s Set) Sweep() error {
 		if e.IsDir() && strings.HasPrefix(e.Name(), MakingPrefix) && Abandoned(folder) {
 			all = errors.Join(all, os.RemoveAll(folder))
 		}
+	}
+	if all == nil && s.Places == nil {
+		s.Places, all = s.places()
 	}
 	return all
 }

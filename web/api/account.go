@@ -6,35 +6,36 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 	"drover/web/caller"
 	"drover/web/services"
 )
 
 func accountTable() []entry {
 	return []entry{
-		is(Operation{"signIn", post, "/sign-in", "", "", 201, "Get a token by a password; only this answer has its secret"}, (*server).signIn),
-		is(Operation{"listTokens", get, "/tokens", "", core.ScopeRead, 0, "List one's own tokens, newest first"}, (*server).listTokens),
-		is(Operation{"revokeToken", remove, "/tokens/{id}", "", core.ScopeRead, 0, "End the token that calls, or, with the scope admin, another one of one's own"}, (*server).revokeToken),
-		is(Operation{"listUserTokens", get, "/users/{user}/tokens", core.ActAccount, core.ScopeRead, 0, "List a user's tokens, newest first: one's own, or anybody's for admins"}, (*server).listUserTokens),
-		is(Operation{"revokeUserToken", remove, "/users/{user}/tokens/{id}", core.ActAccount, core.ScopeAdmin, 0, "End a user's token: one's own, or anybody's for admins"}, (*server).revokeUserToken),
-		is(Operation{"makeLink", post, "/users/{user}/link", core.ActUserManage, core.ScopeAdmin, 201, "Make a link by which a user can sign in once; only this answer has it"}, (*server).makeLink),
-		is(Operation{"makeLinks", post, "/users/links", core.ActUserManage, core.ScopeAdmin, 201, "Make a sign-in link for each member of a class who is not disabled; only this answer has them"}, (*server).makeLinks),
+		is(Operation{"signIn", post, "/sign-in", "", "", 201, "Create a token by a password; only this answer has its secret"}, (*server).signIn),
+		is(Operation{"listTokens", get, "/tokens", "", school.ScopeRead, 0, "List the caller's tokens, newest first"}, (*server).listTokens),
+		is(Operation{"revokeToken", remove, "/tokens/{id}", "", school.ScopeRead, 0, "Revoke the calling token or, with the scope admin, another token of its user"}, (*server).revokeToken),
+		is(Operation{"listUserTokens", get, "/users/{user}/tokens", core.ActAccount, school.ScopeRead, 0, "List a user's tokens, newest first: the caller's, or any user's for admins"}, (*server).listUserTokens),
+		is(Operation{"revokeUserToken", remove, "/users/{user}/tokens/{id}", core.ActAccount, school.ScopeAdmin, 0, "Revoke a user's token: the caller's, or any user's for admins"}, (*server).revokeUserToken),
+		is(Operation{"makeLink", post, "/users/{user}/link", core.ActUserManage, school.ScopeAdmin, 201, "Create a one-time sign-in link for a user; only this answer has it"}, (*server).makeLink),
+		is(Operation{"makeLinks", post, "/users/links", core.ActUserManage, school.ScopeAdmin, 201, "Create a sign-in link for each member of a class who is not disabled; only this answer has them"}, (*server).makeLinks),
 	}
 }
 
 // SignIn asks for a token.
 type SignIn struct {
-	User     string       `json:"user" maxLength:"320" doc:"handle or e-mail address"`
-	Password string       `json:"password" maxLength:"4096"`
-	Name     string       `json:"name" minLength:"1" maxLength:"200" doc:"what the token is called in lists, such as the name of a computer"`
-	Scopes   []core.Scope `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,teach,cluster,admin" doc:"what the token is good for"`
-	Life     int64        `json:"life_ms,omitempty" minimum:"60000" maximum:"31622400000" doc:"how long it can be used; 90 days if left out"`
+	User     string         `json:"user" maxLength:"320" doc:"handle or e-mail address"`
+	Password string         `json:"password" maxLength:"4096"`
+	Name     string         `json:"name" minLength:"1" maxLength:"200" doc:"name of the token in lists, such as the name of a computer"`
+	Scopes   []school.Scope `json:"scopes" minItems:"1" maxItems:"5" enum:"read,submit,teach,cluster,admin" doc:"scopes of the token"`
+	Life     int64          `json:"life_ms,omitempty" minimum:"60000" maximum:"31622400000" doc:"lifetime; 90 days by default"`
 }
 
 // NewToken is a token with its secret.
 type NewToken struct {
-	Secret string     `json:"secret" doc:"dro_…, for Authorization: Bearer"`
-	Token  core.Token `json:"token"`
+	Secret string       `json:"secret" doc:"dro_…, for Authorization: Bearer"`
+	Token  school.Token `json:"token"`
 }
 
 // signIn is how programs get tokens. One who must change its password first does that
@@ -58,16 +59,16 @@ func (s *server) signIn(ctx context.Context, _ core.Actor, in *struct{ Body Sign
 	return &struct{ Body NewToken }{NewToken{secret, t}}, nil
 }
 
-func (s *server) listTokens(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Token]], error) {
+func (s *server) listTokens(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[school.Token]], error) {
 	return s.tokens(ctx, a, a.Handle)
 }
 
-func (s *server) listUserTokens(ctx context.Context, a core.Actor, in *OneUser) (*answer[Page[core.Token]], error) {
+func (s *server) listUserTokens(ctx context.Context, a core.Actor, in *OneUser) (*answer[Page[school.Token]], error) {
 	return s.tokens(ctx, a, in.User)
 }
 
 // tokens answers with all: nobody has more than core.MaxTokens.
-func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answer[Page[core.Token]], error) {
+func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answer[Page[school.Token]], error) {
 	sheet, err := s.Accounts.View(ctx, a, handle)
 	return all(sheet.Tokens, err)
 }
@@ -75,7 +76,7 @@ func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answ
 // revokeToken lets a token that is only to look with end itself, and no other one.
 func (s *server) revokeToken(ctx context.Context, a core.Actor, in *One) (*done, error) {
 	if c := caller.From(ctx); in.ID != c.Token {
-		if p := admit(Operation{Scope: core.ScopeAdmin}, c); p != nil {
+		if p := admit(Operation{Scope: school.ScopeAdmin}, c); p != nil {
 			return nil, p
 		}
 	}
@@ -92,7 +93,7 @@ func (s *server) revokeUserToken(ctx context.Context, a core.Actor, in *struct {
 
 // LinkLife is how long a link is good for.
 type LinkLife struct {
-	Life int64 `query:"life_ms" minimum:"60000" maximum:"2592000000" doc:"how long a link can be used; an hour if left out"`
+	Life int64 `query:"life_ms" minimum:"60000" maximum:"2592000000" doc:"lifetime of a link; an hour by default"`
 }
 
 func (l LinkLife) time() time.Duration { return time.Duration(l.Life) * time.Millisecond }

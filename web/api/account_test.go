@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 	"drover/web/api"
 )
 
@@ -32,13 +33,13 @@ func TestSignInMakesAToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ann", in.User.Handle)
 	require.Equal(t, made.Token.ID, token.ID)
-	require.Equal(t, []core.Scope{core.ScopeRead, core.ScopeSubmit}, token.Scopes)
+	require.Equal(t, []school.Scope{school.ScopeRead, school.ScopeSubmit}, token.Scopes)
 	require.Equal(t, int64(60_000), token.Expires-token.Created)
 
-	var page api.Page[core.Token]
+	var page api.Page[school.Token]
 	a := w.call("ann", "GET", "/tokens", nil).is(http.StatusOK).into(&page)
 	made.Token.Used = page.Items[0].Used
-	require.Equal(t, []core.Token{made.Token}, page.Items)
+	require.Equal(t, []school.Token{made.Token}, page.Items)
 	require.NotContains(t, a.Body.String(), made.Secret)
 	require.NotContains(t, a.Body.String(), "hash")
 	w.call("root", "GET", "/users/ann/tokens", nil).is(http.StatusOK).into(&page)
@@ -83,18 +84,18 @@ func TestSignInThatIsRefused(t *testing.T) {
 func TestATokenEndsItselfAndOthersOnlyWithTheScopeAdmin(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	_, mine := w.token("ann", core.ScopeRead)
-	_, other := w.token("ann", core.ScopeRead)
-	_, boss := w.token("ann", core.ScopeRead, core.ScopeAdmin)
-	revoke := func(by, id string, scopes ...core.Scope) answer {
+	_, mine := w.token("ann", school.ScopeRead)
+	_, other := w.token("ann", school.ScopeRead)
+	_, boss := w.token("ann", school.ScopeRead, school.ScopeAdmin)
+	revoke := func(by, id string, scopes ...school.Scope) answer {
 		c := w.as("ann")
 		c.Token, c.Scopes = by, scopes
 		return w.send(c, httptest.NewRequest(http.MethodDelete, api.Prefix+"/tokens/"+id, http.NoBody))
 	}
-	revoke(mine, other, core.ScopeRead).problem(http.StatusForbidden, core.CodeForbidden)
-	revoke(mine, mine, core.ScopeRead).is(http.StatusNoContent)
-	revoke(boss, other, core.ScopeRead, core.ScopeAdmin).is(http.StatusNoContent)
-	revoke(boss, other, core.ScopeRead, core.ScopeAdmin).problem(http.StatusNotFound, core.CodeNotFound)
+	revoke(mine, other, school.ScopeRead).problem(http.StatusForbidden, core.CodeForbidden)
+	revoke(mine, mine, school.ScopeRead).is(http.StatusNoContent)
+	revoke(boss, other, school.ScopeRead, school.ScopeAdmin).is(http.StatusNoContent)
+	revoke(boss, other, school.ScopeRead, school.ScopeAdmin).problem(http.StatusNotFound, core.CodeNotFound)
 	sheet, err := w.accounts.View(t.Context(), core.Actor{Handle: "ann"}, "ann")
 	require.NoError(t, err)
 	require.Len(t, sheet.Tokens, 1)

@@ -63,7 +63,7 @@ func config(site string) huma.Config {
 	c.Transformers = []huma.Transformer{problemOf}
 	c.Servers = []*huma.Server{{URL: Prefix}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "A token of drover, dro_…, with the scope that the operation names."},
+		"token": {Type: "http", Scheme: "bearer", Description: "A token of drover, dro_…, with the scope that the operation requires."},
 	}
 	r := c.Components.Schemas
 	r.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
@@ -90,7 +90,7 @@ func (part) Schema(huma.Registry) *huma.Schema {
 	three := 3
 	return &huma.Schema{
 		Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: &three, MaxItems: &three,
-		Description: "name, score, most possible",
+		Description: "name, score, maximum score",
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/api"
 	"drover/web/caller"
 )
@@ -24,7 +25,7 @@ func TestWhoIsUnknownIsRefused(t *testing.T) {
 		}
 		a.problem(http.StatusUnauthorized, core.CodeForbidden)
 		require.Equal(t, `Bearer realm="drover"`, a.Header().Get("WWW-Authenticate"))
-		require.Contains(t, core.Scopes(), op.Scope, op.ID)
+		require.Contains(t, school.Scopes(), op.Scope, op.ID)
 		none := &caller.Caller{Actor: w.as("root").Actor, Token: "t1"}
 		a = w.send(none, httptest.NewRequest(op.Method, api.Prefix+op.Path, http.NoBody))
 		a.problem(http.StatusForbidden, core.CodeForbidden)
@@ -39,13 +40,13 @@ func TestMe(t *testing.T) {
 	w.call("ann", "GET", "/me", nil).is(http.StatusOK).into(&me)
 	require.Equal(t, "ann", me.Handle)
 	require.Len(t, me.Classes, 1)
-	require.Equal(t, core.Scopes(), me.Scopes)
+	require.Equal(t, school.Scopes(), me.Scopes)
 
 	c := w.as("ann")
-	c.Token, c.Scopes = "t1", []core.Scope{core.ScopeRead}
+	c.Token, c.Scopes = "t1", []school.Scope{school.ScopeRead}
 	w.send(c, httptest.NewRequest(http.MethodGet, api.Prefix+"/me", http.NoBody)).is(http.StatusOK).into(&me)
 	require.Equal(t, "t1", me.Token)
-	require.Equal(t, []core.Scope{core.ScopeRead}, me.Scopes)
+	require.Equal(t, []school.Scope{school.ScopeRead}, me.Scopes)
 }
 
 func TestMeInNoClass(t *testing.T) {
@@ -84,7 +85,7 @@ func TestWhatIsUnknownInAnInputIsRefused(t *testing.T) {
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	var c core.Class
+	var c school.Class
 	a := w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "One"}).is(http.StatusCreated).into(&c)
 	require.Equal(t, "/api/v1/classes/cs1", a.Header().Get("Location"))
 	w.call("root", "POST", "/classes", map[string]any{"handle": "cs1", "title": "One"}).problem(http.StatusConflict, core.CodeConflict)
@@ -126,7 +127,7 @@ func TestListsAreWalkedByCursor(t *testing.T) {
 func TestAssignments(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	var as core.Assignment
+	var as school.Assignment
 	body := map[string]any{"handle": "hw1", "title": "First", "due_ms": theDue, "pool": pool}
 	w.call("tess", "POST", "/classes/cs101/assignments", body).is(http.StatusCreated).into(&as)
 	require.Equal(t, core.PriorityNormal, as.Priority)
@@ -134,7 +135,7 @@ func TestAssignments(t *testing.T) {
 	w.call("eve", "GET", hw1, nil).problem(http.StatusNotFound, core.CodeNotFound)
 
 	// A teacher's own deadline is told, and does not become everybody's.
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess").Actor, core.Deadline{Class: "cs101", Assignment: "hw1", User: "tess", Due: theEnd}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess").Actor, school.Deadline{Class: "cs101", Assignment: "hw1", User: "tess", Due: theEnd}))
 	var e classes.AssignmentEntry
 	w.call("tess", "GET", hw1, nil).is(http.StatusOK).into(&e)
 	require.Equal(t, theEnd, e.Due)

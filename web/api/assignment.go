@@ -5,18 +5,19 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 func assignmentTable() []entry {
 	return []entry{
-		is(Operation{"listMyAssignments", get, "/assignments", "", core.ScopeRead, 0, "List the assignments of all one's classes, those that end last first"}, (*server).listMyAssignments),
-		is(Operation{"listAssignments", get, "/classes/{class}/assignments", core.ActAssignmentView, core.ScopeRead, 0, "List the assignments of a class, those that end last first"}, (*server).listAssignments),
-		is(Operation{"createAssignment", post, "/classes/{class}/assignments", core.ActAssignmentEdit, core.ScopeTeach, 201, "Make an assignment, without a harness"}, (*server).createAssignment),
-		is(Operation{"viewAssignment", get, "/classes/{class}/assignments/{assignment}", core.ActAssignmentView, core.ScopeRead, 0, "Look at an assignment, with one's own deadlines"}, (*server).viewAssignment),
-		is(Operation{"changeAssignment", patch, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 0, "Change an assignment"}, (*server).changeAssignment),
-		is(Operation{"deleteAssignment", remove, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, core.ScopeTeach, 202, "Delete an assignment with all that hangs on it, by a task"}, (*server).deleteAssignment),
-		is(Operation{"listPoolChoices", get, "/classes/{class}/pools", core.ActAssignmentEdit, core.ScopeRead, 0, "List the pools that assignments of a class can be graded in, with their limits"}, (*server).listPoolChoices),
-		is(Operation{"findAssignment", get, "/find/assignment", core.ActAssignmentView, core.ScopeRead, 0, "Find the one assignment that class/assignment means, each a part of a handle or title"}, (*server).findAssignment),
+		is(Operation{"listMyAssignments", get, "/assignments", "", school.ScopeRead, 0, "List the assignments of all the caller's classes, those that end last first"}, (*server).listMyAssignments),
+		is(Operation{"listAssignments", get, "/classes/{class}/assignments", core.ActAssignmentView, school.ScopeRead, 0, "List the assignments of a class, those that end last first"}, (*server).listAssignments),
+		is(Operation{"createAssignment", post, "/classes/{class}/assignments", core.ActAssignmentEdit, school.ScopeTeach, 201, "Create an assignment, without a harness"}, (*server).createAssignment),
+		is(Operation{"viewAssignment", get, "/classes/{class}/assignments/{assignment}", core.ActAssignmentView, school.ScopeRead, 0, "Return an assignment, with the caller's deadlines"}, (*server).viewAssignment),
+		is(Operation{"changeAssignment", patch, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, school.ScopeTeach, 0, "Change an assignment"}, (*server).changeAssignment),
+		is(Operation{"deleteAssignment", remove, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, school.ScopeTeach, 202, "Delete an assignment with all its contents, by a task"}, (*server).deleteAssignment),
+		is(Operation{"listPoolChoices", get, "/classes/{class}/pools", core.ActAssignmentEdit, school.ScopeRead, 0, "List the pools for grading assignments of a class, with their limits"}, (*server).listPoolChoices),
+		is(Operation{"findAssignment", get, "/find/assignment", core.ActAssignmentView, school.ScopeRead, 0, "Find an assignment by class/assignment, each a unique part of a handle or title"}, (*server).findAssignment),
 	}
 }
 
@@ -24,21 +25,21 @@ func assignmentTable() []entry {
 type AssignmentFields struct {
 	Title      string        `json:"title"`
 	Text       string        `json:"text,omitempty" doc:"Markdown"`
-	Due        int64         `json:"due_ms,omitempty" doc:"ms since 1970; 0 is never"`
-	Cutoff     int64         `json:"cutoff_ms,omitempty" doc:"not before due_ms; nothing is taken later; 0 is never"`
-	HideUntil  int64         `json:"hide_until_ms,omitempty" doc:"students do not see it before"`
-	AllowFinal bool          `json:"allow_final,omitempty" doc:"takes final submissions too"`
-	Pool       string        `json:"pool,omitempty" doc:"that submissions are graded in"`
-	Priority   core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"of the requests; normal if left out"`
-	Limits     core.Limits   `json:"limits,omitempty" doc:"of the requests; the pool's where left out"`
+	Due        int64         `json:"due_ms,omitempty" doc:"ms since 1970; 0: never"`
+	Cutoff     int64         `json:"cutoff_ms,omitempty" doc:"not before due_ms; later submissions are refused; 0: never"`
+	HideUntil  int64         `json:"hide_until_ms,omitempty" doc:"hidden from students until then"`
+	AllowFinal bool          `json:"allow_final,omitempty" doc:"accepts final submissions too"`
+	Pool       string        `json:"pool,omitempty" doc:"pool in which submissions are graded"`
+	Priority   core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"priority of the requests; normal by default"`
+	Limits     core.Limits   `json:"limits,omitempty" doc:"limits of the requests; the pool's by default"`
 	ShowOutput bool          `json:"show_output,omitempty" doc:"students see what the harness prints"`
-	MaxFiles   int           `json:"max_files,omitempty" doc:"of a submission; 0 is the most there may be"`
-	MaxBytes   int64         `json:"max_bytes,omitempty" doc:"of a submission; 0 is what the pool's disk holds"`
+	MaxFiles   int           `json:"max_files,omitempty" doc:"maximum files of a submission; 0: the general maximum"`
+	MaxBytes   int64         `json:"max_bytes,omitempty" doc:"maximum bytes of a submission; 0: what the pool's disk holds"`
 }
 
 // NewAssignment is an assignment to make.
 type NewAssignment struct {
-	Handle string `json:"handle" doc:"its name for ever within the class, such as hw1"`
+	Handle string `json:"handle" doc:"permanent name within the class, such as hw1"`
 	AssignmentFields
 }
 
@@ -48,14 +49,14 @@ type InAssignment struct {
 	Assignment string `path:"assignment" doc:"handle of the assignment"`
 }
 
-func fieldsOf(as core.Assignment) AssignmentFields {
+func fieldsOf(as school.Assignment) AssignmentFields {
 	return AssignmentFields{
 		Title: as.Title, Text: as.Text, Due: as.Due, Cutoff: as.Cutoff, HideUntil: as.HideUntil, AllowFinal: as.AllowFinal,
 		Pool: as.Pool, Priority: as.Priority, Limits: as.Limits, ShowOutput: as.ShowOutput, MaxFiles: as.MaxFiles, MaxBytes: as.MaxBytes,
 	}
 }
 
-func (f AssignmentFields) onto(as *core.Assignment) {
+func (f AssignmentFields) onto(as *school.Assignment) {
 	as.Title, as.Text, as.Due, as.Cutoff, as.HideUntil, as.AllowFinal = f.Title, f.Text, f.Due, f.Cutoff, f.HideUntil, f.AllowFinal
 	as.Pool, as.Priority, as.Limits, as.ShowOutput, as.MaxFiles, as.MaxBytes = f.Pool, f.Priority, f.Limits, f.ShowOutput, f.MaxFiles, f.MaxBytes
 }
@@ -63,12 +64,12 @@ func (f AssignmentFields) onto(as *core.Assignment) {
 // AssignmentPage is a list of assignments, which are few enough for one page.
 type AssignmentPage struct {
 	Page[classes.AssignmentEntry]
-	Left int `json:"left" doc:"how many are not listed because they ended longer than a week ago: ask for all"`
+	Left int `json:"left" doc:"number of assignments not listed because they ended more than a week ago: request all"`
 }
 
 // Ended says whether old ones are listed too.
 type Ended struct {
-	All bool `query:"all" doc:"also those that ended longer than a week ago"`
+	All bool `query:"all" doc:"include those that ended more than a week ago"`
 }
 
 func (s *server) assignments(ctx context.Context, a core.Actor, f classes.AssignmentFilter) (*answer[AssignmentPage], error) {
@@ -95,8 +96,8 @@ func (s *server) createAssignment(ctx context.Context, a core.Actor, in *struct 
 	InClass
 	Body NewAssignment
 },
-) (*tagged[core.Assignment], error) {
-	as := core.Assignment{Class: in.Class, Handle: in.Body.Handle}
+) (*tagged[school.Assignment], error) {
+	as := school.Assignment{Class: in.Class, Handle: in.Body.Handle}
 	in.Body.onto(&as)
 	as, err := s.Classes.CreateAssignment(ctx, a, as)
 	if err != nil {
@@ -122,13 +123,13 @@ func (s *server) changeAssignment(ctx context.Context, a core.Actor, in *struct 
 	Changing
 	Body Change[AssignmentFields]
 },
-) (*tagged[core.Assignment], error) {
-	return apply(ctx, in.Changing, versioned[core.Assignment]{
-		view: func(ctx context.Context) (core.Assignment, error) {
+) (*tagged[school.Assignment], error) {
+	return apply(ctx, in.Changing, versioned[school.Assignment]{
+		view: func(ctx context.Context) (school.Assignment, error) {
 			return s.Classes.EditableAssignment(ctx, a, in.Class, in.Assignment)
 		},
-		of: func(as *core.Assignment) int64 { return as.Revision },
-		change: func(ctx context.Context, as core.Assignment) (core.Assignment, error) {
+		of: func(as *school.Assignment) int64 { return as.Revision },
+		change: func(ctx context.Context, as school.Assignment) (school.Assignment, error) {
 			fields := fieldsOf(as)
 			if err := in.Body.onto(&fields); err != nil {
 				return as, err
@@ -147,6 +148,6 @@ func (s *server) listPoolChoices(ctx context.Context, a core.Actor, in *InClass)
 	return all(s.Classes.PoolChoices(ctx, a, in.Class))
 }
 
-func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[core.Assignment], error) {
+func (s *server) findAssignment(ctx context.Context, a core.Actor, in *query) (*answer[school.Assignment], error) {
 	return answered(s.Classes.FindAssignment(ctx, a, in.Query))
 }

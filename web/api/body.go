@@ -15,7 +15,7 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 		}
 		return &huma.RequestBody{Required: required, Content: kinds}
 	}
-	file := &huma.Schema{Type: huma.TypeString, Description: "a filename is its path there, with slashes; a header File-Mode of the part gives its permissions, in octal"}
+	file := &huma.Schema{Type: huma.TypeString, Description: "the filename is the file's path there, with slashes; a header File-Mode of the part sets its permissions, in octal"}
 	files := &huma.Schema{
 		Type:       huma.TypeObject,
 		Properties: map[string]*huma.Schema{"file": {Type: huma.TypeArray, Items: file, Description: file.Description}},
@@ -26,7 +26,7 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 			partRequest: schemas.Schema(reflect.TypeFor[RequestFields](), true, ""),
 			"file":      files.Properties["file"],
 			"stdin":     {Type: huma.TypeString, Description: "standard input of a plain command"},
-			"harness":   {Type: huma.TypeString, Description: "a harness's folder as a tar (.tar, .tgz, …) or zip: the files are graded by it"},
+			"harness":   {Type: huma.TypeString, Description: "a harness's folder as a tar (.tar, .tgz, …) or zip, which grades the files"},
 		},
 		Required: []string{partRequest},
 	}

@@ -5,16 +5,17 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 func classTable() []entry {
 	return []entry{
-		is(Operation{"listClasses", get, "/classes", "", core.ScopeRead, 0, "List the classes that one may see, in order of handle"}, (*server).listClasses),
-		is(Operation{"createClass", post, "/classes", core.ActClassManage, core.ScopeAdmin, 201, "Make a class"}, (*server).createClass),
-		is(Operation{"viewClass", get, "/classes/{class}", core.ActClassView, core.ScopeRead, 0, "Look at a class"}, (*server).viewClass),
-		is(Operation{"changeClass", patch, "/classes/{class}", core.ActClassEdit, core.ScopeTeach, 0, "Change a class"}, (*server).changeClass),
-		is(Operation{"deleteClass", remove, "/classes/{class}", core.ActClassManage, core.ScopeAdmin, 202, "Delete a class with all that hangs on it, by a task"}, (*server).deleteClass),
-		is(Operation{"findClass", get, "/find/class", core.ActClassView, core.ScopeRead, 0, "Find the one class that part of a handle or title means, or mine"}, (*server).findClass),
+		is(Operation{"listClasses", get, "/classes", "", school.ScopeRead, 0, "List the classes that the caller may see, by handle"}, (*server).listClasses),
+		is(Operation{"createClass", post, "/classes", core.ActClassManage, school.ScopeAdmin, 201, "Create a class"}, (*server).createClass),
+		is(Operation{"viewClass", get, "/classes/{class}", core.ActClassView, school.ScopeRead, 0, "Return a class"}, (*server).viewClass),
+		is(Operation{"changeClass", patch, "/classes/{class}", core.ActClassEdit, school.ScopeTeach, 0, "Change a class"}, (*server).changeClass),
+		is(Operation{"deleteClass", remove, "/classes/{class}", core.ActClassManage, school.ScopeAdmin, 202, "Delete a class with all its contents, by a task"}, (*server).deleteClass),
+		is(Operation{"findClass", get, "/find/class", core.ActClassView, school.ScopeRead, 0, "Find a class by a unique part of its handle or title, or by mine"}, (*server).findClass),
 	}
 }
 
@@ -26,7 +27,7 @@ type ClassFields struct {
 
 // NewClass is a class to make.
 type NewClass struct {
-	Handle string `json:"handle" doc:"its name for ever, such as cs101-2026"`
+	Handle string `json:"handle" doc:"permanent name, such as cs101-2026"`
 	ClassFields
 }
 
@@ -43,8 +44,8 @@ func (s *server) listClasses(ctx context.Context, a core.Actor, in *Cursor) (*li
 	return paged(ctx, *in, found, func(c *classes.ClassEntry) string { return c.Handle }), nil
 }
 
-func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[core.Class], error) {
-	c, err := s.Classes.CreateClass(ctx, a, core.Class{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term})
+func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[school.Class], error) {
+	c, err := s.Classes.CreateClass(ctx, a, school.Class{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term})
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +69,14 @@ func (s *server) changeClass(ctx context.Context, a core.Actor, in *struct {
 	Changing
 	Body Change[ClassFields]
 },
-) (*tagged[core.Class], error) {
-	return apply(ctx, in.Changing, versioned[core.Class]{
-		view: func(ctx context.Context) (core.Class, error) {
+) (*tagged[school.Class], error) {
+	return apply(ctx, in.Changing, versioned[school.Class]{
+		view: func(ctx context.Context) (school.Class, error) {
 			c, err := s.Classes.ViewClass(ctx, a, in.Class)
 			return c.Class, err
 		},
-		of: func(c *core.Class) int64 { return c.Revision },
-		change: func(ctx context.Context, c core.Class) (core.Class, error) {
+		of: func(c *school.Class) int64 { return c.Revision },
+		change: func(ctx context.Context, c school.Class) (school.Class, error) {
 			fields := ClassFields{c.Title, c.Term}
 			if err := in.Body.onto(&fields); err != nil {
 				return c, err
@@ -92,16 +93,16 @@ func (s *server) deleteClass(ctx context.Context, a core.Actor, in *InClass) (*s
 
 // query is what somebody looks for.
 type query struct {
-	Query string `query:"query" required:"true" maxLength:"200" doc:"handle, title, or a part of either; mine stands for one's own classes"`
+	Query string `query:"query" required:"true" maxLength:"200" doc:"handle, title, or a part of either; mine means the caller's classes"`
 }
 
-func (s *server) findClass(ctx context.Context, a core.Actor, in *query) (*answer[core.Class], error) {
+func (s *server) findClass(ctx context.Context, a core.Actor, in *query) (*answer[school.Class], error) {
 	return answered(s.Classes.FindClass(ctx, a, in.Query))
 }
 
 // started is the answer with a task that does the work.
 type started struct {
-	Location string `header:"Location" doc:"of the task"`
+	Location string `header:"Location" doc:"id of the task"`
 	Body     core.Task
 }
 

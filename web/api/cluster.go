@@ -6,27 +6,28 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/operate"
+	"drover/core/school"
 )
 
 func clusterTable() []entry {
 	return []entry{
-		is(Operation{"viewCluster", get, "/cluster", core.ActClusterView, core.ScopeRead, 0, "Look at hosts, pools, owners and what waits"}, (*server).viewCluster),
-		is(Operation{"viewHost", get, "/cluster/hosts/{host}", core.ActClusterView, core.ScopeRead, 0, "Look at a host"}, (*server).viewHost),
-		is(Operation{"drainHost", post, "/cluster/hosts/{host}/drain", core.ActClusterOperate, core.ScopeCluster, 0, "Let a host take no new work"}, (*server).drainHost),
-		is(Operation{"undrainHost", post, "/cluster/hosts/{host}/undrain", core.ActClusterOperate, core.ScopeCluster, 0, "Let a host take work again"}, (*server).undrainHost),
-		is(Operation{"trustHost", post, "/cluster/hosts/{host}/trust", core.ActClusterOperate, core.ScopeCluster, 0, "End a host's probation"}, (*server).trustHost),
-		is(Operation{"reportHost", post, "/cluster/hosts/{host}/report", core.ActClusterOperate, core.ScopeCluster, 202, "Say that a host failed or has recovered"}, (*server).reportHost),
-		is(Operation{"forgetHost", remove, "/cluster/hosts/{host}", core.ActClusterOperate, core.ScopeCluster, 0, "Remove a host that is down for good"}, (*server).forgetHost),
-		is(Operation{"listPools", get, "/cluster/pools", core.ActClusterView, core.ScopeRead, 0, "List pools, in order of name"}, (*server).listPools),
-		is(Operation{"viewPool", get, "/cluster/pools/{pool}", core.ActClusterView, core.ScopeRead, 0, "Look at a pool's settings"}, (*server).viewPool),
-		is(Operation{"setPool", patch, "/cluster/pools/{pool}", core.ActClusterOperate, core.ScopeCluster, 0, "Make a pool, or change those settings of it that are named"}, (*server).setPool),
-		is(Operation{"listQueues", get, "/cluster/queues", core.ActClusterView, core.ScopeRead, 0, "Look at what waits, and whose turn is next"}, (*server).listQueues),
-		is(Operation{"listDead", get, "/cluster/dead", core.ActClusterView, core.ScopeRead, 0, "List the last requests that died of faults of the platform; a rerun of one takes it off"}, (*server).listDead),
-		is(Operation{"dropDead", remove, "/cluster/dead/{id}", core.ActClusterOperate, core.ScopeCluster, 0, "Take a dead request off the list; its result stays"}, (*server).dropDead),
-		is(Operation{"listMoves", get, "/cluster/moves", core.ActClusterView, core.ScopeRead, 0, "List requests that move or moved off a host, those under way first"}, (*server).listMoves),
-		is(Operation{"viewTimeline", get, "/cluster/requests/{id}", core.ActClusterView, core.ScopeRead, 0, "Look at what happened to a request"}, (*server).viewTimeline),
-		is(Operation{"checkConsistency", get, "/cluster/consistency", core.ActClusterView, core.ScopeRead, 0, "Say what is not where it should be"}, (*server).consistency),
-		is(Operation{"listHistory", get, "/cluster/history", core.ActClusterView, core.ScopeRead, 0, "List what happened lately, oldest first"}, (*server).listHistory),
+		is(Operation{"viewCluster", get, "/cluster", core.ActClusterView, school.ScopeRead, 0, "Return hosts, pools, owners and queues"}, (*server).viewCluster),
+		is(Operation{"viewHost", get, "/cluster/hosts/{host}", core.ActClusterView, school.ScopeRead, 0, "Return a host"}, (*server).viewHost),
+		is(Operation{"drainHost", post, "/cluster/hosts/{host}/drain", core.ActClusterOperate, school.ScopeCluster, 0, "Drain a host: it takes no new work"}, (*server).drainHost),
+		is(Operation{"undrainHost", post, "/cluster/hosts/{host}/undrain", core.ActClusterOperate, school.ScopeCluster, 0, "Undrain a host: it takes new work"}, (*server).undrainHost),
+		is(Operation{"trustHost", post, "/cluster/hosts/{host}/trust", core.ActClusterOperate, school.ScopeCluster, 0, "End a host's probation"}, (*server).trustHost),
+		is(Operation{"reportHost", post, "/cluster/hosts/{host}/report", core.ActClusterOperate, school.ScopeCluster, 202, "Report that a host failed or has recovered"}, (*server).reportHost),
+		is(Operation{"forgetHost", remove, "/cluster/hosts/{host}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a host that is down permanently"}, (*server).forgetHost),
+		is(Operation{"listPools", get, "/cluster/pools", core.ActClusterView, school.ScopeRead, 0, "List pools, by name"}, (*server).listPools),
+		is(Operation{"viewPool", get, "/cluster/pools/{pool}", core.ActClusterView, school.ScopeRead, 0, "Return a pool's settings"}, (*server).viewPool),
+		is(Operation{"setPool", patch, "/cluster/pools/{pool}", core.ActClusterOperate, school.ScopeCluster, 0, "Create a pool, or change the given settings of one"}, (*server).setPool),
+		is(Operation{"listQueues", get, "/cluster/queues", core.ActClusterView, school.ScopeRead, 0, "Return the queues, and the next turns"}, (*server).listQueues),
+		is(Operation{"listDead", get, "/cluster/dead", core.ActClusterView, school.ScopeRead, 0, "List the last requests that died of platform faults; a rerun removes a request from the list"}, (*server).listDead),
+		is(Operation{"dropDead", remove, "/cluster/dead/{id}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a dead request from the list; its result stays"}, (*server).dropDead),
+		is(Operation{"listMoves", get, "/cluster/moves", core.ActClusterView, school.ScopeRead, 0, "List requests that move or moved off a host, unfinished moves first"}, (*server).listMoves),
+		is(Operation{"viewTimeline", get, "/cluster/requests/{id}", core.ActClusterView, school.ScopeRead, 0, "Return the history of a request"}, (*server).viewTimeline),
+		is(Operation{"checkConsistency", get, "/cluster/consistency", core.ActClusterView, school.ScopeRead, 0, "Check the consistency of the cluster"}, (*server).consistency),
+		is(Operation{"listHistory", get, "/cluster/history", core.ActClusterView, school.ScopeRead, 0, "List recent events, oldest first"}, (*server).listHistory),
 	}
 }
 
@@ -51,7 +52,7 @@ func (s *server) viewHost(ctx context.Context, a core.Actor, in *InHost) (*answe
 func (s *server) drainHost(ctx context.Context, a core.Actor, in *struct {
 	InHost
 	Body *struct {
-		Deadline time.Duration `json:"deadline_ns,omitempty" doc:"what the host still has in hand after this goes to other hosts; 0: it finishes all"`
+		Deadline time.Duration `json:"deadline_ns,omitempty" doc:"after this time the host's unfinished work moves to other hosts; 0: the host finishes it"`
 	}
 },
 ) (*done, error) {
@@ -139,7 +140,7 @@ func (s *server) consistency(ctx context.Context, a core.Actor, _ *nothing) (*an
 }
 
 func (s *server) listHistory(ctx context.Context, a core.Actor, in *struct {
-	After string `query:"after" maxLength:"40" doc:"id of the event before; none: what is left"`
+	After string `query:"after" maxLength:"40" doc:"id of the last event received; omit for all available events"`
 },
 ) (*answer[Page[core.Event]], error) {
 	return all(s.Cluster.Events(ctx, a, in.After))

@@ -3,7 +3,6 @@ package api
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,15 +15,11 @@ import (
 )
 
 //go:embed pages/*.html
-var pages embed.FS
+var files embed.FS
 
 // Section is the documentation: pages that are made from the description, one for each
 // group of operations.
 func Section() page.Section {
-	files, err := fs.Sub(pages, "pages")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
 	shown := documented(Description())
 	return page.Section{Name: "api", Pages: files, Routes: []page.Route{
 		{Pattern: "GET /api/docs", Public: true, Serve: func(r *page.Request) error { return r.Render("api/docs", shown) }},

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"drover/core"
-	"drover/core/requests"
+	"drover/core/requests/intake"
 )
 
 // partRequest is the name of the part of a form that says what is requested.
@@ -61,14 +61,13 @@ func (s *server) checked(raw []byte) (*RequestFields, error) {
 }
 
 // broughtAs returns a later part of a request's form.
-func broughtAs(part *multipart.Part) (requests.Upload, error) {
-	switch as := requests.Part(part.FormName()); as {
+func broughtAs(part *multipart.Part) (intake.Upload, error) {
+	switch as := intake.Part(part.FormName()); as {
 	case "file":
-		f, err := fileOf(part)
-		return requests.Upload{Path: f.Path, Mode: f.Mode, Content: f.Content}, err
-	case requests.PartStdin, requests.PartHarness:
-		return requests.Upload{Part: as, Content: whole{part}}, nil
+		return fileOf(part)
+	case intake.PartStdin, intake.PartHarness:
+		return intake.Upload{Part: as, Content: whole{part}}, nil
 	default:
-		return requests.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is none of a request: after %s come file, %s and %s", as, partRequest, requests.PartStdin, requests.PartHarness)
+		return intake.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is none of a request: after %s come file, %s and %s", as, partRequest, intake.PartStdin, intake.PartHarness)
 	}
 }

@@ -10,25 +10,26 @@ import (
 	"drover/core/classes"
 	"drover/core/classes/experiment"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 func experimentTable() []entry {
 	return []entry{
-		is(Operation{"startExperiment", post, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, core.ScopeTeach, 201, "Run submissions again, for a try: with a harness as a tar or zip, or without a body with the assignment's own"}, (*server).startExperiment),
-		is(Operation{"listExperiments", get, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, core.ScopeRead, 0, "List the newest experiments of an assignment"}, (*server).listExperiments),
-		is(Operation{"viewExperiment", get, "/experiments/{id}", core.ActExperiment, core.ScopeRead, 0, "Look at an experiment and how far it is"}, (*server).viewExperiment),
-		is(Operation{"listOutcomes", get, "/experiments/{id}/outcomes", core.ActExperiment, core.ScopeRead, 0, "What an experiment would change, submission by submission"}, (*server).listOutcomes),
-		is(Operation{"applyExperiment", post, "/experiments/{id}/apply", core.ActExperiment, core.ScopeTeach, 0, "Let the results of an experiment count"}, (*server).applyExperiment),
-		is(Operation{"abortExperiment", post, "/experiments/{id}/abort", core.ActExperiment, core.ScopeTeach, 0, "Drop an experiment; nothing of it counts"}, (*server).abortExperiment),
+		is(Operation{"startExperiment", post, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, school.ScopeTeach, 201, "Start an experiment: rerun submissions with a harness as a tar or zip, or without a body with the assignment's own"}, (*server).startExperiment),
+		is(Operation{"listExperiments", get, "/classes/{class}/assignments/{assignment}/experiments", core.ActExperiment, school.ScopeRead, 0, "List the newest experiments of an assignment"}, (*server).listExperiments),
+		is(Operation{"viewExperiment", get, "/experiments/{id}", core.ActExperiment, school.ScopeRead, 0, "Return an experiment and its progress"}, (*server).viewExperiment),
+		is(Operation{"listOutcomes", get, "/experiments/{id}/outcomes", core.ActExperiment, school.ScopeRead, 0, "List what an experiment would change, submission by submission"}, (*server).listOutcomes),
+		is(Operation{"applyExperiment", post, "/experiments/{id}/apply", core.ActExperiment, school.ScopeTeach, 0, "Apply an experiment: its results count"}, (*server).applyExperiment),
+		is(Operation{"abortExperiment", post, "/experiments/{id}/abort", core.ActExperiment, school.ScopeTeach, 0, "Abort an experiment: its results do not count"}, (*server).abortExperiment),
 	}
 }
 
 func (s *server) startExperiment(ctx context.Context, a core.Actor, in *struct {
 	InAssignment
-	User   []string `query:"user,explode" maxItems:"200" doc:"only theirs; everybody's newest submission if left out"`
-	Repeat int      `query:"repeat" minimum:"1" maximum:"100" default:"1" doc:"runs of each submission: more than one tells flaky tests"`
+	User   []string `query:"user,explode" maxItems:"200" doc:"only these users'; the newest submission of every user by default"`
+	Repeat int      `query:"repeat" minimum:"1" maximum:"100" default:"1" doc:"runs of each submission: more than one detects flaky tests"`
 },
-) (*tagged[core.Experiment], error) {
+) (*tagged[school.Experiment], error) {
 	trial := classes.Trial{Users: in.User, Repeat: in.Repeat}
 	tar := bufio.NewReader(s.body(ctx, harness.MaxPackBytes+1))
 	if _, err := tar.Peek(1); !errors.Is(err, io.EOF) {
@@ -45,13 +46,13 @@ func (s *server) listExperiments(ctx context.Context, a core.Actor, in *struct {
 	InAssignment
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"50"`
 },
-) (*answer[Page[core.Experiment]], error) {
+) (*answer[Page[school.Experiment]], error) {
 	return all(s.Classes.Experiments(ctx, a, in.Class, in.Assignment, in.Limit))
 }
 
 // ExperimentStatus is an experiment with how far it is.
 type ExperimentStatus struct {
-	core.Experiment
+	school.Experiment
 	Progress core.TaskProgress `json:"progress"`
 }
 
@@ -70,16 +71,16 @@ func (s *server) viewExperiment(ctx context.Context, a core.Actor, in *struct {
 // Outcomes is a page of an experiment's matrix of verdicts.
 type Outcomes struct {
 	classes.ExperimentView
-	Next string `json:"next" doc:"cursor of the next page; empty on the last"`
+	Next string `json:"next" doc:"cursor of the next page; empty on the last page"`
 }
 
 func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 	One
 	Cursor
-	Differing bool `query:"differing" doc:"only of submissions that differ, are flaky, or have no result"`
+	Differing bool `query:"differing" doc:"only submissions that differ, are flaky, or have no result"`
 },
 ) (*struct {
-	Link string `header:"Link" doc:"the next page, rel=next"`
+	Link string `header:"Link" doc:"URL of the next page, rel=next"`
 	Body Outcomes
 }, error,
 ) {
@@ -90,7 +91,7 @@ func (s *server) listOutcomes(ctx context.Context, a core.Actor, in *struct {
 	page := paged(ctx, in.Cursor, v.Outcomes, func(o *experiment.Outcome) string { return o.Submission })
 	v.Outcomes = page.Body.Items
 	return &struct {
-		Link string `header:"Link" doc:"the next page, rel=next"`
+		Link string `header:"Link" doc:"URL of the next page, rel=next"`
 		Body Outcomes
 	}{page.Link, Outcomes{v, page.Body.Next}}, nil
 }
@@ -99,6 +100,6 @@ func (s *server) applyExperiment(ctx context.Context, a core.Actor, in *One) (*a
 	return answered(s.Classes.ApplyExperiment(ctx, a, in.ID))
 }
 
-func (s *server) abortExperiment(ctx context.Context, a core.Actor, in *One) (*answer[core.Experiment], error) {
+func (s *server) abortExperiment(ctx context.Context, a core.Actor, in *One) (*answer[school.Experiment], error) {
 	return answered(s.Classes.AbortExperiment(ctx, a, in.ID))
 }

@@ -26,6 +26,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
@@ -100,14 +101,14 @@ func (w *fixture) people() {
 		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "otto": {core.RoleObserver}, "rosa": {core.RoleRunner},
 		"tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
-		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+		_, err := store.PutUser(ctx, school.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
+		_, err := store.PutClass(ctx, school.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
-	for _, e := range []core.Enrolment{
+	for _, e := range []school.Enrolment{
 		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
 		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
 		{Class: "cs101", User: "ann", Role: core.RoleStudent},
@@ -138,9 +139,9 @@ func (w *fixture) as(who string) *caller.Caller {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *school.Assignment)) school.Assignment {
 	w.t.Helper()
-	as := core.Assignment{
+	as := school.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: theDue, Cutoff: theEnd,
 		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/caller"
 )
 
@@ -30,7 +31,7 @@ func (s *server) gate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	op, ok := ctx.Operation().Metadata[operationKey].(Operation)
 	if !ok {
-		op = Operation{Scope: core.ScopeAdmin} // a bug, and harmless
+		op = Operation{Scope: school.ScopeAdmin} // a bug, and harmless
 	}
 	w.Header().Set("Cache-Control", "no-store") // answers are one user's
 	c := caller.From(ctx.Context())

@@ -13,8 +13,8 @@ const MaxLimit = 500
 
 // Cursor is what every list takes.
 type Cursor struct {
-	Cursor string `query:"cursor" maxLength:"256" doc:"next of the page before; none: the first page"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"most items of a page"`
+	Cursor string `query:"cursor" maxLength:"256" doc:"value of next on the previous page; omit for the first page"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"maximum number of items on a page"`
 }
 
 // more is how many the classes service is asked for.
@@ -30,12 +30,12 @@ func (c Cursor) limit() int {
 // Page is a page of a list.
 type Page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next" doc:"cursor of the next page; empty on the last"`
+	Next  string `json:"next" doc:"cursor of the next page; empty on the last page"`
 }
 
 // listed is the answer with a page.
 type listed[T any] struct {
-	Link string `header:"Link" doc:"the next page, rel=next"`
+	Link string `header:"Link" doc:"URL of the next page, rel=next"`
 	Body Page[T]
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/web"
 	"drover/web/api"
 	"drover/web/caller"
@@ -139,7 +139,7 @@ func TestBodyThatDoesNotComeIsGivenUp(t *testing.T) {
 func TestCompressedAnswersHaveTagsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	l := listen(t, nil)
-	l.assignment("hw1", func(as *core.Assignment) { as.Text = strings.Repeat("Sort it. ", 500) })
+	l.assignment("hw1", func(as *school.Assignment) { as.Text = strings.Repeat("Sort it. ", 500) })
 	c := l.dial()
 	c.send("ann", "GET", hw1, 0)
 	head, plain := c.hear("GET", http.StatusOK)
@@ -170,7 +170,7 @@ func TestHeadHasNoBody(t *testing.T) {
 	t.Parallel()
 	l := listen(t, nil)
 	l.assignment("hw1")
-	var s core.Submission
+	var s school.Submission
 	l.upload("ann", submissions, "main.py", "print()").is(http.StatusCreated).into(&s)
 	c, request := l.dial(), requested(l.fixture, 0)
 	for path, status := range map[string]int{

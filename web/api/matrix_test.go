@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/api"
 )
 
@@ -69,7 +70,6 @@ func samples() map[string]sample {
 		"listMissing":     {prepare: assignment},
 		"changeGrade":     {prepare: once(submitted), blind: "cleo", body: says(object{"score": 3, "reason": "late"})},
 		"changeUserGrade": {prepare: once(submitted), path: hw1 + "/grades/ann", body: says(object{"score": 3, "reason": "late"})},
-		"startArchive":    {prepare: assignment}, "startAssignmentCSV": {prepare: assignment}, "startGradebook": {},
 
 		"submit":          {prepare: assignment, path: hw1 + "/submissions?user=ann", raw: aForm},
 		"listSubmissions": {}, "listAssignmentSubmissions": {prepare: assignment},
@@ -83,7 +83,7 @@ func samples() map[string]sample {
 		"listExperiments": {prepare: assignment}, "viewExperiment": {prepare: once(experiment)}, "listOutcomes": {prepare: once(experiment)},
 		"applyExperiment": {prepare: experiment}, "abortExperiment": {prepare: experiment},
 
-		"listTasks": {}, "viewTask": {prepare: once(task(core.TaskQueued))}, "cancelTask": {prepare: task(core.TaskQueued)},
+		"listTasks": {}, "startTask": {body: says(object{"kind": school.KindGradebook, "args": object{"class": "cs101"}})}, "viewTask": {prepare: once(task(core.TaskQueued))}, "cancelTask": {prepare: task(core.TaskQueued)},
 		"retryTask": {prepare: task(core.TaskDead)}, "downloadTask": {prepare: once(task(core.TaskDone))},
 		"listAuditLog":  {path: "/audit?class=cs101"},
 		"listSchedules": {}, "setSchedule": {path: "/schedules/nightly", body: says(object{"kind": core.KindPurge, "cron": "@daily"})},
@@ -172,7 +172,7 @@ func TestEveryOperationChecksItsRight(t *testing.T) {
 					id = s.prepare(w, n)
 				}
 				c := w.as(one)
-				c.Token, c.Scopes = "t1", []core.Scope{op.Scope}
+				c.Token, c.Scopes = "t1", []school.Scope{op.Scope}
 				want := s.wanted(op, c.Actor, verdicts[op.Action][one])
 				if one == s.blind {
 					want = http.StatusNotFound

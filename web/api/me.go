@@ -5,20 +5,21 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/caller"
 )
 
 func selfTable() []entry {
 	return []entry{
-		is(Operation{"me", get, "/me", "", core.ScopeRead, 0, "Who one is, in which classes, and what the token is good for"}, (*server).me),
+		is(Operation{"me", get, "/me", "", school.ScopeRead, 0, "Return the user of the token, its classes and the token's scopes"}, (*server).me),
 	}
 }
 
 // Me is who calls.
 type Me struct {
 	classes.Profile
-	Token  string       `json:"token,omitempty" doc:"id of the token that calls"`
-	Scopes []core.Scope `json:"scopes" doc:"what the token is good for"`
+	Token  string         `json:"token,omitempty" doc:"id of the calling token"`
+	Scopes []school.Scope `json:"scopes" doc:"scopes of the token"`
 }
 
 type nothing struct{}
@@ -41,7 +42,7 @@ func (s *server) me(ctx context.Context, a core.Actor, _ *nothing) (*answer[Me],
 	c := caller.From(ctx)
 	me := Me{Profile: profile, Token: c.Token, Scopes: c.Scopes}
 	if c.Token == "" {
-		me.Scopes = core.Scopes()
+		me.Scopes = school.Scopes()
 	}
 	return &answer[Me]{me}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/caller"
 )
 
@@ -20,10 +21,10 @@ const Prefix = "/api/v1"
 type Operation struct {
 	ID      string
 	Method  string
-	Path    string      // below Prefix; {path} may hold slashes
-	Action  core.Action // the right that is asked for; "" for what every user may
-	Scope   core.Scope  // that a token must have; "" for what needs no caller
-	Status  int         // of a good answer; 0 is 200, or 204 where there is no body
+	Path    string       // below Prefix; {path} may hold slashes
+	Action  core.Action  // the right that is asked for; "" for what every user may
+	Scope   school.Scope // that a token must have; "" for what needs no caller
+	Status  int          // of a good answer; 0 is 200, or 204 where there is no body
 	Summary string
 }
 

@@ -25,13 +25,13 @@ const retrySeconds = 10
 
 // Problem is how every error is answered: problem details of RFC 9457.
 type Problem struct {
-	Type   string    `json:"type" format:"uri-reference" doc:"where the documentation tells of it"`
+	Type   string    `json:"type" format:"uri-reference" doc:"documentation of the problem"`
 	Title  string    `json:"title" doc:"what the status means"`
 	Status int       `json:"status" doc:"the HTTP status"`
-	Detail string    `json:"detail" doc:"what is wrong and how to mend it, a sentence for people"`
-	Code   core.Code `json:"code" doc:"what kind of refusal or fault it is, a word for programs"`
-	ID     string    `json:"id,omitempty" doc:"the thing that it is about"`
-	Errors []Fault   `json:"errors,omitempty" doc:"what is wrong with the input, place by place"`
+	Detail string    `json:"detail" doc:"what is wrong and how to fix it, a sentence for people"`
+	Code   core.Code `json:"code" doc:"code of the problem, for programs"`
+	ID     string    `json:"id,omitempty" doc:"id of the object that the problem is about"`
+	Errors []Fault   `json:"errors,omitempty" doc:"errors in the input, field by field"`
 
 	headers http.Header
 }

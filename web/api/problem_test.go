@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/api"
 	"drover/web/caller"
 	"drover/web/services"
@@ -39,11 +40,11 @@ type broken struct{ classes.Store }
 
 var errSecret = errors.New("dial tcp 10.0.0.1: password hunter2 refused")
 
-func (broken) GetClass(context.Context, string) (core.Class, error) {
-	return core.Class{}, core.Wrap(errSecret, core.CodeUnavailable, "store-1", "the store does not answer")
+func (broken) GetClass(context.Context, string) (school.Class, error) {
+	return school.Class{}, core.Wrap(errSecret, core.CodeUnavailable, "store-1", "the store does not answer")
 }
 
-func (broken) GetUser(context.Context, string) (core.User, error) { return core.User{}, errSecret }
+func (broken) GetUser(context.Context, string) (school.User, error) { return school.User{}, errSecret }
 
 func TestCausesAreLoggedAndNotTold(t *testing.T) {
 	t.Parallel()

@@ -7,35 +7,36 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/school"
 )
 
 func requestTable() []entry {
 	return []entry{
-		is(Operation{"submitRequest", post, "/requests", core.ActRequestCreate, core.ScopeSubmit, 201, "Have a command run, or files graded by a harness, as multipart/form-data"}, (*server).submitRequest),
-		is(Operation{"listRequests", get, "/requests", "", core.ScopeRead, 0, "List the requests that one may see, newest first"}, (*server).listRequests),
-		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, core.ScopeRead, 0, "Look at a request: its result, or how far it is and what it waits for"}, (*server).viewRequest),
-		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, core.ScopeRead, 0, "Say why a request waits, also to who submitted what it grades; null if it does not"}, (*server).whyRequestWaits),
-		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, core.ScopeSubmit, 202, "Stop a request wherever it is"}, (*server).cancelRequest),
-		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, core.ScopeSubmit, 202, "Run a request that has ended again"}, (*server).rerunRequest),
-		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, core.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
-		is(Operation{"downloadRequestFile", get, "/requests/{id}/files/{path}", core.ActRequestView, core.ScopeRead, 0, "Download a file that was collected of a request"}, (*server).requestFile),
+		is(Operation{"submitRequest", post, "/requests", core.ActRequestCreate, school.ScopeSubmit, 201, "Run a command, or grade files by a harness, as multipart/form-data"}, (*server).submitRequest),
+		is(Operation{"listRequests", get, "/requests", "", school.ScopeRead, 0, "List the requests that the caller may see, newest first"}, (*server).listRequests),
+		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, school.ScopeRead, 0, "Return a request: its result, or its progress and what it waits for"}, (*server).viewRequest),
+		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, school.ScopeRead, 0, "Return why a request waits, also to the submitter of what it grades; null if it does not wait"}, (*server).whyRequestWaits),
+		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, school.ScopeSubmit, 202, "Cancel a request, waiting or running"}, (*server).cancelRequest),
+		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, school.ScopeSubmit, 202, "Rerun an ended request"}, (*server).rerunRequest),
+		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, school.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
+		is(Operation{"downloadRequestFile", get, "/requests/{id}/files/{path}", core.ActRequestView, school.ScopeRead, 0, "Download a collected file of a request"}, (*server).requestFile),
 	}
 }
 
 // RequestFields are what a request says beside its files.
 type RequestFields struct {
-	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"on whose behalf, for operators; oneself if left out"`
+	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"user on whose behalf the request is made, for operators; the caller by default"`
 	Pool       string          `json:"pool" maxLength:"64" doc:"where it runs"`
-	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"normal if left out, high for operators"`
+	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"normal by default; high only for operators"`
 	Command    []string        `json:"command,omitempty" maxItems:"256" doc:"program and arguments of a plain command"`
 	Env        []string        `json:"env,omitempty" doc:"NAME=value"`
-	Input      json.RawMessage `json:"input,omitempty" doc:"of a harness; what its own settings say if left out"`
-	Collect    []string        `json:"collect,omitempty" maxItems:"32" doc:"files and folders of the work folder of a plain command that are kept with the result"`
+	Input      json.RawMessage `json:"input,omitempty" doc:"actions of a harness; those of its settings by default"`
+	Collect    []string        `json:"collect,omitempty" maxItems:"32" doc:"files and folders of a plain command's work folder to keep with the result"`
 	Assignment string          `json:"assignment,omitempty" doc:"a label of the requests that supersede one another"`
 	Supersede  bool            `json:"supersede,omitempty" doc:"withdraw the submitter's older waiting request of the same label"`
-	Notify     []string        `json:"notify,omitempty" maxItems:"8" doc:"ids of webhooks that are told of the end, for operators"`
-	OnHostLoss string          `json:"on_host_loss,omitempty" enum:"requeue,fail" doc:"the pool's if left out"`
-	Limits     core.Limits     `json:"limits,omitempty" doc:"the pool's where left out"`
+	Notify     []string        `json:"notify,omitempty" maxItems:"8" doc:"ids of webhooks to notify of the end, for operators"`
+	OnHostLoss string          `json:"on_host_loss,omitempty" enum:"requeue,fail" doc:"the pool's by default"`
+	Limits     core.Limits     `json:"limits,omitempty" doc:"the pool's by default"`
 }
 
 // requested is the answer with a request.
@@ -46,7 +47,7 @@ type requested struct {
 }
 
 func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
-	Key string `header:"Idempotency-Key" maxLength:"100" doc:"of the user's own choice: the same key again is the same request, which is not made twice, answered with 200"`
+	Key string `header:"Idempotency-Key" maxLength:"100" doc:"any text: a repeat with the same key returns the same request, with 200, and creates none"`
 },
 ) (*requested, error) {
 	form, err := s.form(ctx)
@@ -75,9 +76,9 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 func (s *server) listRequests(ctx context.Context, a core.Actor, in *struct {
 	Cursor
 	State      []core.RequestState `query:"state" maxItems:"10" enum:"queued,parked,claimed,running,cancelling,completed,failed,cancelled,timed_out,dead" doc:"only in these states"`
-	Submitter  string              `query:"submitter" maxLength:"64" doc:"only this user's"`
+	Submitter  string              `query:"submitter" maxLength:"64" doc:"only those of this user"`
 	Pool       string              `query:"pool" maxLength:"64"`
-	Assignment string              `query:"assignment" maxLength:"200" doc:"only of this label"`
+	Assignment string              `query:"assignment" maxLength:"200" doc:"only requests with this label"`
 },
 ) (*listed[requests.View], error) {
 	found, err := s.Requests.List(ctx, a, requests.Filter{
@@ -120,7 +121,7 @@ func (s *server) listAttempts(ctx context.Context, a core.Actor, in *One) (*answ
 
 func (s *server) requestFile(ctx context.Context, a core.Actor, in *struct {
 	One
-	Path string `path:"path" doc:"of the file in the work folder; it may hold slashes"`
+	Path string `path:"path" doc:"path of the file in the work folder; may contain slashes"`
 },
 ) (*download, error) {
 	file, content, err := s.Requests.OpenFile(ctx, a, in.ID, in.Path)

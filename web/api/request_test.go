@@ -21,6 +21,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/school"
 	"drover/web/api"
 )
 
@@ -149,7 +150,7 @@ func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
 		},
 	} {
 		packed, path := pack(t, harnessDir(t)), "/classes/cs101/assignments/"+w.assignment("hw-"+strings.ReplaceAll(kind, " ", "-")).Handle
-		var as core.Assignment
+		var as school.Assignment
 		w.sent("tess", http.MethodPut, path+"/harness", "application/x-www-form-urlencoded", packed).is(http.StatusOK).into(&as)
 		require.Equal(t, digest, as.Harness.File.Digest, kind)
 
@@ -159,7 +160,7 @@ func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, digest, row.Spec.Harness.Digest, kind)
 
-		var e core.Experiment
+		var e school.Experiment
 		w.sent("tess", http.MethodPost, path+"/experiments", "application/zip", packed).is(http.StatusCreated).into(&e)
 		require.Equal(t, digest, e.Harness.File.Digest, kind)
 	}

@@ -19,19 +19,19 @@ import (
 
 // Reading is what operations take that read a thing with a revision.
 type Reading struct {
-	IfNoneMatch string `header:"If-None-Match" maxLength:"1000" doc:"ETag of what one has: answers 304 if it is that still"`
+	IfNoneMatch string `header:"If-None-Match" maxLength:"1000" doc:"ETag of a known revision: the answer is 304 if it is unchanged"`
 }
 
 // Changing is what operations take that change a thing with a revision.
 type Changing struct {
-	IfMatch string `header:"If-Match" maxLength:"1000" doc:"ETag of what one has read: answers 412 if it has changed since; none: what is there is changed"`
+	IfMatch string `header:"If-Match" maxLength:"1000" doc:"ETag of the revision read: the answer is 412 if it has changed since; without it the current revision is changed"`
 }
 
 // tagged is the answer with a thing that has a revision.
 type tagged[T any] struct {
 	Status   int
-	ETag     string `header:"ETag" doc:"names the revision, for If-Match and If-None-Match"`
-	Location string `header:"Location" doc:"of what was made"`
+	ETag     string `header:"ETag" doc:"identifies the revision, for If-Match and If-None-Match"`
+	Location string `header:"Location" doc:"URL of the created object"`
 	Body     T
 }
 

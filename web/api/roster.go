@@ -5,17 +5,18 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 func rosterTable() []entry {
 	return []entry{
-		is(Operation{"listMembers", get, "/classes/{class}/members", core.ActRosterView, core.ScopeRead, 0, "List who is in a class, in order of handle"}, (*server).listMembers),
-		is(Operation{"enrol", put, "/classes/{class}/members/{user}", core.ActEnrolStudent, core.ScopeTeach, 0, "Put a user into a class, or change the role there; roles other than student need more rights"}, (*server).enrol),
-		is(Operation{"drop", remove, "/classes/{class}/members/{user}", core.ActEnrolStudent, core.ScopeTeach, 0, "Take a user out of a class; submissions stay"}, (*server).drop),
-		is(Operation{"importRoster", post, "/classes/{class}/roster", core.ActEnrolStudent, core.ScopeTeach, 0, "Enrol who is in a CSV file with the columns handle, name, email, role"}, (*server).importRoster),
-		is(Operation{"listDeadlines", get, "/classes/{class}/deadlines", core.ActDeadlineEdit, core.ScopeRead, 0, "List users' own deadlines in a class: all for who teaches there, one's own with user"}, (*server).listDeadlines),
-		is(Operation{"setDeadline", put, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, core.ScopeTeach, 0, "Give a user deadlines of its own"}, (*server).setDeadline),
-		is(Operation{"removeDeadline", remove, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, core.ScopeTeach, 0, "Take a user's own deadlines back"}, (*server).removeDeadline),
+		is(Operation{"listMembers", get, "/classes/{class}/members", core.ActRosterView, school.ScopeRead, 0, "List the members of a class, by handle"}, (*server).listMembers),
+		is(Operation{"enrol", put, "/classes/{class}/members/{user}", core.ActEnrolStudent, school.ScopeTeach, 0, "Enrol a user in a class, or change the role there; roles other than student need more rights"}, (*server).enrol),
+		is(Operation{"drop", remove, "/classes/{class}/members/{user}", core.ActEnrolStudent, school.ScopeTeach, 0, "Drop a user from a class; submissions stay"}, (*server).drop),
+		is(Operation{"importRoster", post, "/classes/{class}/roster", core.ActEnrolStudent, school.ScopeTeach, 0, "Enrol the users in a CSV file with the columns handle, name, email, role"}, (*server).importRoster),
+		is(Operation{"listDeadlines", get, "/classes/{class}/deadlines", core.ActDeadlineEdit, school.ScopeRead, 0, "List users' own deadlines in a class: all for staff, the caller's with user"}, (*server).listDeadlines),
+		is(Operation{"setDeadline", put, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, school.ScopeTeach, 0, "Set a user's own deadlines"}, (*server).setDeadline),
+		is(Operation{"removeDeadline", remove, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, school.ScopeTeach, 0, "Remove a user's own deadlines"}, (*server).removeDeadline),
 	}
 }
 
@@ -55,19 +56,19 @@ func (s *server) drop(ctx context.Context, a core.Actor, in *struct {
 
 func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
 	InClass
-	Dry bool `query:"dry_run" doc:"only tell what would be done"`
+	Dry bool `query:"dry_run" doc:"only report what would be done"`
 },
 ) (*answer[classes.Imported], error) {
 	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, classes.MaxImportBytes+1), in.Dry))
 }
 
 // DeadlinePage is a list of deadlines, which are few enough for one page.
-type DeadlinePage = Page[core.Deadline]
+type DeadlinePage = Page[school.Deadline]
 
 func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
 	InClass
-	Assignment string `query:"assignment" maxLength:"64" doc:"only for this one"`
-	User       string `query:"user" maxLength:"64" doc:"only this user's"`
+	Assignment string `query:"assignment" maxLength:"64" doc:"only for this user"`
+	User       string `query:"user" maxLength:"64" doc:"only those of this user"`
 },
 ) (*answer[DeadlinePage], error) {
 	return all(s.Classes.Deadlines(ctx, a, in.Class, in.Assignment, in.User))
@@ -75,8 +76,8 @@ func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
 
 // OwnDeadline is what a user gets.
 type OwnDeadline struct {
-	Due    int64  `json:"due_ms,omitempty" doc:"ms since 1970; 0 is the assignment's"`
-	Cutoff int64  `json:"cutoff_ms,omitempty" doc:"0 is the assignment's"`
+	Due    int64  `json:"due_ms,omitempty" doc:"ms since 1970; 0: the assignment's"`
+	Cutoff int64  `json:"cutoff_ms,omitempty" doc:"0: the assignment's"`
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -86,7 +87,7 @@ func (s *server) setDeadline(ctx context.Context, a core.Actor, in *struct {
 	Body OwnDeadline
 },
 ) (*done, error) {
-	return &done{}, s.Classes.SetDeadline(ctx, a, core.Deadline{
+	return &done{}, s.Classes.SetDeadline(ctx, a, school.Deadline{
 		Class: in.Class, Assignment: in.Assignment, User: in.User, Due: in.Body.Due, Cutoff: in.Body.Cutoff, Reason: in.Body.Reason,
 	})
 }
@@ -97,5 +98,5 @@ func (s *server) removeDeadline(ctx context.Context, a core.Actor, in *struct {
 	Reason string `query:"reason" maxLength:"1000"`
 },
 ) (*done, error) {
-	return &done{}, s.Classes.SetDeadline(ctx, a, core.Deadline{Class: in.Class, Assignment: in.Assignment, User: in.User, Reason: in.Reason})
+	return &done{}, s.Classes.SetDeadline(ctx, a, school.Deadline{Class: in.Class, Assignment: in.Assignment, User: in.User, Reason: in.Reason})
 }

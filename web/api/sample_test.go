@@ -14,6 +14,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // sample is a call that stands for an operation. It is made by everybody in turn, so
@@ -87,7 +88,7 @@ func submitted(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")
 	}
-	var s core.Submission
+	var s school.Submission
 	w.upload("ann", hw1+"/submissions", "main.py", "print()").is(http.StatusCreated).into(&s)
 	return s.ID
 }
@@ -146,7 +147,7 @@ func gone(w *fixture, n int) string {
 
 func anotherUser(w *fixture, n int) string {
 	handle := fmt.Sprintf("new-%d", n)
-	_, err := w.reg.Store.PutUser(w.t.Context(), core.User{Handle: handle, Created: start})
+	_, err := w.reg.Store.PutUser(w.t.Context(), school.User{Handle: handle, Created: start})
 	require.NoError(w.t, err)
 	return handle
 }
@@ -166,7 +167,7 @@ func withPassword(w *fixture, n int) string {
 	return handle
 }
 
-func (w *fixture) token(handle string, scopes ...core.Scope) (secret, id string) {
+func (w *fixture) token(handle string, scopes ...school.Scope) (secret, id string) {
 	w.t.Helper()
 	secret, token, err := w.accounts.IssueToken(w.t.Context(), core.Actor{Handle: handle}, "laptop", scopes, 0)
 	require.NoError(w.t, err)
@@ -174,16 +175,16 @@ func (w *fixture) token(handle string, scopes ...core.Scope) (secret, id string)
 }
 
 func ofAnn(w *fixture, _ int) string {
-	_, id := w.token("ann", core.ScopeRead)
+	_, id := w.token("ann", school.ScopeRead)
 	return id
 }
 
 // theToken is the one that everybody calls with: the n-th user's.
 func theToken(w *fixture, n int) string {
 	who, _ := rights(w.t)
-	t := core.Token{
-		ID: "t1", Kind: core.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
-		Scopes: []core.Scope{core.ScopeRead}, Created: start, Expires: start + day,
+	t := school.Token{
+		ID: "t1", Kind: school.TokenAPI, User: w.as(who[n]).Actor.Handle, Name: "laptop", Hash: strings.Repeat("ab", 32),
+		Scopes: []school.Scope{school.ScopeRead}, Created: start, Expires: start + day,
 	}
 	require.NoError(w.t, w.accounts.Store.AddToken(w.t.Context(), t))
 	return t.ID
@@ -191,7 +192,7 @@ func theToken(w *fixture, n int) string {
 
 func member(w *fixture, n int) string {
 	handle := anotherUser(w, n)
-	require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
+	require.NoError(w.t, w.reg.Store.Enrol(w.t.Context(), school.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
 	return handle
 }
 
@@ -199,7 +200,7 @@ func task(state core.TaskState) func(w *fixture, n int) string {
 	return func(w *fixture, n int) string {
 		ctx := w.t.Context()
 		t := core.Task{
-			ID: fmt.Sprintf("task-%d", n), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+			ID: fmt.Sprintf("task-%d", n), Generation: 1, Kind: school.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
 			Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 		}
 		_, err := w.in.Store.CreateTask(ctx, t)
@@ -250,8 +251,8 @@ func delivered(w *fixture, n int) string {
 }
 
 func experiment(w *fixture, n int) string {
-	e := core.Experiment{
-		ID: fmt.Sprintf("experiment-%d", n), Class: "cs101", Assignment: homework(w, n), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
+	e := school.Experiment{
+		ID: fmt.Sprintf("experiment-%d", n), Class: "cs101", Assignment: homework(w, n), Repeat: 1, State: school.ExperimentReady, By: "tess", Created: start,
 	}
 	return coretest.PutExperiment(w.t, w.reg.Store, e).ID
 }

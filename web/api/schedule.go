@@ -10,9 +10,9 @@ import (
 // ScheduleFields are what is set of a schedule.
 type ScheduleFields struct {
 	Cron     string          `json:"cron" doc:"five fields, or @daily and the like; UTC unless it begins with CRON_TZ="`
-	Kind     string          `json:"kind" doc:"of the tasks: purge, archive, assignment-csv or gradebook"`
-	Args     json.RawMessage `json:"args,omitempty" doc:"of the tasks, as their kind has them"`
-	Priority core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"low if left out"`
+	Kind     schedulable     `json:"kind"`
+	Args     json.RawMessage `json:"args,omitempty" doc:"arguments of the tasks, depending on the kind"`
+	Priority core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"low by default"`
 	Paused   bool            `json:"paused,omitempty"`
 }
 
@@ -31,7 +31,7 @@ func (s *server) setSchedule(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*tagged[core.Schedule], error) {
 	b := in.Body
-	set, err := s.Classes.SetSchedule(ctx, a, core.Schedule{Name: in.Name, Cron: b.Cron, Kind: b.Kind, Args: b.Args, Priority: b.Priority, Paused: b.Paused})
+	set, err := s.Classes.SetSchedule(ctx, a, core.Schedule{Name: in.Name, Cron: b.Cron, Kind: string(b.Kind), Args: b.Args, Priority: b.Priority, Paused: b.Paused})
 	if err != nil {
 		return nil, err
 	}

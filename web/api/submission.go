@@ -6,32 +6,33 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 func submissionTable() []entry {
 	return []entry{
-		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, core.ScopeSubmit, 201, "Submit files, as multipart/form-data"}, (*server).submit),
-		is(Operation{"listSubmissions", get, "/classes/{class}/submissions", core.ActClassView, core.ScopeRead, 0, "List submissions of a class, newest first: one's own, or all for who teaches there"}, (*server).listSubmissions),
-		is(Operation{"listAssignmentSubmissions", get, "/classes/{class}/assignments/{assignment}/submissions", core.ActAssignmentView, core.ScopeRead, 0, "List submissions to an assignment, newest first: one's own, or all for who teaches there"}, (*server).listAssignmentSubmissions),
-		is(Operation{"viewSubmission", get, "/submissions/{id}", core.ActSubmissionView, core.ScopeRead, 0, "Look at a submission and its result"}, (*server).viewSubmission),
-		is(Operation{"downloadSubmissionFile", get, "/submissions/{id}/files/{path}", core.ActSubmissionView, core.ScopeRead, 0, "Download one file of a submission"}, (*server).submissionFile),
-		is(Operation{"downloadSubmission", get, "/submissions/{id}/zip", core.ActSubmissionView, core.ScopeRead, 0, "Download a submission as a zip"}, (*server).submissionZip),
-		is(Operation{"resubmit", post, "/submissions/{id}/resubmit", core.ActSubmissionRerun, core.ScopeSubmit, 202, "Have a submission tested again"}, (*server).resubmit),
-		is(Operation{"cancelSubmission", post, "/submissions/{id}/cancel", core.ActSubmissionRerun, core.ScopeSubmit, 202, "Stop the tests of a submission"}, (*server).cancelSubmission),
+		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, school.ScopeSubmit, 201, "Submit files, as multipart/form-data"}, (*server).submit),
+		is(Operation{"listSubmissions", get, "/classes/{class}/submissions", core.ActClassView, school.ScopeRead, 0, "List submissions of a class, newest first: the caller's, or all for staff"}, (*server).listSubmissions),
+		is(Operation{"listAssignmentSubmissions", get, "/classes/{class}/assignments/{assignment}/submissions", core.ActAssignmentView, school.ScopeRead, 0, "List submissions to an assignment, newest first: the caller's, or all for staff"}, (*server).listAssignmentSubmissions),
+		is(Operation{"viewSubmission", get, "/submissions/{id}", core.ActSubmissionView, school.ScopeRead, 0, "Return a submission and its result"}, (*server).viewSubmission),
+		is(Operation{"downloadSubmissionFile", get, "/submissions/{id}/files/{path}", core.ActSubmissionView, school.ScopeRead, 0, "Download one file of a submission"}, (*server).submissionFile),
+		is(Operation{"downloadSubmission", get, "/submissions/{id}/zip", core.ActSubmissionView, school.ScopeRead, 0, "Download a submission as a zip"}, (*server).submissionZip),
+		is(Operation{"resubmit", post, "/submissions/{id}/resubmit", core.ActSubmissionRerun, school.ScopeSubmit, 202, "Test a submission again"}, (*server).resubmit),
+		is(Operation{"cancelSubmission", post, "/submissions/{id}/cancel", core.ActSubmissionRerun, school.ScopeSubmit, 202, "Cancel the tests of a submission"}, (*server).cancelSubmission),
 	}
 }
 
 // newSubmission says what is submitted, beside the files.
 type newSubmission struct {
 	InAssignment
-	User string `query:"user" maxLength:"64" doc:"whose it is, for who teaches there; oneself if left out"`
+	User string `query:"user" maxLength:"64" doc:"owner of the submission, for staff; the caller by default"`
 	Kind string `query:"kind" enum:"public,final" default:"public"`
-	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"of the user's own choice: the same key again is the same submission, which is not made twice"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"any text: a repeat with the same key returns the same submission and creates none"`
 }
 
 func (s *server) submit(ctx context.Context, a core.Actor, in *newSubmission) (*struct {
 	Location string `header:"Location"`
-	Body     core.Submission
+	Body     school.Submission
 }, error,
 ) {
 	made, err := s.Classes.Submit(ctx, a, classes.NewSubmission{
@@ -42,18 +43,18 @@ func (s *server) submit(ctx context.Context, a core.Actor, in *newSubmission) (*
 	}
 	return &struct {
 		Location string `header:"Location"`
-		Body     core.Submission
+		Body     school.Submission
 	}{at("submissions", made.ID), made}, nil
 }
 
 // SubmissionList is what selects submissions.
 type SubmissionList struct {
 	Cursor
-	User string `query:"user" maxLength:"64" doc:"only this user's"`
+	User string `query:"user" maxLength:"64" doc:"only those of this user"`
 }
 
 func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[classes.SubmissionEntry], error) {
-	found, err := s.Classes.ListSubmissions(ctx, a, core.SubmissionFilter{
+	found, err := s.Classes.ListSubmissions(ctx, a, school.SubmissionFilter{
 		Class: class, Assignment: assignment, User: in.User, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *server) viewSubmission(ctx context.Context, a core.Actor, in *One) (*an
 
 func (s *server) submissionFile(ctx context.Context, a core.Actor, in *struct {
 	One
-	Path string `path:"path" doc:"of the file in the submission; it may hold slashes"`
+	Path string `path:"path" doc:"path of the file in the submission; may contain slashes"`
 },
 ) (*download, error) {
 	file, content, err := s.Classes.OpenFile(ctx, a, in.ID, in.Path)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"drover/core"
-	"drover/core/classes"
+	"drover/core/requests/intake"
 	"drover/web/transfer"
 )
 
@@ -57,11 +57,11 @@ func each[T any](form *multipart.Reader, is func(*multipart.Part) (T, error)) it
 }
 
 // uploads yields the files of a multipart/form-data body.
-func (s *server) uploads(ctx context.Context) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
+func (s *server) uploads(ctx context.Context) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		form, err := s.form(ctx)
 		if err != nil {
-			yield(classes.Upload{}, err)
+			yield(intake.Upload{}, err)
 			return
 		}
 		each(form, fileOf)(yield)
@@ -69,19 +69,19 @@ func (s *server) uploads(ctx context.Context) iter.Seq2[classes.Upload, error] {
 }
 
 // fileOf returns a part of a form as a file, under the very path that the form gives it.
-func fileOf(part *multipart.Part) (classes.Upload, error) {
+func fileOf(part *multipart.Part) (intake.Upload, error) {
 	_, with, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	path, named := with["filename"]
 	if err != nil || !named {
-		return classes.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is no file: give it a filename, the path under which it is kept", part.FormName())
+		return intake.Upload{}, core.Errorf(core.CodeInvalid, "", "part %.80q of the form is no file: give it a filename, the path under which it is kept", part.FormName())
 	}
 	mode := uint64(0)
 	if text := part.Header.Get(modeHeader); text != "" {
 		if mode, err = strconv.ParseUint(text, 8, 9); err != nil {
-			return classes.Upload{}, core.Errorf(core.CodeInvalid, path, "%s %.20q of file %.80q is no octal number of at most 777", modeHeader, text, path)
+			return intake.Upload{}, core.Errorf(core.CodeInvalid, path, "%s %.20q of file %.80q is no octal number of at most 777", modeHeader, text, path)
 		}
 	}
-	return classes.Upload{Path: path, Mode: uint32(mode), Content: whole{part}}, nil
+	return intake.Upload{Path: path, Mode: uint32(mode), Content: whole{part}}, nil
 }
 
 // whole reads a part, and says what is wrong in drover's own words.

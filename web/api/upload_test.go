@@ -19,6 +19,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/api"
 	"drover/web/caller"
 )
@@ -27,7 +28,7 @@ func TestSubmit(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	var s core.Submission
+	var s school.Submission
 	a := w.upload("ann", hw1+"/submissions?kind=final", "main.py", "print()", "lib/über.py", "x = 1").is(http.StatusCreated).into(&s)
 	require.Equal(t, "/api/v1/submissions/"+s.ID, a.Header().Get("Location"))
 	require.Equal(t, "final", s.Kind)
@@ -70,7 +71,7 @@ func TestIdempotencyKeyMakesOneSubmission(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, api.Prefix+hw1+"/submissions", body)
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set("Idempotency-Key", "k1")
-		var s core.Submission
+		var s school.Submission
 		w.send(w.as("ann"), r).is(http.StatusCreated).into(&s)
 		ids = append(ids, s.ID)
 	}
@@ -80,7 +81,7 @@ func TestIdempotencyKeyMakesOneSubmission(t *testing.T) {
 // nothingLeft requires that nothing was submitted.
 func (w *fixture) nothingLeft() {
 	w.t.Helper()
-	all, err := w.reg.ListSubmissions(w.t.Context(), w.as("tess").Actor, core.SubmissionFilter{Class: "cs101"})
+	all, err := w.reg.ListSubmissions(w.t.Context(), w.as("tess").Actor, school.SubmissionFilter{Class: "cs101"})
 	require.NoError(w.t, err)
 	require.Empty(w.t, all)
 	rows, err := w.reg.Store.List(w.t.Context(), core.Filter{})
@@ -91,7 +92,7 @@ func (w *fixture) nothingLeft() {
 func TestUploadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("hw1", func(as *core.Assignment) { as.MaxBytes = 1000 })
+	w.assignment("hw1", func(as *school.Assignment) { as.MaxBytes = 1000 })
 	for _, name := range []string{"../main.py", "/etc/passwd", "a/../../b", "a//b", ".", "", "a/./b"} {
 		p := w.upload("ann", hw1+"/submissions", name, "x").problem(http.StatusUnprocessableEntity, core.CodeInvalid)
 		require.Contains(t, p.Detail, strconv.Quote(name))

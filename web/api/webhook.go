@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 func webhookTable() []entry {
 	return []entry{
-		is(Operation{"listWebhooks", get, "/classes/{class}/webhooks", core.ActWebhook, core.ScopeRead, 0, "List the webhooks of a class, in order of id"}, (*server).listWebhooks),
-		is(Operation{"addWebhook", post, "/classes/{class}/webhooks", core.ActWebhook, core.ScopeTeach, 201, "Make a webhook that is told of what ends in a class; only this answer has its secret"}, (*server).addWebhook),
-		is(Operation{"listClusterWebhooks", get, "/webhooks", core.ActWebhook, core.ScopeRead, 0, "List the webhooks of no class, in order of id"}, (*server).listClusterWebhooks),
-		is(Operation{"addClusterWebhook", post, "/webhooks", core.ActWebhook, core.ScopeAdmin, 201, "Make a webhook that requests and tasks may name; only this answer has its secret"}, (*server).addClusterWebhook),
-		is(Operation{"viewWebhook", get, "/webhooks/{id}", core.ActWebhook, core.ScopeRead, 0, "Look at a webhook"}, (*server).viewWebhook),
-		is(Operation{"changeWebhook", patch, "/webhooks/{id}", core.ActWebhook, core.ScopeTeach, 0, "Change a webhook"}, (*server).changeWebhook),
-		is(Operation{"removeWebhook", remove, "/webhooks/{id}", core.ActWebhook, core.ScopeTeach, 0, "Remove a webhook; deliveries that wait are not made"}, (*server).removeWebhook),
-		is(Operation{"rotateWebhook", post, "/webhooks/{id}/rotate", core.ActWebhook, core.ScopeTeach, 0, "Give a webhook a new secret; only this answer has it"}, (*server).rotateWebhook),
-		is(Operation{"testWebhook", post, "/webhooks/{id}/test", core.ActWebhook, core.ScopeTeach, 202, "Deliver a test, once"}, (*server).testWebhook),
-		is(Operation{"listDeliveries", get, "/webhooks/{id}/deliveries", core.ActWebhook, core.ScopeRead, 0, "List what was and is to be delivered, newest first"}, (*server).listDeliveries),
-		is(Operation{"redeliver", post, "/deliveries/{id}/redeliver", core.ActWebhook, core.ScopeTeach, 202, "Deliver once more"}, (*server).redeliver),
+		is(Operation{"listWebhooks", get, "/classes/{class}/webhooks", core.ActWebhook, school.ScopeRead, 0, "List the webhooks of a class, by id"}, (*server).listWebhooks),
+		is(Operation{"addWebhook", post, "/classes/{class}/webhooks", core.ActWebhook, school.ScopeTeach, 201, "Create a webhook for the requests and tasks of a class; only this answer has its secret"}, (*server).addWebhook),
+		is(Operation{"listClusterWebhooks", get, "/webhooks", core.ActWebhook, school.ScopeRead, 0, "List the webhooks of the cluster, by id"}, (*server).listClusterWebhooks),
+		is(Operation{"addClusterWebhook", post, "/webhooks", core.ActWebhook, school.ScopeAdmin, 201, "Create a webhook that requests and tasks may name; only this answer has its secret"}, (*server).addClusterWebhook),
+		is(Operation{"viewWebhook", get, "/webhooks/{id}", core.ActWebhook, school.ScopeRead, 0, "Return a webhook"}, (*server).viewWebhook),
+		is(Operation{"changeWebhook", patch, "/webhooks/{id}", core.ActWebhook, school.ScopeTeach, 0, "Change a webhook"}, (*server).changeWebhook),
+		is(Operation{"removeWebhook", remove, "/webhooks/{id}", core.ActWebhook, school.ScopeTeach, 0, "Remove a webhook; waiting deliveries are not sent"}, (*server).removeWebhook),
+		is(Operation{"rotateWebhook", post, "/webhooks/{id}/rotate", core.ActWebhook, school.ScopeTeach, 0, "Give a webhook a new secret; only this answer has it"}, (*server).rotateWebhook),
+		is(Operation{"testWebhook", post, "/webhooks/{id}/test", core.ActWebhook, school.ScopeTeach, 202, "Send a test delivery, once"}, (*server).testWebhook),
+		is(Operation{"listDeliveries", get, "/webhooks/{id}/deliveries", core.ActWebhook, school.ScopeRead, 0, "List past and pending deliveries, newest first"}, (*server).listDeliveries),
+		is(Operation{"redeliver", post, "/deliveries/{id}/redeliver", core.ActWebhook, school.ScopeTeach, 202, "Repeat a delivery"}, (*server).redeliver),
 	}
 }
 
@@ -32,7 +33,7 @@ type WebhookFields struct {
 // NewlyMade is a webhook with its secret.
 type NewlyMade struct {
 	core.Webhook
-	Secret string `json:"secret" doc:"whsec_…, that its deliveries are signed with"`
+	Secret string `json:"secret" doc:"whsec_…, signs the deliveries"`
 }
 
 func (s *server) webhooks(ctx context.Context, a core.Actor, class string, in Cursor) (*listed[core.Webhook], error) {
@@ -118,7 +119,7 @@ type NewSecret struct {
 
 func (s *server) rotateWebhook(ctx context.Context, a core.Actor, in *struct {
 	One
-	Distrust bool `query:"distrust" doc:"sign by the former secret no more, from now on"`
+	Distrust bool `query:"distrust" doc:"stop signing by the former secret at once"`
 },
 ) (*answer[NewSecret], error) {
 	secret, err := s.Classes.RotateWebhook(ctx, a, in.ID, in.Distrust)

@@ -19,7 +19,7 @@ func TestTheLayout(t *testing.T) {
 	t.Parallel()
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Announcement: "The machines rest on Sunday."}, page.Section{
-		Name: "some", Pages: fstest.MapFS{"thing.html": {Data: []byte(`{{define "title"}}Thing{{end}}{{define "main"}}<h1>Thing</h1>
+		Name: "some", Pages: fstest.MapFS{"pages/thing.html": {Data: []byte(`{{define "title"}}Thing{{end}}{{define "main"}}<h1>Thing</h1>
 <p>Due {{when .Data}}</p><form method="post" action="/thing" data-confirm="Really?"><button>Delete</button></form>{{end}}`)}},
 		Routes: []page.Route{
 			{Pattern: "GET /thing", Public: true, Serve: func(r *page.Request) error { return r.Render("some/thing", r.Now().UnixMilli()+7_300_000) }},

@@ -8,20 +8,21 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Caller is a user who asks over HTTP.
 type Caller struct {
 	Actor    core.Actor
-	Name     string       // as people read it; the handle if there is none
-	Language string       // BCP 47, that the user chose; "" is the browser's
-	Token    string       // id of the API token that let it in; "" for a session
-	Scopes   []core.Scope // of the token
+	Name     string         // as people read it; the handle if there is none
+	Language string         // BCP 47, that the user chose; "" is the browser's
+	Token    string         // id of the API token that let it in; "" for a session
+	Scopes   []school.Scope // of the token
 }
 
 // Allows reports whether the compatible API that let the caller in was opened for the scope.
 // A session is good for all.
-func (c *Caller) Allows(s core.Scope) bool { return c.Token == "" || slices.Contains(c.Scopes, s) }
+func (c *Caller) Allows(s school.Scope) bool { return c.Token == "" || slices.Contains(c.Scopes, s) }
 
 type key struct{}
 

@@ -10,13 +10,14 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 // Me is who calls.
 type Me struct {
 	classes.Profile
-	Token  string       `json:"token,omitempty"` // id of the token that calls
-	Scopes []core.Scope `json:"scopes"`          // what the token is good for
+	Token  string         `json:"token,omitempty"` // id of the token that calls
+	Scopes []school.Scope `json:"scopes"`          // what the token is good for
 }
 
 // Actor is the user with its rights, as far as its own words go: the site decides.
@@ -39,25 +40,25 @@ func (c *Client) Who(ctx context.Context) (core.Actor, error) {
 
 // SignIn says who wants a token.
 type SignIn struct {
-	User     string        // handle or e-mail address
-	Password string        // of that user
-	Name     string        // of the token in lists, such as that of a computer
-	Scopes   []core.Scope  // what it is to be good for
-	Life     time.Duration // 0: the site's own choice
+	User     string         // handle or e-mail address
+	Password string         // of that user
+	Name     string         // of the token in lists, such as that of a computer
+	Scopes   []school.Scope // what it is to be good for
+	Life     time.Duration  // 0: the site's own choice
 }
 
 // SignIn makes a token of the user's, and returns it with its secret, which nobody can get
 // again. It is not repeated: each time makes a token.
-func (c *Client) SignIn(ctx context.Context, s SignIn) (secret string, t core.Token, err error) {
+func (c *Client) SignIn(ctx context.Context, s SignIn) (secret string, t school.Token, err error) {
 	out, err := ask[struct {
-		Secret string     `json:"secret"`
-		Token  core.Token `json:"token"`
+		Secret string       `json:"secret"`
+		Token  school.Token `json:"token"`
 	}](ctx, c, call{method: http.MethodPost, path: []string{"sign-in"}, body: struct {
-		User     string       `json:"user"`
-		Password string       `json:"password"`
-		Name     string       `json:"name"`
-		Scopes   []core.Scope `json:"scopes"`
-		Life     int64        `json:"life_ms,omitempty"`
+		User     string         `json:"user"`
+		Password string         `json:"password"`
+		Name     string         `json:"name"`
+		Scopes   []school.Scope `json:"scopes"`
+		Life     int64          `json:"life_ms,omitempty"`
 	}{s.User, s.Password, s.Name, s.Scopes, s.Life.Milliseconds()}})
 	return out.Secret, out.Token, err
 }

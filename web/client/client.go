@@ -86,7 +86,7 @@ func Site(server string, insecure bool) (*url.URL, error) {
 		return nil, core.Errorf(core.CodeInvalid, "server", "a site is reached by https, not by %.40q", site.Scheme)
 	case site.Scheme == "http" && !insecure && !onThisMachine(site.Hostname()):
 		return nil, core.Errorf(core.CodeInvalid, "server",
-			"http to %s would show the password and the token to whoever listens in: use https, or --insecure-http in a network that you trust", site.Host)
+			"http to %s would show the password and the token to anyone who listens on the network: use https, or --insecure-http in a network that you trust", site.Host)
 	}
 	port := site.Port()
 	if port == "443" && site.Scheme == "https" || port == "80" && site.Scheme == "http" {

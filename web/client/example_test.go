@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drover/core/classes"
+	"drover/core/requests/intake"
 	"drover/web/client"
 )
 
@@ -26,8 +27,8 @@ func Example() {
 	}
 	sub, err := c.Submit(context.Background(), classes.NewSubmission{
 		Class: "cs101", Assignment: "hw1",
-		Files: func(yield func(classes.Upload, error) bool) {
-			yield(classes.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)
+		Files: func(yield func(intake.Upload, error) bool) {
+			yield(intake.Upload{Path: "main.py", Content: strings.NewReader("print(1)\n")}, nil)
 		},
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// site is a site that answers in turn, the last answer for ever, and remembers what it was asked.
+// site is a site that answers in turn, the last answer forever, and remembers what it was asked.
 type site struct {
 	mu      sync.Mutex
 	answers []func(r *http.Request) (*http.Response, error)

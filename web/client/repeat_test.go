@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/requests/intake"
 	"drover/web/client"
 
 	"github.com/stretchr/testify/assert"
@@ -81,12 +82,12 @@ func TestWhatMayHaveBeenDoneIsNotRepeated(t *testing.T) {
 	assert.Len(t, s.asked, 1)
 }
 
-func twoFiles(yield func(classes.Upload, error) bool) {
-	_ = yield(classes.Upload{Path: "src/main.py", Mode: 0o755, Content: strings.NewReader("print(1)\n")}, nil) &&
-		yield(classes.Upload{Path: "größe \"x\".txt", Content: strings.NewReader("two")}, nil)
+func twoFiles(yield func(intake.Upload, error) bool) {
+	_ = yield(intake.Upload{Path: "src/main.py", Mode: 0o755, Content: strings.NewReader("print(1)\n")}, nil) &&
+		yield(intake.Upload{Path: "größe \"x\".txt", Content: strings.NewReader("two")}, nil)
 }
 
-func newSubmission(files iter.Seq2[classes.Upload, error]) classes.NewSubmission {
+func newSubmission(files iter.Seq2[intake.Upload, error]) classes.NewSubmission {
 	return classes.NewSubmission{Class: "cs101", Assignment: "hw1", User: "ann", Kind: "final", Files: files}
 }
 
@@ -127,12 +128,12 @@ func TestSubmitIsRepeatedUnderItsKey(t *testing.T) {
 func TestFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	gone := core.Errorf(core.CodeInvalid, "b", "b cannot be read")
-	for name, files := range map[string]iter.Seq2[classes.Upload, error]{
-		"open": func(yield func(classes.Upload, error) bool) {
-			_ = yield(classes.Upload{Path: "a", Content: strings.NewReader("a")}, nil) && yield(classes.Upload{}, gone)
+	for name, files := range map[string]iter.Seq2[intake.Upload, error]{
+		"open": func(yield func(intake.Upload, error) bool) {
+			_ = yield(intake.Upload{Path: "a", Content: strings.NewReader("a")}, nil) && yield(intake.Upload{}, gone)
 		},
-		"read": func(yield func(classes.Upload, error) bool) {
-			yield(classes.Upload{Path: "b", Content: io.MultiReader(strings.NewReader("b"), &broken{})}, nil)
+		"read": func(yield func(intake.Upload, error) bool) {
+			yield(intake.Upload{Path: "b", Content: io.MultiReader(strings.NewReader("b"), &broken{})}, nil)
 		},
 	} {
 		s := &site{answers: []func(*http.Request) (*http.Response, error){good(`{"id":"s1"}`)}}
@@ -150,8 +151,8 @@ func (*broken) Read([]byte) (int, error) { return 0, errReset }
 // Who may not submit is told so, with the rest of the files unread.
 func TestSiteThatTakesNoFiles(t *testing.T) {
 	t.Parallel()
-	endless := func(yield func(classes.Upload, error) bool) {
-		for yield(classes.Upload{Path: "a", Content: bytes.NewReader(make([]byte, 1<<20))}, nil) {
+	endless := func(yield func(intake.Upload, error) bool) {
+		for yield(intake.Upload{Path: "a", Content: bytes.NewReader(make([]byte, 1<<20))}, nil) {
 		}
 	}
 	c, err := client.New(client.Options{Server: "https://drover.example.org", Transport: refusing{}})

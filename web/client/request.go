@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/requests/intake"
 )
 
 // draft is what a request says beside its files.
@@ -46,7 +47,7 @@ func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.
 }
 
 // writeRequest writes a form of what a request says, and the files that it brings.
-func writeRequest(form *multipart.Writer, says []byte, files iter.Seq2[requests.Upload, error]) error {
+func writeRequest(form *multipart.Writer, says []byte, files iter.Seq2[intake.Upload, error]) error {
 	part, err := form.CreateFormField("request")
 	if err == nil {
 		_, err = part.Write(says)

@@ -15,6 +15,7 @@ import (
 	"drover/core/classes"
 	"drover/core/coretest"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
@@ -26,14 +27,14 @@ import (
 )
 
 // school is a real API on a real store and Redis: tess teaches cs101, ann and bob learn there.
-type school struct {
+type campus struct {
 	t   *testing.T
 	reg *classes.Service
 	in  *intake.Intake
 	url string
 }
 
-func newSchool(t *testing.T) *school {
+func newCampus(t *testing.T) *campus {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
@@ -41,20 +42,20 @@ func newSchool(t *testing.T) *school {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	cluster := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "default")
-	s := &school{t: t, in: &intake.Intake{Store: store, Queue: cluster.Store, Pools: cluster.Store, Tasks: cluster.Store, Blobs: blobs}}
+	s := &campus{t: t, in: &intake.Intake{Store: store, Queue: cluster.Store, Pools: cluster.Store, Tasks: cluster.Store, Blobs: blobs}}
 	require.NoError(t, s.in.SetPool(ctx, core.DefaultPool("default")))
 	s.reg = &classes.Service{Store: store, Intake: s.in, Blobs: blobs}
 	root := core.System()
 	now := time.Now()
-	_, err = s.reg.CreateClass(ctx, root, core.Class{Handle: "cs101", Title: "Programming I"})
+	_, err = s.reg.CreateClass(ctx, root, school.Class{Handle: "cs101", Title: "Programming I"})
 	require.NoError(t, err)
 	for user, role := range map[string]core.UserRole{"tess": core.RoleTeacher, "ann": core.RoleStudent, "bob": core.RoleStudent} {
-		_, err = s.reg.CreateUser(ctx, root, core.User{Handle: user, Name: user, Email: user + "@example.org"})
+		_, err = s.reg.CreateUser(ctx, root, school.User{Handle: user, Name: user, Email: user + "@example.org"})
 		require.NoError(t, err)
 		require.NoError(t, s.reg.Enrol(ctx, root, "cs101", user, role))
 	}
 	for _, handle := range []string{"hw1", "hw2"} {
-		_, err = s.reg.CreateAssignment(ctx, root, core.Assignment{
+		_, err = s.reg.CreateAssignment(ctx, root, school.Assignment{
 			Class: "cs101", Handle: handle, Title: "The " + handle, Pool: "default", Due: now.Add(time.Hour).UnixMilli(), Cutoff: now.Add(time.Hour).UnixMilli(),
 		})
 		require.NoError(t, err)
@@ -64,7 +65,7 @@ func newSchool(t *testing.T) *school {
 		if user, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer dro_"); ok {
 			a, err := s.reg.Actor(r.Context(), user)
 			assert.NoError(t, err)
-			r = r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: a, Token: "t1", Scopes: core.Scopes()}))
+			r = r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: a, Token: "t1", Scopes: school.Scopes()}))
 		}
 		behind.ServeHTTP(w, r)
 	}))
@@ -73,7 +74,7 @@ func newSchool(t *testing.T) *school {
 	return s
 }
 
-func (s *school) as(user string) *client.Client {
+func (s *campus) as(user string) *client.Client {
 	s.t.Helper()
 	token := ""
 	if user != "" {
@@ -87,7 +88,7 @@ func (s *school) as(user string) *client.Client {
 
 func TestClassesOfASite(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	ctx, ann, tess := t.Context(), s.as("ann"), s.as("tess")
 	who, err := ann.Who(ctx)
 	require.NoError(t, err)
@@ -126,7 +127,7 @@ func TestClassesOfASite(t *testing.T) {
 // What a site refuses it refuses in the words of the classes service.
 func TestRefusalsAreTheRegistrars(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	ctx, ann := t.Context(), s.as("ann")
 	a, err := s.reg.Actor(ctx, "ann")
 	require.NoError(t, err)
@@ -151,8 +152,8 @@ func TestRefusalsAreTheRegistrars(t *testing.T) {
 		"task":   func() (error, error) { return second(s.reg.TrackTask(ctx, a, "x")), second(ann.TrackTask(ctx, "x")) },
 		"submit": func() (error, error) { return second(s.reg.Submit(ctx, a, late)), second(ann.Submit(ctx, late)) },
 		"gradebook": func() (error, error) {
-			args := core.GradebookArgs{Class: "cs101"}
-			return second(s.reg.StartGradebook(ctx, a, args)), second(ann.StartGradebook(ctx, args))
+			args := []byte(`{"class":"cs101"}`)
+			return second(s.reg.StartTask(ctx, a, school.KindGradebook, args)), second(ann.StartTask(ctx, school.KindGradebook, args))
 		},
 	} {
 		here, there := both()
@@ -170,7 +171,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestSubmissionsOfASite(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	ctx, ann, tess := t.Context(), s.as("ann"), s.as("tess")
 	h := newSubmission(twoFiles)
 	h.User, h.Kind, h.Idempotency = "", "public", "key-1"
@@ -182,7 +183,7 @@ func TestSubmissionsOfASite(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sub.ID, again.ID, "the same key is the same submission")
 
-	all, err := tess.ListSubmissions(ctx, core.SubmissionFilter{Class: "cs101", Limit: 10})
+	all, err := tess.ListSubmissions(ctx, school.SubmissionFilter{Class: "cs101", Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	v, err := ann.ViewSubmission(ctx, sub.ID)
@@ -221,47 +222,49 @@ func TestSubmissionsOfASite(t *testing.T) {
 
 func TestTasksOfASite(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t)
+	s := newCampus(t)
 	ctx, tess := t.Context(), s.as("tess")
-	task, err := tess.StartGradebook(ctx, core.GradebookArgs{Class: "cs101", Fill: "0"})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"class":"cs101","fill":"0"}`, string(task.Args))
-	archive, err := tess.StartArchive(ctx, core.ArchiveArgs{Class: "cs101", Assignment: "hw1", Latest: true})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"class":"cs101","assignment":"hw1","latest":true}`, string(archive.Args))
-	list, err := tess.StartAssignmentCSV(ctx, core.AssignmentCSVArgs{Class: "cs101", Assignment: "hw1", Header: true})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"class":"cs101","assignment":"hw1","header":true}`, string(list.Args))
+	ids := map[string]string{}
+	for kind, args := range map[string]string{
+		school.KindArchive: `{"class":"cs101","assignment":"hw1","latest":true}`, school.KindAssignmentCSV: `{"class":"cs101","assignment":"hw1"}`,
+		school.KindGradebook: `{"class":"cs101","fill":"0"}`,
+	} {
+		task, err := tess.StartTask(ctx, kind, []byte(args))
+		require.NoError(t, err)
+		assert.Equal(t, kind, task.Kind)
+		assert.JSONEq(t, args, string(task.Args))
+		ids[kind] = task.ID
+	}
 
-	v, err := tess.TrackTask(ctx, task.ID)
+	v, err := tess.TrackTask(ctx, ids[school.KindGradebook])
 	require.NoError(t, err)
 	require.NotNil(t, v.Place)
 	assert.Equal(t, core.TaskQueued, v.Place.State)
-	_, _, err = tess.OpenDownload(ctx, task.ID)
+	_, _, err = tess.OpenDownload(ctx, ids[school.KindGradebook])
 	requireCode(t, core.CodeConflict, err)
-	state, err := tess.CancelTask(ctx, archive.ID)
+	state, err := tess.CancelTask(ctx, ids[school.KindArchive])
 	require.NoError(t, err)
 	assert.Equal(t, core.TaskCancelled, state)
 	open, err := tess.TrackTasks(ctx, core.TaskFilter{Limit: 1000, Requester: "tess", States: []core.TaskState{core.TaskQueued, core.TaskRunning}})
 	require.NoError(t, err)
 	assert.Len(t, open, 2)
-	retried, err := tess.RetryTask(ctx, archive.ID)
+	retried, err := tess.RetryTask(ctx, ids[school.KindArchive])
 	require.NoError(t, err)
 	assert.Equal(t, 2, retried.Generation)
 
 	digest, size, err := s.reg.Blobs.Put(ctx, strings.NewReader("a,b\n"), 100)
 	require.NoError(t, err)
 	made := core.Download{Name: "cs101.csv", Type: "text/csv", Digest: digest, Size: size, Expires: time.Now().Add(time.Hour).UnixMilli()}
-	ended, err := s.in.Store.EndTask(ctx, core.TaskEnd{ID: task.ID, Generation: 1, State: core.TaskDone, Download: &made})
+	ended, err := s.in.Store.EndTask(ctx, core.TaskEnd{ID: ids[school.KindGradebook], Generation: 1, State: core.TaskDone, Download: &made})
 	require.NoError(t, err)
 	require.True(t, ended)
-	d, content, err := tess.OpenDownload(ctx, task.ID)
+	d, content, err := tess.OpenDownload(ctx, ids[school.KindGradebook])
 	require.NoError(t, err)
 	raw, err := io.ReadAll(content)
 	require.NoError(t, err)
 	require.NoError(t, content.Close())
 	assert.Equal(t, made, d)
 	assert.Equal(t, "a,b\n", string(raw))
-	_, _, err = s.as("ann").OpenDownload(ctx, task.ID)
+	_, _, err = s.as("ann").OpenDownload(ctx, ids[school.KindGradebook])
 	requireCode(t, core.CodeNotFound, err)
 }

@@ -11,13 +11,14 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 // keyOr is an idempotency key: the caller's, or one that nobody else has.
 func keyOr(key string) string { return cmp.Or(key, "once-"+strings.ToLower(ulid.Make().String())) }
 
 // ListSubmissions lists submissions of a class, newest first: one's own, or all where one teaches.
-func (c *Client) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]classes.SubmissionEntry, error) {
+func (c *Client) ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]classes.SubmissionEntry, error) {
 	parts := []string{"classes", f.Class, "submissions"}
 	if f.Assignment != "" {
 		parts = []string{"classes", f.Class, "assignments", f.Assignment, "submissions"}
@@ -63,11 +64,11 @@ func (c *Client) CancelSubmission(ctx context.Context, id string) (core.RequestS
 }
 
 // ChangeGrade gives a submission a person's grade: the one that is named, or the user's newest.
-func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (core.Standing, error) {
+func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (school.Standing, error) {
 	parts := []string{"classes", g.Class, "assignments", g.Assignment, "grades", g.User}
 	if g.Submission != "" {
 		if err := c.isOf(ctx, g); err != nil {
-			return core.Standing{}, err
+			return school.Standing{}, err
 		}
 		parts = []string{"submissions", g.Submission, "grade"}
 	}
@@ -78,7 +79,7 @@ func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (core.S
 	if g.MaxScore != nil {
 		body["max_score"] = *g.MaxScore
 	}
-	return ask[core.Standing](ctx, c, call{method: http.MethodPut, path: parts, body: body})
+	return ask[school.Standing](ctx, c, call{method: http.MethodPut, path: parts, body: body})
 }
 
 // isOf returns NOTFOUND if the submission whose grade is meant is another user's or for something else.

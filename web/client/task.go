@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"net/http"
 	"strings"
 
 	"drover/core"
@@ -22,6 +24,14 @@ func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]classes.T
 	}
 	query := values("kind", f.Kind, "requester", f.Requester, "class", f.Class, "parent", f.Parent, "state", strings.Join(states, ","))
 	return list[classes.TaskView](ctx, c, []string{"tasks"}, query, f.Before, f.Limit)
+}
+
+// StartTask starts the task that makes a file.
+func (c *Client) StartTask(ctx context.Context, kind string, args json.RawMessage) (core.Task, error) {
+	return ask[core.Task](ctx, c, call{method: http.MethodPost, path: []string{"tasks"}, body: struct {
+		Kind string          `json:"kind"`
+		Args json.RawMessage `json:"args"`
+	}{kind, args}})
 }
 
 // CancelTask stops a task wherever it is, and returns its state.

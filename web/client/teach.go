@@ -11,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // Enrol puts a user into a class, or gives another role there.
@@ -32,7 +33,7 @@ func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, 
 }
 
 // settings are all that can be set of an assignment: what is 0 is sent, too, since it may have been taken away.
-func settings(as core.Assignment) map[string]any {
+func settings(as school.Assignment) map[string]any {
 	all := map[string]any{
 		"title": as.Title, "text": as.Text, "due_ms": as.Due, "cutoff_ms": as.Cutoff, "hide_until_ms": as.HideUntil, "allow_final": as.AllowFinal,
 		"pool": as.Pool, "limits": as.Limits, "show_output": as.ShowOutput, "max_files": as.MaxFiles, "max_bytes": as.MaxBytes,
@@ -44,15 +45,15 @@ func settings(as core.Assignment) map[string]any {
 }
 
 // CreateAssignment makes an assignment, without a harness. Returns CONFLICT if the handle is taken.
-func (c *Client) CreateAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error) {
+func (c *Client) CreateAssignment(ctx context.Context, as school.Assignment) (school.Assignment, error) {
 	body := settings(as)
 	body["handle"] = as.Handle
-	return ask[core.Assignment](ctx, c, call{method: http.MethodPost, path: []string{"classes", as.Class, "assignments"}, body: body})
+	return ask[school.Assignment](ctx, c, call{method: http.MethodPost, path: []string{"classes", as.Class, "assignments"}, body: body})
 }
 
 // EditAssignment sets an assignment of that very revision. Returns CONFLICT if it has changed since.
-func (c *Client) EditAssignment(ctx context.Context, as core.Assignment) (core.Assignment, error) {
-	out, err := ask[core.Assignment](ctx, c, call{
+func (c *Client) EditAssignment(ctx context.Context, as school.Assignment) (school.Assignment, error) {
+	out, err := ask[school.Assignment](ctx, c, call{
 		method: http.MethodPatch, path: []string{"classes", as.Class, "assignments", as.Handle}, body: settings(as),
 		header: http.Header{"If-Match": {`"` + strconv.FormatInt(as.Revision, 10) + `"`}},
 	})
@@ -62,18 +63,18 @@ func (c *Client) EditAssignment(ctx context.Context, as core.Assignment) (core.A
 	return out, err
 }
 
-// DeleteAssignment starts the task that deletes an assignment with all that hangs on it.
+// DeleteAssignment starts the task that deletes an assignment with all its contents.
 func (c *Client) DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error) {
 	return ask[core.Task](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle}})
 }
 
 // SetHarness gives an assignment the harness in an archive.
-func (c *Client) SetHarness(ctx context.Context, class, handle string, archive io.Reader) (core.Assignment, error) {
+func (c *Client) SetHarness(ctx context.Context, class, handle string, archive io.Reader) (school.Assignment, error) {
 	stream, err := pack(archive)
 	if err != nil {
-		return core.Assignment{}, err
+		return school.Assignment{}, err
 	}
-	return ask[core.Assignment](ctx, c, call{method: http.MethodPut, path: []string{"classes", class, "assignments", handle, "harness"}, stream: stream})
+	return ask[school.Assignment](ctx, c, call{method: http.MethodPut, path: []string{"classes", class, "assignments", handle, "harness"}, stream: stream})
 }
 
 // pack makes a body of an archive; nil of none.
@@ -91,8 +92,8 @@ func pack(archive io.Reader) (func() upload, error) {
 }
 
 // RemoveHarness lets an assignment be submitted without being graded.
-func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (core.Assignment, error) {
-	return ask[core.Assignment](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle, "harness"}})
+func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (school.Assignment, error) {
+	return ask[school.Assignment](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle, "harness"}})
 }
 
 // PoolChoices lists the pools that assignments of a class can be graded in.
@@ -102,7 +103,7 @@ func (c *Client) PoolChoices(ctx context.Context, class string) ([]classes.PoolC
 }
 
 // SetDeadline gives a user dates of its own; without any the assignment's count again.
-func (c *Client) SetDeadline(ctx context.Context, own core.Deadline) error {
+func (c *Client) SetDeadline(ctx context.Context, own school.Deadline) error {
 	k := call{method: http.MethodPut, path: []string{"classes", own.Class, "assignments", own.Assignment, "deadlines", own.User}}
 	if own.Due == 0 && own.Cutoff == 0 {
 		k.method, k.query = http.MethodDelete, values("reason", own.Reason)
@@ -113,31 +114,31 @@ func (c *Client) SetDeadline(ctx context.Context, own core.Deadline) error {
 }
 
 // StartExperiment reruns the newest submissions to an assignment for a try.
-func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (core.Experiment, error) {
+func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (school.Experiment, error) {
 	stream, err := pack(t.Harness)
 	if err != nil {
-		return core.Experiment{}, err
+		return school.Experiment{}, err
 	}
 	query := url.Values{"user": t.Users}
 	if t.Repeat != 0 {
 		query.Set("repeat", strconv.Itoa(t.Repeat))
 	}
-	return ask[core.Experiment](ctx, c, call{
+	return ask[school.Experiment](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", class, "assignments", assignment, "experiments"}, query: query, stream: stream,
 	})
 }
 
 // Experiments lists the newest experiments of an assignment, at most 500.
-func (c *Client) Experiments(ctx context.Context, class, assignment string, limit int) ([]core.Experiment, error) {
+func (c *Client) Experiments(ctx context.Context, class, assignment string, limit int) ([]school.Experiment, error) {
 	query := values("limit", strconv.Itoa(min(limit, maxPage)))
-	page, err := get[pageOf[core.Experiment]](ctx, c, query, "classes", class, "assignments", assignment, "experiments")
+	page, err := get[pageOf[school.Experiment]](ctx, c, query, "classes", class, "assignments", assignment, "experiments")
 	return page.Items, err
 }
 
 // ExperimentProgress returns an experiment and how far it is.
-func (c *Client) ExperimentProgress(ctx context.Context, id string) (core.Experiment, core.TaskProgress, error) {
+func (c *Client) ExperimentProgress(ctx context.Context, id string) (school.Experiment, core.TaskProgress, error) {
 	out, err := get[struct {
-		core.Experiment
+		school.Experiment
 		Progress core.TaskProgress `json:"progress"`
 	}](ctx, c, nil, "experiments", id)
 	return out.Experiment, out.Progress, err
@@ -168,6 +169,6 @@ func (c *Client) ApplyExperiment(ctx context.Context, id string) (classes.Applie
 }
 
 // AbortExperiment drops an experiment; nothing of it counts.
-func (c *Client) AbortExperiment(ctx context.Context, id string) (core.Experiment, error) {
-	return post[core.Experiment](ctx, c, nil, "experiments", id, "abort")
+func (c *Client) AbortExperiment(ctx context.Context, id string) (school.Experiment, error) {
+	return post[school.Experiment](ctx, c, nil, "experiments", id, "abort")
 }

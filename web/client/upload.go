@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 
 	"drover/core"
-	"drover/core/classes"
+	"drover/core/requests/intake"
 )
 
 // errUnwanted is what a file hears that the site does not read any further.
@@ -45,7 +45,7 @@ func form(write func(form *multipart.Writer) error) func() upload {
 }
 
 // files makes a body of files, each a part under its path.
-func files(all iter.Seq2[classes.Upload, error]) func() upload {
+func files(all iter.Seq2[intake.Upload, error]) func() upload {
 	return form(func(form *multipart.Writer) error {
 		for file, err := range all {
 			if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/caller"
 	"drover/web/services"
 )
@@ -62,7 +63,7 @@ func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
 
 // Enter finds out who calls. Returns ErrKey, FORBIDDEN for a key without the scope or a
 // user without the right to what is asked, TooMuch.
-func (g *Gate) Enter(r *http.Request, secret string, scope core.Scope, act core.Action) (*caller.Caller, error) {
+func (g *Gate) Enter(r *http.Request, secret string, scope school.Scope, act core.Action) (*caller.Caller, error) {
 	who, err := g.whose(r.Context(), secret)
 	if err != nil {
 		if errors.Is(err, ErrKey) {

@@ -19,6 +19,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/web/caller"
 	"drover/web/compat"
 	"drover/web/services"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var ann, bob = named("ann"), named("bob")
 
 func named(handle string) *caller.Caller {
-	return &caller.Caller{Actor: core.Actor{Handle: handle, Roles: []core.UserRole{core.RoleRunner}}, Token: "t", Scopes: core.Scopes()}
+	return &caller.Caller{Actor: core.Actor{Handle: handle, Roles: []core.UserRole{core.RoleRunner}}, Token: "t", Scopes: school.Scopes()}
 }
 
 // keys are users' handles.
@@ -55,7 +56,7 @@ func enter(t *testing.T, g *compat.Gate, key, address string) error {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	r.RemoteAddr = address
-	_, err := g.Enter(r, key, core.ScopeRead, "")
+	_, err := g.Enter(r, key, school.ScopeRead, "")
 	return err
 }
 

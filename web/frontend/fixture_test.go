@@ -29,6 +29,7 @@ import (
 	"drover/core/harness"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
@@ -39,7 +40,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// What makes sessions begins with a store in memory, which is swept for ever.
+	// What makes sessions begins with a store in memory, which is swept forever.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
 }
 
@@ -117,10 +118,10 @@ func (w *fixture) people() {
 		w.user(handle, roles...)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := w.store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
+		_, err := w.store.PutClass(ctx, school.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
-	for user, as := range map[string]core.Enrolment{
+	for user, as := range map[string]school.Enrolment{
 		"tess": {Class: "cs101", Role: core.RoleTeacher}, "tina": {Class: "cs101", Role: core.RoleAssistant},
 		"ann": {Class: "cs101", Role: core.RoleStudent}, "cleo": {Class: "cs101", Role: core.RoleStudent},
 		"theo": {Class: "cs202", Role: core.RoleTeacher}, "eve": {Class: "cs202", Role: core.RoleStudent},
@@ -132,7 +133,7 @@ func (w *fixture) people() {
 
 func (w *fixture) user(handle string, roles ...core.UserRole) {
 	w.t.Helper()
-	_, err := w.store.PutUser(w.t.Context(), core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+	_, err := w.store.PutUser(w.t.Context(), school.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
 	require.NoError(w.t, err)
 }
 
@@ -152,7 +153,7 @@ func (w *fixture) as(who string) core.Actor {
 // assignment makes one of cs101.
 func (w *fixture) assignment(handle string) string {
 	w.t.Helper()
-	_, err := w.store.PutAssignment(w.t.Context(), core.Assignment{
+	_, err := w.store.PutAssignment(w.t.Context(), school.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool,
 		Priority: core.PriorityNormal, Created: start,
 	})
@@ -181,7 +182,7 @@ func harnessTar(t *testing.T) []byte {
 }
 
 // submission is ann's for an assignment of hers alone.
-func (w *fixture) submission() core.Submission {
+func (w *fixture) submission() school.Submission {
 	w.t.Helper()
 	s, err := w.deps.Classes.Submit(w.t.Context(), w.as("ann"), classes.NewSubmission{
 		Class: "cs101", Assignment: w.tested(), Files: files("main.py", "print()"),
@@ -190,9 +191,9 @@ func (w *fixture) submission() core.Submission {
 	return s
 }
 
-func files(path, content string) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
-		yield(classes.Upload{Path: path, Content: strings.NewReader(content)}, nil)
+func files(path, content string) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
+		yield(intake.Upload{Path: path, Content: strings.NewReader(content)}, nil)
 	}
 }
 
@@ -223,7 +224,7 @@ func (w *fixture) task(state core.TaskState) string {
 	w.t.Helper()
 	ctx := w.t.Context()
 	task := core.Task{
-		ID: w.next("task"), Generation: 1, Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
+		ID: w.next("task"), Generation: 1, Kind: school.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw1","user":"ann"}`),
 		Priority: core.PriorityNormal, Requester: "ann", About: "cs101/hw1", Created: start, State: core.TaskQueued,
 	}
 	_, err := w.store.CreateTask(ctx, task)
@@ -244,8 +245,8 @@ func (w *fixture) task(state core.TaskState) string {
 
 func (w *fixture) experiment() string {
 	w.t.Helper()
-	e := core.Experiment{
-		ID: w.next("experiment"), Class: "cs101", Assignment: w.assignment(w.next("hw")), Repeat: 1, State: core.ExperimentReady, By: "tess", Created: start,
+	e := school.Experiment{
+		ID: w.next("experiment"), Class: "cs101", Assignment: w.assignment(w.next("hw")), Repeat: 1, State: school.ExperimentReady, By: "tess", Created: start,
 	}
 	return coretest.PutExperiment(w.t, w.store, e).ID
 }

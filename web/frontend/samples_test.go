@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 )
 
 // says is a form that is always the same.
@@ -22,6 +23,12 @@ func says(pairs ...string) func(*fixture, string) form {
 // about is a path with something new in it.
 func about(begin string, make func(w *fixture) string, end string) func(*fixture, string) string {
 	return func(w *fixture, _ string) string { return begin + make(w) + end }
+}
+
+// startOf is where a task of the first kind about something is asked for.
+func startOf(at string, about core.ArgType) func(*fixture, string) string {
+	k := school.Requestable().Where(func(k *core.TaskKind) bool { return k.About() == about })[0]
+	return func(*fixture, string) string { return at + "/tasks/" + k.Name }
 }
 
 func homework(w *fixture) string  { return w.assignment(w.next("hw")) }
@@ -60,13 +67,13 @@ func signSamples() map[string]sample {
 			if who == "" {
 				return "/account/tokens/none/revoke"
 			}
-			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as(who), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as(who), w.next("token"), []school.Scope{school.ScopeRead}, time.Hour)
 			require.NoError(w.t, err)
 			return "/account/tokens/" + token.ID + "/revoke"
 		}},
 		"POST /account/identities/untie": {form: func(w *fixture, who string) form {
 			for _, subject := range []string{who + "-1", who + "-2"} {
-				id := core.Identity{Issuer: "https://idp.example", Subject: subject, User: who, Created: start}
+				id := school.Identity{Issuer: "https://idp.example", Subject: subject, User: who, Created: start}
 				if who != "" {
 					require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
 				}
@@ -133,7 +140,7 @@ func staffSamples() map[string]sample {
 	}
 	made := func(w *fixture) string {
 		handle := w.next("class")
-		_, err := w.store.PutClass(w.t.Context(), core.Class{Handle: handle, Title: "T", Created: start})
+		_, err := w.store.PutClass(w.t.Context(), school.Class{Handle: handle, Title: "T", Created: start})
 		require.NoError(w.t, err)
 		return handle
 	}
@@ -144,7 +151,7 @@ func staffSamples() map[string]sample {
 	}
 	member := func(w *fixture) string {
 		handle := newUser(w)
-		require.NoError(w.t, w.store.Enrol(w.t.Context(), core.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
+		require.NoError(w.t, w.store.Enrol(w.t.Context(), school.Enrolment{Class: "cs101", User: handle, Role: core.RoleStudent, Since: start}))
 		return handle
 	}
 	return map[string]sample{
@@ -271,12 +278,12 @@ func userSamples() map[string]sample {
 		"POST /users/{user}/link":     {path: about(users, (*fixture).newUser, "/link"), is: http.StatusOK},
 		"POST /users/{user}/sign-out": {who: anns},
 		"POST /users/{user}/tokens/{id}/revoke": {who: anns, path: func(w *fixture, _ string) string {
-			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []core.Scope{core.ScopeRead}, time.Hour)
+			_, token, err := w.deps.Accounts.IssueToken(w.t.Context(), w.as("ann"), w.next("token"), []school.Scope{school.ScopeRead}, time.Hour)
 			require.NoError(w.t, err)
 			return "/users/ann/tokens/" + token.ID + "/revoke"
 		}},
 		"POST /users/{user}/identities/untie": {who: anns, form: func(w *fixture, _ string) form {
-			id := core.Identity{Issuer: "https://other.example", Subject: "ann", User: "ann", Created: start}
+			id := school.Identity{Issuer: "https://other.example", Subject: "ann", User: "ann", Created: start}
 			require.NoError(w.t, w.store.AddIdentity(w.t.Context(), id))
 			return form{"issuer", id.Issuer, "subject", id.Subject}
 		}},
@@ -316,9 +323,9 @@ func courseSamples() map[string]sample {
 		"GET /submissions/{id}/grade":  {who: unseen},
 		"POST /submissions/{id}/grade": {form: says("score", "3", "max_score", "5", "reason", "late"), who: unseen},
 
-		"POST /classes/{class}/assignments/{assignment}/deadlines":           {form: says("user", "ann", "due", time.Now().Add(24*time.Hour).Format("2006-01-02T15:04"), "reason", "ill")},
-		"POST /classes/{class}/assignments/{assignment}/deadlines/remove":    {form: says("user", "ann")},
-		"POST /classes/{class}/assignments/{assignment}/submissions/archive": {}, "POST /classes/{class}/assignments/{assignment}/submissions/csv": {},
-		"POST /classes/{class}/gradebook": {},
+		"POST /classes/{class}/assignments/{assignment}/deadlines":        {form: says("user", "ann", "due", time.Now().Add(24*time.Hour).Format("2006-01-02T15:04"), "reason", "ill")},
+		"POST /classes/{class}/assignments/{assignment}/deadlines/remove": {form: says("user", "ann")},
+		"POST /classes/{class}/assignments/{assignment}/tasks/{kind}":     {path: startOf("/classes/cs101/assignments/hw1", core.ArgAssignment)},
+		"POST /classes/{class}/tasks/{kind}":                              {path: startOf("/classes/cs101", core.ArgClass)},
 	}
 }

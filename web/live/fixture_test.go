@@ -24,6 +24,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web"
@@ -111,14 +112,14 @@ func (w *fixture) background(run func(ctx context.Context) error) (stop func()) 
 func (w *fixture) enrol() {
 	w.t.Helper()
 	ctx := w.t.Context()
-	_, err := w.store.PutClass(ctx, core.Class{Handle: "cs101", Title: "Class"})
+	_, err := w.store.PutClass(ctx, school.Class{Handle: "cs101", Title: "Class"})
 	require.NoError(w.t, err)
 	for handle, roles := range map[string][]core.UserRole{"olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil} {
-		_, err := w.store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@school.example", Roles: roles})
+		_, err := w.store.PutUser(ctx, school.User{Handle: handle, Email: handle + "@school.example", Roles: roles})
 		require.NoError(w.t, err)
 	}
 	for handle, role := range map[string]core.UserRole{"tess": core.RoleTeacher, "ann": core.RoleStudent, "cleo": core.RoleStudent} {
-		require.NoError(w.t, w.store.Enrol(ctx, core.Enrolment{Class: "cs101", User: handle, Role: role}))
+		require.NoError(w.t, w.store.Enrol(ctx, school.Enrolment{Class: "cs101", User: handle, Role: role}))
 	}
 }
 
@@ -181,7 +182,7 @@ func (w *fixture) post(c *http.Client, path string) {
 // client returns a program of a user's.
 func (w *fixture) client(user string) *client.Client {
 	w.t.Helper()
-	secret, _, err := w.account.IssueToken(w.t.Context(), core.Actor{Handle: user}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, _, err := w.account.IssueToken(w.t.Context(), core.Actor{Handle: user}, "laptop", []school.Scope{school.ScopeRead}, 0)
 	require.NoError(w.t, err)
 	c, err := client.New(client.Options{Server: w.url, Token: secret, Timeout: -1})
 	require.NoError(w.t, err)
@@ -317,17 +318,19 @@ func (w *fixture) end(c core.Claim) {
 
 // graded makes a submission of ann's, to an assignment that shows students what the harness
 // prints, or not.
-func (w *fixture) graded(show bool) core.Submission {
+func (w *fixture) graded(show bool) school.Submission {
 	w.t.Helper()
 	ctx, handle := w.t.Context(), fmt.Sprintf("hw-%t", show)
-	_, err := w.store.PutAssignment(ctx, core.Assignment{
+	_, err := w.store.PutAssignment(ctx, school.Assignment{
 		Class: "cs101", Handle: handle, Title: handle, Pool: pool, Priority: core.PriorityNormal, ShowOutput: show,
 	})
 	require.NoError(w.t, err)
 	id := newID()
-	sub := core.Submission{ID: id, Class: "cs101", Assignment: handle, User: "ann", Kind: "public", Files: []core.File{}, At: 1, Request: id}
-	w.submit("ann", func(s *core.Spec) { s.ID, s.Submission, s.Assignment = id, id, "cs101/"+handle })
-	_, _, err = w.store.CreateSubmission(ctx, sub)
-	require.NoError(w.t, err)
+	sub := school.Submission{ID: id, Class: "cs101", Assignment: handle, User: "ann", Kind: "public", Files: []core.File{}, At: 1, Request: id}
+	spec := core.Spec{ID: id, Pool: pool, Submitter: "ann", Command: []string{"true"}, Submission: id, Assignment: "cs101/" + handle}
+	require.NoError(w.t, w.in.SubmitWith(ctx, spec, func(ctx context.Context, spec core.Spec) (created bool, err error) {
+		_, created, err = w.store.CreateSubmission(ctx, sub, &spec)
+		return created, err
+	}))
 	return sub
 }

@@ -106,13 +106,13 @@ func (s *Streams) requestPage(id string) source {
 func (s *Streams) submissionPage(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return func(yield func(message, error) bool) {
-			submission, _, err := s.Classes.WatchSubmission(ctx, a, id)
+			request, _, err := s.Classes.WatchSubmission(ctx, a, id)
 			if err != nil {
 				yield(message{}, err)
 				return
 			}
-			if submission.Request != "" {
-				s.requestPage(submission.Request)(ctx, a, last)(yield)
+			if request != "" {
+				s.requestPage(request)(ctx, a, last)(yield)
 			}
 		}
 	}

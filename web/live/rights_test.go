@@ -10,6 +10,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/requests"
+	"drover/core/school"
 	"drover/web/live"
 )
 
@@ -73,7 +74,7 @@ func TestATokenThatIsRevoked(t *testing.T) {
 		if e.Kind != requests.EventState {
 			continue
 		}
-		all, err := w.store.Tokens(t.Context(), "rosa", core.TokenAPI)
+		all, err := w.store.Tokens(t.Context(), "rosa", school.TokenAPI)
 		require.NoError(t, err)
 		require.NoError(t, w.account.Revoke(t.Context(), core.Actor{Handle: "rosa"}, "rosa", all[0].ID))
 	}
@@ -116,7 +117,7 @@ func TestWhoMayFollowWhat(t *testing.T) {
 		w.print(c, "secret")
 		w.end(c)
 	}
-	for _, one := range []core.Submission{hidden, shown} {
+	for _, one := range []school.Submission{hidden, shown} {
 		want := []string{`end {"state":"completed"}`}
 		if one.ID == shown.ID {
 			want = []string{`output {"stream":"stdout","text":"secret"}`, want[0]}
@@ -148,7 +149,7 @@ func TestAUserHasSoManyStreams(t *testing.T) {
 func (w *fixture) task(requester string) string {
 	w.t.Helper()
 	task, _, err := w.in.SubmitTask(w.t.Context(), core.Task{
-		Kind: core.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw-true","user":"ann"}`), Priority: core.PriorityNormal, Requester: requester, About: "cs101/hw-true",
+		Kind: school.KindArchive, Args: []byte(`{"class":"cs101","assignment":"hw-true","user":"ann"}`), Priority: core.PriorityNormal, Requester: requester, About: "cs101/hw-true",
 	})
 	require.NoError(w.t, err)
 	return task.ID
@@ -156,6 +157,6 @@ func (w *fixture) task(requester string) string {
 
 func (w *fixture) experiment() string {
 	w.t.Helper()
-	e := core.Experiment{ID: newID(), Class: "cs101", Assignment: "hw-true", Repeat: 1, State: core.ExperimentReady, By: "tess"}
+	e := school.Experiment{ID: newID(), Class: "cs101", Assignment: "hw-true", Repeat: 1, State: school.ExperimentReady, By: "tess"}
 	return coretest.PutExperiment(w.t, w.store, e).ID
 }

@@ -49,7 +49,7 @@ func (s *pages) drain(r *page.Request) error {
 	if text != "" {
 		var err error
 		if deadline, err = time.ParseDuration(text); err != nil || deadline == 0 {
-			return s.done(r, core.Errorf(core.CodeInvalid, "deadline", "%s", r.T("%q is no length of time: write one such as 10m, or leave it empty.", text)), "")
+			return s.done(r, core.Errorf(core.CodeInvalid, "deadline", "%s", r.T("%q is not a duration: write one such as 10m, or leave it empty.", text)), "")
 		}
 	}
 	err := s.Cluster.Drain(r.Context(), r.Actor(), host, deadline)
@@ -62,7 +62,7 @@ func (s *pages) evacuate(r *page.Request) error {
 	if err == nil {
 		err = s.Cluster.Drain(r.Context(), r.Actor(), host, operate.AtOnce)
 	}
-	return s.done(r, err, r.T("Host %s takes no new work, and what it has in hand goes to other hosts.", host))
+	return s.done(r, err, r.T("Host %s takes no new work, and its unfinished work moves to other hosts.", host))
 }
 
 func (s *pages) undrain(r *page.Request) error {
@@ -77,7 +77,7 @@ func (s *pages) trust(r *page.Request) error {
 
 func (s *pages) report(r *page.Request) error {
 	report := core.HostReport{Host: r.PathValue("host"), Event: core.HostEvent(r.FormValue("event")), Reason: r.FormValue("reason")}
-	return s.done(r, s.Cluster.Report(r.Context(), r.Actor(), report), r.T("It is reported; an overseer acts on it."))
+	return s.done(r, s.Cluster.Report(r.Context(), r.Actor(), report), r.T("The report was filed; an overseer acts on it."))
 }
 
 func (s *pages) forget(r *page.Request) error {

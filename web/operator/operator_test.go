@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The sessions that tests have are kept in memory, which is swept for ever.
+	// The sessions that tests have are kept in memory, which is swept forever.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
 }
 
@@ -89,7 +89,7 @@ func TestClusterShowsWhatNobodyRuns(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	page := w.shows(t, "otto", "/cluster")
 	require.Contains(t, page, "No taskrunner is running")
-	require.Contains(t, page, "No overseer is at work")
+	require.Contains(t, page, "No overseer is running")
 	require.NotContains(t, page, "No testrunner is running")
 }
 
@@ -201,7 +201,7 @@ func TestDeadRequests(t *testing.T) {
 		require.Contains(t, html, "&lt;script&gt;lost")
 		require.NotContains(t, html, "<script>lost")
 		html = w.shows(t, "otto", "/cluster/requests/"+dead)
-		for _, step := range []string{"Submitted", "In the queue", "Taken together with a VM", "Its result is recorded"} {
+		for _, step := range []string{"Submitted", "In the queue", "Claimed together with a VM", "Its result is recorded"} {
 			require.Contains(t, html, step)
 		}
 		require.Equal(t, http.StatusNotFound, w.ask(t, "otto", "/cluster/requests/"+waiting, nil).Code)

@@ -45,12 +45,12 @@ func (s *pages) makePool(r *page.Request) error {
 	_, err := s.Cluster.Pool(r.Context(), r.Actor(), name)
 	switch {
 	case err == nil:
-		err = core.Errorf(core.CodeConflict, name, "%s", r.T("There is a pool %s already.", name))
+		err = core.Errorf(core.CodeConflict, name, "%s", r.T("Pool %s exists already.", name))
 	case core.Is(err, core.CodeNotFound):
 		err = s.Cluster.SetPool(r.Context(), r.Actor(), core.DefaultPool(name))
 	}
 	if err == nil {
-		return r.Redirect("/cluster/pools/"+name, r.T("Pool %s is made with the usual settings: change here what should be otherwise.", name))
+		return r.Redirect("/cluster/pools/"+name, r.T("Pool %s was created with default settings: change them here.", name))
 	}
 	d, missing := s.poolsData(r)
 	if missing != nil {
@@ -104,9 +104,9 @@ func (s *pages) pausePool(r *page.Request) error {
 	if err := s.Cluster.Pause(r.Context(), r.Actor(), name, paused); err != nil {
 		return err
 	}
-	sentence := r.T("Pool %s goes on.", name)
+	sentence := r.T("Pool %s was resumed.", name)
 	if paused {
-		sentence = r.T("Pool %s is paused: no request of it begins.", name)
+		sentence = r.T("Pool %s is paused: none of its requests starts.", name)
 	}
 	return r.Redirect(r.Next("/cluster/pools"), sentence)
 }

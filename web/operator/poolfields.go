@@ -26,7 +26,7 @@ type field struct {
 func poolFields(p *core.Pool) []field {
 	l := &p.Limits
 	return []field{
-		choice("provider", page.Sentence("Provider"), &p.Provider, "local", "lxc"),
+		choice("provider", page.Sentence("Provider"), &p.Provider, core.ProviderNames()...),
 		text("image", page.Sentence("Image"), page.Sentence("Name or name@digest; empty is the provider's own."), &p.Image),
 		number("warm", page.Sentence("Clean VMs kept ready on each host"), &p.Warm),
 		number("max", page.Sentence("Most VMs on each host"), &p.Max),
@@ -39,11 +39,11 @@ func poolFields(p *core.Pool) []field {
 		number("pids", page.Sentence("Processes and threads"), &l.Pids),
 		number("open_files", page.Sentence("Open files of a process"), &l.OpenFiles),
 		size("output", page.Sentence("Kept of each of stdout and stderr"), &l.Output),
-		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0 is for ever."), &p.MaxWait),
-		number("max_waiting", page.Sentence("Most waiting requests of one submitter and class"), &p.MaxWaiting),
-		span("stage_timeout", page.Sentence("Longest time from claim to start"), "", &p.StageTimeout),
+		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0: forever."), &p.MaxWait),
+		number("max_waiting", page.Sentence("Maximum waiting requests of one submitter and priority"), &p.MaxWaiting),
+		span("stage_timeout", page.Sentence("Maximum time from claim to start"), "", &p.StageTimeout),
 		choice("on_host_loss", page.Sentence("When a host is lost"), &p.OnHostLoss, core.OnHostLossRequeue, core.OnHostLossFail),
-		span("keep_outputs", page.Sentence("Keep outputs for"), page.Sentence("0 is as long as their results."), &p.KeepOutputs),
+		span("keep_outputs", page.Sentence("Keep outputs for"), page.Sentence("0: as long as their results."), &p.KeepOutputs),
 	}
 }
 
@@ -127,7 +127,7 @@ func exactSize(n int64) string {
 // cpus is a number of processors, kept in thousandths.
 func cpus(name string, into *int) field {
 	return field{
-		Name: name, Label: page.Sentence("Processors"), Help: page.Sentence("Such as 1 or 0.5; 0 leaves it to the provider."),
+		Name: name, Label: page.Sentence("Processors"), Help: page.Sentence("Such as 1 or 0.5; 0: the provider decides."),
 		Value: strconv.FormatFloat(float64(*into)/1000, 'g', -1, 64),
 		read: func(s string) error {
 			n, err := strconv.ParseFloat(s, 64)

@@ -10,14 +10,14 @@ import (
 var stepWords = map[operate.StepKind]struct{ Class, Sentence string }{
 	operate.StepSubmitted: {"", page.Sentence("Submitted")},
 	operate.StepQueued:    {"", page.Sentence("In the queue")},
-	operate.StepClaimed:   {"calm", page.Sentence("Taken together with a VM, and staged there")},
+	operate.StepClaimed:   {"calm", page.Sentence("Claimed together with a VM, and staged there")},
 	operate.StepRunning:   {"calm", page.Sentence("Runs")},
 	operate.StepFinished:  {"calm", page.Sentence("Its command has ended")},
 	operate.StepRecorded:  {"good", page.Sentence("Its result is recorded")},
 	operate.StepCancel:    {"bad", page.Sentence("Somebody asked to stop it")},
 	operate.StepReleased:  {"", page.Sentence("Given back unharmed")},
-	operate.StepFault:     {"bad", page.Sentence("A fault of the platform; it is tried again")},
-	operate.StepWithdrawn: {"", page.Sentence("Taken out of the queue")},
+	operate.StepFault:     {"bad", page.Sentence("A platform fault; it will be retried")},
+	operate.StepWithdrawn: {"", page.Sentence("Removed from the queue")},
 }
 
 // requestData is what a request's page shows.
@@ -75,7 +75,7 @@ func (s *pages) dropRequest(r *page.Request) error {
 	if err := s.Cluster.Drop(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(r.Next("/cluster/dead"), r.T("Request %s is off the list; its result stays.", id))
+	return r.Redirect(r.Next("/cluster/dead"), r.T("Request %s was removed from the list; its result stays.", id))
 }
 
 func (s *pages) cancelRequest(r *page.Request) error {

@@ -2,20 +2,20 @@ package operator
 
 import (
 	"encoding/json"
-	"time"
+	"net/http"
+	"slices"
 
 	"drover/core"
 	"drover/core/cluster/schedule"
+	"drover/core/school"
 	"drover/web/page"
 )
-
-// kinds are what schedules can make.
-var kinds = []string{core.KindPurge, core.KindArchive, core.KindAssignmentCSV, core.KindGradebook}
 
 // schedulesData is what the page of schedules shows.
 type schedulesData struct {
 	All   []scheduleRow
-	Kinds []string
+	Kinds core.TaskKinds
+	Args  []argField
 	Form  map[string]string // as it was filled in
 }
 
@@ -27,10 +27,11 @@ type scheduleRow struct {
 
 func (s *pages) schedulesData(r *page.Request) (schedulesData, error) {
 	all, err := s.Classes.Schedules(r.Context(), r.Actor())
-	d := schedulesData{Kinds: kinds, Form: make(map[string]string)}
-	for _, name := range []string{"name", "cron", "kind", "of", "keep", "fill", "paused"} {
+	d := schedulesData{Kinds: school.Schedulable(), Form: make(map[string]string)}
+	for _, name := range []string{"name", "cron", "kind", "of", "paused"} {
 		d.Form[name] = r.FormValue(name)
 	}
+	d.Args = argFields(r, d.Kinds)
 	for _, one := range all {
 		row := scheduleRow{Schedule: one}
 		if times, err := schedule.Parse(one.Cron); err == nil && !one.Paused {
@@ -75,40 +76,60 @@ func (s *pages) setSchedule(r *page.Request) error {
 	return r.Again(err, "operator/schedules", d)
 }
 
-// scheduledArgs are the arguments of the task that the form describes; nil for none.
+// argField is an argument of some kinds, in the form.
+type argField struct {
+	core.TaskArg
+
+	Of    string // the kinds that have it
+	Value string
+}
+
+// argFields are the arguments of all kinds, each once, as they were filled in.
+func argFields(r *page.Request, kinds core.TaskKinds) []argField {
+	var all []argField
+	for i := range kinds {
+		for _, a := range kinds[i].Options() {
+			at := slices.IndexFunc(all, func(f argField) bool { return f.TaskArg == a })
+			if at >= 0 {
+				all[at].Of += ", " + kinds[i].Name
+				continue
+			}
+			f := argField{TaskArg: a, Of: kinds[i].Name, Value: a.Default}
+			if r.Method == http.MethodPost {
+				f.Value = r.PostFormValue(a.Flag())
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// scheduledArgs are the arguments of the task that the form describes.
 func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, error) {
-	var args any
-	switch kind {
-	case core.KindPurge:
-		text := r.FormValue("keep")
-		if text == "" {
-			return nil, nil // the cluster's own setting counts
-		}
-		keep, err := time.ParseDuration(text)
-		if err != nil {
-			return nil, core.Errorf(core.CodeInvalid, "keep", "%s", r.T("%q is no length of time: write one such as 10m, or leave it empty.", text))
-		}
-		args = core.PurgeArgs{Keep: keep}
-	case core.KindArchive, core.KindAssignmentCSV:
+	k, err := school.Schedulable().Find(kind)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the classes service says which kinds there are
+	}
+	texts := map[string]string{}
+	for _, a := range k.Options() {
+		texts[a.Flag()] = r.PostFormValue(a.Flag())
+	}
+	switch k.About() {
+	case core.ArgAssignment:
 		as, err := s.Classes.FindAssignment(r.Context(), r.Actor(), r.FormValue("of"))
 		if err != nil {
 			return nil, mistyped(err)
 		}
-		args = core.ArchiveArgs{Class: as.Class, Assignment: as.Handle}
-		if kind == core.KindAssignmentCSV {
-			args = core.AssignmentCSVArgs{Class: as.Class, Assignment: as.Handle, Header: true}
-		}
-	case core.KindGradebook:
+		texts["class"], texts["assignment"] = as.Class, as.Handle
+	case core.ArgClass:
 		class, err := s.Classes.FindClass(r.Context(), r.Actor(), r.FormValue("of"))
 		if err != nil {
 			return nil, mistyped(err)
 		}
-		args = core.GradebookArgs{Class: class.Handle, Fill: r.FormValue("fill")}
+		texts["class"] = class.Handle
 	default:
-		return nil, nil // the classes service says which kinds there are
 	}
-	raw, err := json.Marshal(args)
-	return raw, core.Wrap(err, core.CodeInternal, kind, "the arguments of %s cannot be written", kind)
+	return k.Write(texts)
 }
 
 // mistyped makes what a form names and is not there a mistake in the form.
@@ -125,7 +146,7 @@ func (s *pages) runSchedule(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Redirect("/cluster/schedules", r.T("Schedule %s has made task %s.", name, t.ID))
+	return r.Redirect("/cluster/schedules", r.T("Schedule %s has created task %s.", name, t.ID))
 }
 
 func (s *pages) removeSchedule(r *page.Request) error {
@@ -133,5 +154,5 @@ func (s *pages) removeSchedule(r *page.Request) error {
 	if err := s.Classes.RemoveSchedule(r.Context(), r.Actor(), name); err != nil {
 		return err
 	}
-	return r.Redirect("/cluster/schedules", r.T("Schedule %s is removed; what it made stays.", name))
+	return r.Redirect("/cluster/schedules", r.T("Schedule %s was removed; its tasks stay.", name))
 }

@@ -2,25 +2,20 @@ package operator
 
 import (
 	"embed"
-	"io/fs"
 
 	"drover/core"
 	"drover/web/page"
 	"drover/web/services"
 )
 
-//go:embed templates/*.html
-var templates embed.FS
+//go:embed pages/*.html
+var files embed.FS
 
 // pages are made from the site's parts.
 type pages struct{ services.Deps }
 
 // Section returns the pages of the cluster.
 func Section(p services.Deps) page.Section {
-	own, err := fs.Sub(templates, "templates")
-	if err != nil {
-		panic(err) // embedded: cannot be missing
-	}
 	s := &pages{p}
 	view := func(path string, serve func(*page.Request) error) page.Route {
 		return page.Route{Pattern: "GET " + path, Action: core.ActClusterView, Serve: serve}
@@ -31,7 +26,7 @@ func Section(p services.Deps) page.Section {
 	plan := func(method, path string, serve func(*page.Request) error) page.Route {
 		return page.Route{Pattern: method + " " + path, Action: core.ActSchedule, Serve: serve}
 	}
-	return page.Section{Name: "operator", Pages: own, Routes: []page.Route{
+	return page.Section{Name: "operator", Pages: files, Routes: []page.Route{
 		view("/cluster", s.cluster),
 		view("/cluster/hosts/{host}", s.host),
 		do("/cluster/hosts/{host}/drain", s.drain),
@@ -79,7 +74,7 @@ func sure(r *page.Request) error {
 		return err
 	}
 	if r.FormValue("sure") != "yes" {
-		return core.Errorf(core.CodeInvalid, "sure", "%s", r.T("This cannot be taken back: tick the box that says that you mean it."))
+		return core.Errorf(core.CodeInvalid, "sure", "%s", r.T("This cannot be undone: tick the box to confirm."))
 	}
 	return nil
 }

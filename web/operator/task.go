@@ -5,6 +5,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -41,7 +42,7 @@ func (s *pages) tasks(r *page.Request) error {
 		return err
 	}
 	d := tasksData{
-		Queues: queues.Tasks, Kinds: core.TaskKinds(), Kind: r.FormValue("kind"), State: r.FormValue("state"),
+		Queues: queues.Tasks, Kinds: school.TaskKinds().Names(), Kind: r.FormValue("kind"), State: r.FormValue("state"),
 		States: []core.TaskState{
 			core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling, core.TaskDone, core.TaskDead, core.TaskCancelled,
 		},

@@ -57,10 +57,10 @@ func (r *Request) fail(err error) {
 		f.Title = r.T("That did not work")
 	case http.StatusServiceUnavailable:
 		f.Title = r.T("Not available right now")
-		f.Text = r.T("Something that this site needs does not answer. Nothing that you submitted is lost. Try again in a moment.")
+		f.Text = r.T("A service that this site needs does not answer. Your submissions are safe. Try again in a moment.")
 	default:
 		f.Title = r.T("A fault of this site")
-		f.Text = r.T("This is not your fault. It has been noted; try again, and tell your staff if it stays.")
+		f.Text = r.T("This is not your fault. The error was logged; try again, and tell your staff if it persists.")
 	}
 	if f.Status >= http.StatusInternalServerError && r.site.cfg.Log != nil && r.Context().Err() == nil { // not who went away
 		r.site.cfg.Log.WithError(err).WithField("route", r.route.Pattern).Error("a page failed")

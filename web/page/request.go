@@ -38,6 +38,9 @@ func (r *Request) Actor() core.Actor { return r.Caller.Actor }
 // Languages are those in which pages can be read.
 func (r *Request) Languages() []language.Tag { return r.site.words.all }
 
+// OwnName is what a language calls itself: each catalogue has its own name for the key English.
+func (r *Request) OwnName(tag language.Tag) string { return r.site.words.speech(tag).T("English") }
+
 // Here is where a browser can come back to: the page itself, or that with the form which is answered.
 func (r *Request) Here() string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {

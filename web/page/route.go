@@ -22,6 +22,6 @@ const MaxForm = 256 << 10
 // Section is what one package of pages adds to a site.
 type Section struct {
 	Name   string // begins the names of its pages: "student/assignment"
-	Pages  fs.FS  // its templates, NAME.html each; a name that begins with _ is a part for all of the section
+	Pages  fs.FS  // its templates, pages/NAME.html each; a name that begins with _ is a part for all of the section
 	Routes []Route
 }

@@ -23,7 +23,7 @@ func aSite(t *testing.T, routes ...page.Route) http.Handler {
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Now: func() time.Time { return time.UnixMilli(1_000_000) }},
 		page.Section{Name: "some", Routes: routes, Pages: fstest.MapFS{
-			"thing.html": {Data: []byte(`{{define "title"}}{{.Data}}{{end}}{{define "main"}}<h1>{{.Data}}</h1>{{end}}`)},
+			"pages/thing.html": {Data: []byte(`{{define "title"}}{{.Data}}{{end}}{{define "main"}}<h1>{{.Data}}</h1>{{end}}`)},
 		}})
 	require.NoError(t, err)
 	return sessions.LoadAndSave(site)

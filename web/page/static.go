@@ -17,7 +17,7 @@ import (
 var staticFiles embed.FS
 
 // staticPrefix begins the paths of files that go with pages. Their names have their
-// content's hash, so that browsers keep them for ever.
+// content's hash, so that browsers keep them forever.
 const staticPrefix = "/static/"
 
 // static serves them.

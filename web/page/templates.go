@@ -12,8 +12,11 @@ import (
 	"drover/core"
 )
 
-//go:embed templates/*.html
-var ownTemplates embed.FS
+//go:embed pages/*.html
+var ownPages embed.FS
+
+// parts are the templates that all pages of a section may name.
+const parts = "pages/_*.html"
 
 // templates are all pages in one language.
 type templates struct {
@@ -31,16 +34,12 @@ func (t *templates) execute(w io.Writer, name string, v view) error {
 // parse reads all pages for one language. Each is parsed together with the layout,
 // the parts of the site and those of its section.
 func (s *Site) parse(speech Speech, sections []Section) (*templates, error) {
-	own, err := fs.Sub(ownTemplates, "templates")
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeInternal, "", "the templates cannot be read")
-	}
-	base, err := template.New("").Option("missingkey=zero").Funcs(s.functions(speech)).ParseFS(own, "_*.html")
+	base, err := template.New("").Option("missingkey=zero").Funcs(s.functions(speech)).ParseFS(ownPages, parts)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "the layout cannot be read")
 	}
 	all := &templates{pages: make(map[string]*template.Template)}
-	for _, section := range append([]Section{{Pages: own}}, sections...) {
+	for _, section := range append([]Section{{Pages: ownPages}}, sections...) {
 		pages, err := parseSection(base, section)
 		if err != nil {
 			return nil, core.Wrap(err, core.CodeInternal, section.Name, "the pages of section %q cannot be read", section.Name)
@@ -55,18 +54,19 @@ func parseSection(base *template.Template, section Section) (map[string]*templat
 	if err != nil {
 		return nil, err
 	}
-	if parts, err := fs.Glob(section.Pages, "_*.html"); err != nil || len(parts) > 0 {
-		if with, err = with.ParseFS(section.Pages, "_*.html"); err != nil {
+	if found, err := fs.Glob(section.Pages, parts); err != nil || len(found) > 0 {
+		if with, err = with.ParseFS(section.Pages, parts); err != nil {
 			return nil, err
 		}
 	}
-	files, err := fs.Glob(section.Pages, "*.html")
+	files, err := fs.Glob(section.Pages, "pages/*.html")
 	if err != nil {
 		return nil, err
 	}
 	pages := make(map[string]*template.Template)
 	for _, file := range files {
-		if strings.HasPrefix(file, "_") {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if strings.HasPrefix(name, "_") {
 			continue
 		}
 		page, err := with.Clone()
@@ -76,7 +76,7 @@ func parseSection(base *template.Template, section Section) (map[string]*templat
 		if err != nil {
 			return nil, err
 		}
-		pages[path.Join(section.Name, strings.TrimSuffix(file, ".html"))] = page
+		pages[path.Join(section.Name, name)] = page
 	}
 	return pages, nil
 }

@@ -16,6 +16,7 @@ import (
 	"drover/core/account"
 	"drover/core/classes"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
@@ -48,8 +49,8 @@ func newFixture(t *testing.T, secure bool) *fixture {
 		Sessions: session.New(redis, secure, log), Actors: &classes.Service{Store: store}, Log: log,
 		Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher},
 	}
-	w.put(core.User{Handle: "root", Roles: root.Roles})
-	w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
+	w.put(school.User{Handle: "root", Roles: root.Roles})
+	w.put(school.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /in", w.signIn)
 	mux.HandleFunc("POST /out", func(rw http.ResponseWriter, r *http.Request) { answer(rw, w.End(r.Context())) })
@@ -59,7 +60,7 @@ func newFixture(t *testing.T, secure bool) *fixture {
 	return w
 }
 
-func (w *fixture) put(u core.User) {
+func (w *fixture) put(u school.User) {
 	w.t.Helper()
 	_, err := w.store.PutUser(w.t.Context(), u)
 	require.NoError(w.t, err)
@@ -219,7 +220,7 @@ func TestSessionsThatAreOver(t *testing.T) {
 		},
 		"unused": func(w *fixture) { w.redis.Mini.FastForward(12*time.Hour + time.Minute) },
 		"disabled": func(w *fixture) {
-			w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example", Disabled: true, Revision: 1})
+			w.put(school.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example", Disabled: true, Revision: 1})
 		},
 		"deleted": func(w *fixture) { require.NoError(w.t, w.store.DeleteUser(w.t.Context(), "ann")) },
 	} {
@@ -242,10 +243,10 @@ func TestSessionsThatAreOver(t *testing.T) {
 func TestRightsOfThisMoment(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, false)
-	secret, _, err := w.Accounts.IssueToken(t.Context(), core.Actor{Handle: "ann"}, "laptop", []core.Scope{core.ScopeRead}, 0)
+	secret, _, err := w.Accounts.IssueToken(t.Context(), core.Actor{Handle: "ann"}, "laptop", []school.Scope{school.ScopeRead}, 0)
 	require.NoError(t, err)
 	w.ask(http.MethodPost, "/in")
-	w.put(core.User{Handle: "ann", Email: "ann@school.example", Roles: []core.UserRole{core.RoleOperator}, Revision: 1})
+	w.put(school.User{Handle: "ann", Email: "ann@school.example", Roles: []core.UserRole{core.RoleOperator}, Revision: 1})
 	require.NoError(t, w.Accounts.SetLanguage(t.Context(), core.Actor{Handle: "ann"}, "de"))
 	require.Equal(t, "ann ann de operator", w.who())
 	require.Equal(t, "ann ann de operator read", w.program("Bearer "+secret))
@@ -289,7 +290,7 @@ func TestPrograms(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, false)
 	ctx, ann := t.Context(), core.Actor{Handle: "ann"}
-	secret, made, err := w.Accounts.IssueToken(ctx, ann, "laptop", []core.Scope{core.ScopeRead, core.ScopeSubmit}, 0)
+	secret, made, err := w.Accounts.IssueToken(ctx, ann, "laptop", []school.Scope{school.ScopeRead, school.ScopeSubmit}, 0)
 	require.NoError(t, err)
 	for _, header := range []string{"Bearer " + secret, "bearer  " + secret + " "} {
 		require.Equal(t, "ann Ann Lee  read submit", w.program(header))
@@ -301,7 +302,7 @@ func TestPrograms(t *testing.T) {
 	who, err := w.ByToken(ctx, secret)
 	require.NoError(t, err)
 	require.Equal(t, made.ID, who.Token)
-	require.False(t, who.Allows(core.ScopeTeach))
+	require.False(t, who.Allows(school.ScopeTeach))
 	require.NoError(t, w.Accounts.Revoke(ctx, ann, "ann", made.ID))
 	require.Equal(t, "nobody", w.program("Bearer "+secret))
 }

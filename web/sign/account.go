@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -46,13 +46,13 @@ func (s *pages) accountData(r *page.Request, form tokenForm) (accountData, error
 func languages(r *page.Request, chosen string) []choice {
 	all := []choice{{Value: "", Text: r.T("as the browser says"), Chosen: chosen == ""}}
 	for _, tag := range r.Languages() {
-		all = append(all, choice{Value: tag.String(), Text: display.Self.Name(tag), Chosen: chosen != "" && tag == language.Make(chosen)})
+		all = append(all, choice{Value: tag.String(), Text: r.OwnName(tag), Chosen: chosen != "" && tag == language.Make(chosen)})
 	}
 	return all
 }
 
 func (s *pages) account(r *page.Request) error {
-	d, err := s.accountData(r, tokenForm{Days: defaultDays, Scopes: []core.Scope{core.ScopeRead, core.ScopeSubmit}})
+	d, err := s.accountData(r, tokenForm{Days: defaultDays, Scopes: []school.Scope{school.ScopeRead, school.ScopeSubmit}})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *pages) changePassword(r *page.Request) error {
 	if d.Account.MustChange { // and so was on the way to somewhere
 		to = "/"
 	}
-	return r.Redirect(to, r.T("Your password is changed. You are signed out everywhere else."))
+	return r.Redirect(to, r.T("Your password was changed. You were signed out everywhere else."))
 }
 
 func (s *pages) untie(r *page.Request) error {
@@ -124,7 +124,7 @@ func (s *pages) signOutEverywhere(r *page.Request) error {
 	if err := s.Accounts.SignOut(r.Context(), r.Actor(), r.Actor().Handle); err != nil {
 		return err
 	}
-	return s.end(r, r.T("You are signed out everywhere."))
+	return s.end(r, r.T("You were signed out everywhere."))
 }
 
 // defaultDays is how long a token lasts if nobody says.

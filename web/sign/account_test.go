@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 )
 
 func contains(a answer, text string) bool { return strings.Contains(a.Text, text) }
@@ -43,7 +44,7 @@ func TestChangePassword(t *testing.T) {
 	here.goes(here.post("/account/password", "was", good, "password", anew, "again", anew), "/account")
 	require.Equal(t, "Ann Lee", here.signedIn())
 	require.Empty(t, there.signedIn())
-	here.shows(here.get("/account"), "Your password is changed.")
+	here.shows(here.get("/account"), "Your password was changed.")
 }
 
 // A password that somebody else gave opens nothing but the page on which it is changed.
@@ -77,7 +78,7 @@ func TestTokens(t *testing.T) {
 	got, in, err := w.service.ByToken(t.Context(), secret)
 	require.NoError(t, err)
 	require.Equal(t, "ann", in.User.Handle)
-	require.Equal(t, []core.Scope{core.ScopeRead, core.ScopeSubmit}, got.Scopes)
+	require.Equal(t, []school.Scope{school.ScopeRead, school.ScopeSubmit}, got.Scopes)
 	text = b.shows(b.get("/account"), "laptop")
 	require.NotContains(t, text, secret)
 	require.NotContains(t, text, name)
@@ -89,7 +90,7 @@ func TestTokens(t *testing.T) {
 	b.goes(b.post("/account/tokens/"+got.ID+"/revoke"), "/account")
 	_, _, err = w.service.ByToken(t.Context(), secret)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
-	b.shows(b.get("/account"), "The token is good for nothing any more.")
+	b.shows(b.get("/account"), "The token was revoked.")
 }
 
 func TestIdentitiesAreUntied(t *testing.T) {
@@ -120,7 +121,7 @@ func TestSignOutEverywhere(t *testing.T) {
 	here.in("ann", good)
 	there.in("ann", good)
 	here.goes(here.post("/account/sign-out"), "/sign-in")
-	here.shows(here.get("/sign-in"), "You are signed out everywhere.")
+	here.shows(here.get("/sign-in"), "You were signed out everywhere.")
 	require.Empty(t, here.signedIn())
 	require.Empty(t, there.signedIn())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	driven "drover/web/browsertest"
 )
 
@@ -56,15 +57,15 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w, at := served(t)
 	ctx := t.Context()
-	w.put(core.User{Handle: "a-student-with-quite-a-long-handle-2026", Name: "Maximiliane von und zu Hohenstein-Waldburg", Email: "maximiliane.hohenstein-waldburg@students.university.example"})
-	w.put(core.User{Handle: "olga", Name: "Olga", Roles: []core.UserRole{core.RoleOperator, core.RoleRunner}, Disabled: true})
+	w.put(school.User{Handle: "a-student-with-quite-a-long-handle-2026", Name: "Maximiliane von und zu Hohenstein-Waldburg", Email: "maximiliane.hohenstein-waldburg@students.university.example"})
+	w.put(school.User{Handle: "olga", Name: "Olga", Roles: []core.UserRole{core.RoleOperator, core.RoleRunner}, Disabled: true})
 	w.password("root", good)
 	link, err := w.service.MakeLink(ctx, root, "ann", 0)
 	require.NoError(t, err)
 	secret := link.Secret
-	_, _, err = w.service.IssueToken(ctx, root, "the laptop in the office on the second floor", core.Scopes(), 0)
+	_, _, err = w.service.IssueToken(ctx, root, "the laptop in the office on the second floor", school.Scopes(), 0)
 	require.NoError(t, err)
-	require.NoError(t, w.store.AddIdentity(ctx, core.Identity{Issuer: "https://login.university.example/realms/students", Subject: "0d5e7f9a-1b2c-4d3e-8f90-a1b2c3d4e5f6", User: "root", Created: 1}))
+	require.NoError(t, w.store.AddIdentity(ctx, school.Identity{Issuer: "https://login.university.example/realms/students", Subject: "0d5e7f9a-1b2c-4d3e-8f90-a1b2c3d4e5f6", User: "root", Created: 1}))
 
 	tab := driven.Start(t).Tab(t)
 	tab.Goto(at + "/sign-in")
@@ -77,7 +78,7 @@ func TestPagesInABrowser(t *testing.T) {
 	tab.Goto(at + "/sign-in/link?token=" + secret)
 	looks(t, tab, "link")
 	tab.Goto(at + "/sign-in/link?token=none")
-	tab.Await("The link cannot be used")
+	tab.Await("The link is invalid")
 	enter(tab, at, "root", good)
 	for _, path := range []string{"account", "account/password", "users", "users/root", "users/olga"} {
 		tab.Goto(at + "/" + path)
@@ -85,7 +86,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	tab.Goto(at + "/users/a-student-with-quite-a-long-handle-2026")
 	looks(t, tab, "student")
-	tab.Press("Make a link")
+	tab.Press("Create a link")
 	tab.Await("It is not shown again")
 	looks(t, tab, "userlink")
 }
@@ -105,7 +106,7 @@ func TestAPersonComesAndGoes(t *testing.T) {
 	tab.Fill("#f-password", good)
 	tab.Fill("#f-again", good)
 	tab.Click("main form button")
-	tab.Await("Your password is changed.")
+	tab.Await("Your password was changed.")
 	tab.Fill("#f-name", "laptop")
 	tab.Press("Issue it")
 	tab.Await("Copy it now")
@@ -118,7 +119,7 @@ func TestAPersonComesAndGoes(t *testing.T) {
 	tab.Press("Revoke")
 	tab.Await("Revoke token laptop?")
 	tab.Click("dialog button.danger")
-	tab.Await("The token is good for nothing any more.")
+	tab.Await("The token was revoked.")
 	tab.Press("Deutsch")
 	tab.Await("Abmelden")
 	looks(t, tab, "konto")

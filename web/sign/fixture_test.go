@@ -18,6 +18,7 @@ import (
 	"drover/core/account"
 	"drover/core/classes"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web"
@@ -71,12 +72,12 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	none := http.NotFoundHandler()
 	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Handlers{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})
 	require.NoError(t, err)
-	w.put(core.User{Handle: "root", Name: "Ruth Root", Roles: root.Roles})
-	w.put(core.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
+	w.put(school.User{Handle: "root", Name: "Ruth Root", Roles: root.Roles})
+	w.put(school.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})
 	return w
 }
 
-func (w *fixture) put(u core.User) {
+func (w *fixture) put(u school.User) {
 	w.t.Helper()
 	_, err := w.store.PutUser(w.t.Context(), u)
 	require.NoError(w.t, err)

@@ -51,7 +51,7 @@ func (s *pages) comeBack(r *page.Request) error {
 	q := r.URL.Query()
 	iss := q.Get("iss") // of RFC 9207: of several providers, the one that answers
 	if a.State == "" || subtle.ConstantTimeCompare([]byte(a.State), []byte(q.Get("state"))) != 1 || iss != "" && iss != s.provider.Issuer {
-		return core.Errorf(core.CodeForbidden, "", "%s", r.T("This sign-in was not begun in this browser, or is over already: begin it anew."))
+		return core.Errorf(core.CodeForbidden, "", "%s", r.T("This sign-in was not started in this browser, or has expired: start again."))
 	}
 	if q.Get("error") != "" {
 		return core.Errorf(core.CodeForbidden, "", "%s", r.T("%s did not sign you in.", s.provider.Name))
@@ -59,7 +59,7 @@ func (s *pages) comeBack(r *page.Request) error {
 	claim, err := s.provider.claim(ctx, a, q.Get("code"), s.back())
 	if core.Is(err, core.CodeForbidden) {
 		s.Log.WithError(err).Warn("a provider's word does not hold")
-		return core.Errorf(core.CodeForbidden, "", "%s", r.T("What %s says of you does not hold: begin the sign-in anew, and tell your staff if it stays.", s.provider.Name))
+		return core.Errorf(core.CodeForbidden, "", "%s", r.T("The answer of %s is invalid: sign in again, and tell your staff if the problem persists.", s.provider.Name))
 	}
 	if err != nil {
 		return err

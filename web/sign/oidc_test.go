@@ -47,7 +47,7 @@ func refusedBy(t *testing.T, edit func(i *issuer), text string) {
 
 func TestLiesOfProviders(t *testing.T) {
 	t.Parallel()
-	const hold = "says of you does not hold"
+	const hold = "is invalid: sign in again"
 	for name, test := range map[string]struct {
 		edit func(i *issuer)
 		text string
@@ -77,7 +77,7 @@ func TestAttemptsAreOneBrowsersAndOnce(t *testing.T) {
 	refused := func(a answer) {
 		t.Helper()
 		require.Equal(t, http.StatusForbidden, a.Code, a.Text)
-		require.Contains(t, a.Text, "This sign-in was not begun in this browser, or is over already")
+		require.Contains(t, a.Text, "This sign-in was not started in this browser, or has expired")
 	}
 	// a link that makes somebody else's browser a thief's
 	thief, ann := w.browser(), w.browser()
@@ -95,7 +95,7 @@ func TestAttemptsAreOneBrowsersAndOnce(t *testing.T) {
 	q.Set("code", stolen.Query().Get("code"))
 	a := ann.fromElsewhere("/sign-in/oidc/callback?" + q.Encode())
 	require.Equal(t, http.StatusForbidden, a.Code)
-	require.Contains(t, a.Text, "does not hold", "its verifier is another browser's")
+	require.Contains(t, a.Text, "is invalid", "its verifier is another browser's")
 	require.Empty(t, ann.signedIn())
 	// again
 	back = i.visit(ann.get("/sign-in/oidc?next=//evil.example"))

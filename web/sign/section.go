@@ -2,7 +2,6 @@ package sign
 
 import (
 	"embed"
-	"io/fs"
 	"net"
 
 	"drover/core"
@@ -26,12 +25,8 @@ type pages struct {
 // Section returns the pages. site is the URL by which browsers reach them, without a path;
 // provider may be nil.
 func Section(p services.Deps, k *session.Keeper, provider *Provider) page.Section {
-	own, err := fs.Sub(files, "pages")
-	if err != nil {
-		panic(err) // embedded: cannot be missing
-	}
 	s := &pages{Deps: p, keeper: k, provider: provider}
-	all := page.Section{Name: "sign", Pages: own, Routes: []page.Route{
+	all := page.Section{Name: "sign", Pages: files, Routes: []page.Route{
 		{Pattern: "GET /sign-in", Public: true, Serve: s.signIn},
 		{Pattern: "POST /sign-in", Public: true, Serve: s.enter},
 		{Pattern: "GET /sign-in/link", Public: true, Serve: s.link},

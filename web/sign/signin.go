@@ -87,7 +87,7 @@ func (s *pages) redeem(r *page.Request) error {
 // deadLink says in the reader's language that a link is no good.
 func deadLink(r *page.Request, err error) error {
 	if errors.Is(err, account.ErrLink) {
-		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link cannot be used: it was used already, is too old, or is not whole. Ask for another one."))
+		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link is invalid: it was used already, has expired, or is incomplete. Ask for another one."))
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func (s *pages) language(r *page.Request) error {
 		known = known || tag.String() == chosen
 	}
 	if !known {
-		return core.Errorf(core.CodeInvalid, "", "%s", r.T("This site does not speak that language."))
+		return core.Errorf(core.CodeInvalid, "", "%s", r.T("This site does not have that language."))
 	}
 	if r.Caller != nil {
 		if err := s.Accounts.SetLanguage(r.Context(), r.Actor(), chosen); err != nil {

@@ -138,7 +138,7 @@ func TestSignInLink(t *testing.T) {
 		b.goes(b.get(path), "/account/password")
 	}
 	b.goes(b.post("/account/tokens", "name", "x", "days", "1", "scope", "read"), "/account/password")
-	require.NotContains(t, b.shows(b.get("/account/password"), "Set a password before you go on"), "Present password")
+	require.NotContains(t, b.shows(b.get("/account/password"), "Set a password before you continue"), "Present password")
 	b.refuses(b.post("/account/password", "password", "ann", "again", "ann"), "too short")
 	b.refuses(b.post("/account/password", "password", anew, "again", good), "The two new passwords differ")
 	b.goes(b.post("/account/password", "password", anew, "again", anew), "/")
@@ -147,7 +147,7 @@ func TestSignInLink(t *testing.T) {
 	other := w.browser()
 	for _, a := range []answer{other.get("/sign-in/link?token=" + secret), other.post("/sign-in/link", "token", secret), other.get("/sign-in/link"), other.post("/sign-in/link", "token", "x")} {
 		require.Equal(t, http.StatusForbidden, a.Code)
-		require.Contains(t, a.Text, "The link cannot be used")
+		require.Contains(t, a.Text, "The link is invalid")
 	}
 	other.refuses(other.post("/sign-in", "user", "ann", "password", good), "is wrong")
 	other.in("ann", anew)
@@ -163,7 +163,7 @@ func TestFirstRun(t *testing.T) {
 	b := w.browser()
 	b.goes(b.post("/sign-in/link", "token", secret), "/")
 	b.goes(b.post("/account/password", "password", good, "again", good), "/")
-	b.shows(b.get("/account"), "admin", "Your password is changed.")
+	b.shows(b.get("/account"), "admin", "Your password was changed.")
 	_, secret, err = w.service.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, secret, "it has an admin")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -13,20 +14,20 @@ import (
 type tokenForm struct {
 	Name   string
 	Days   string
-	Scopes []core.Scope
+	Scopes []school.Scope
 }
 
 // scopeWords say what a scope is good for.
-var scopeWords = map[core.Scope]string{
-	core.ScopeRead:    page.Sentence("look at what you may see"),
-	core.ScopeSubmit:  page.Sentence("submit, run, cancel and try again"),
-	core.ScopeTeach:   page.Sentence("change classes, assignments and grades"),
-	core.ScopeCluster: page.Sentence("hosts, pools, queues and schedules"),
-	core.ScopeAdmin:   page.Sentence("users and classes"),
+var scopeWords = map[school.Scope]string{
+	school.ScopeRead:    page.Sentence("read what you may see"),
+	school.ScopeSubmit:  page.Sentence("submit, run, cancel and try again"),
+	school.ScopeTeach:   page.Sentence("change classes, assignments and grades"),
+	school.ScopeCluster: page.Sentence("hosts, pools, queues and schedules"),
+	school.ScopeAdmin:   page.Sentence("users and classes"),
 }
 
 // scopes are those that are of use to the caller.
-func scopes(r *page.Request, chosen []core.Scope) []choice {
+func scopes(r *page.Request, chosen []school.Scope) []choice {
 	a := r.Actor()
 	admin := a.Has(core.RoleAdmin)
 	teaches := admin
@@ -35,8 +36,8 @@ func scopes(r *page.Request, chosen []core.Scope) []choice {
 	}
 	cluster := core.Allow(a, core.ActClusterView, core.Object{}) == nil
 	var all []choice
-	for _, scope := range core.Scopes() {
-		if scope == core.ScopeTeach && !teaches || scope == core.ScopeCluster && !cluster || scope == core.ScopeAdmin && !admin {
+	for _, scope := range school.Scopes() {
+		if scope == school.ScopeTeach && !teaches || scope == school.ScopeCluster && !cluster || scope == school.ScopeAdmin && !admin {
 			continue
 		}
 		all = append(all, choice{Value: string(scope), Text: r.T(scopeWords[scope]), Chosen: slices.Contains(chosen, scope)})
@@ -48,11 +49,11 @@ func scopes(r *page.Request, chosen []core.Scope) []choice {
 func (s *pages) issueToken(r *page.Request) error {
 	form := tokenForm{Name: r.PostFormValue("name"), Days: r.PostFormValue("days")}
 	for _, word := range r.PostForm["scope"] {
-		form.Scopes = append(form.Scopes, core.Scope(word))
+		form.Scopes = append(form.Scopes, school.Scope(word))
 	}
 	days, err := strconv.ParseUint(form.Days, 10, 16)
-	if err != nil || days == 0 || time.Duration(days)*24*time.Hour > core.MaxTokenLife {
-		wrong := core.Errorf(core.CodeInvalid, "days", "%s", r.T("A token lasts from one to %d days.", int(core.MaxTokenLife.Hours())/24))
+	if err != nil || days == 0 || time.Duration(days)*24*time.Hour > school.MaxTokenLife {
+		wrong := core.Errorf(core.CodeInvalid, "days", "%s", r.T("A token lasts from one to %d days.", int(school.MaxTokenLife.Hours())/24))
 		return s.accountAgain(r, wrong, form)
 	}
 	secret, t, err := s.Accounts.IssueToken(r.Context(), r.Actor(), form.Name, form.Scopes, time.Duration(days)*24*time.Hour)
@@ -66,5 +67,5 @@ func (s *pages) revokeToken(r *page.Request) error {
 	if err := s.Accounts.Revoke(r.Context(), r.Actor(), r.Actor().Handle, r.PathValue("id")); err != nil {
 		return err
 	}
-	return r.Redirect("/account", r.T("The token is good for nothing any more."))
+	return r.Redirect("/account", r.T("The token was revoked."))
 }

@@ -6,6 +6,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -70,16 +71,16 @@ func (s *pages) editUser(r *page.Request) error {
 	form := userFormOf(r)
 	revision, err := strconv.ParseInt(r.PostFormValue("revision"), 10, 64)
 	if err != nil {
-		return core.Errorf(core.CodeInvalid, "revision", "%s", r.T("The form is not whole: open the page anew."))
+		return core.Errorf(core.CodeInvalid, "revision", "%s", r.T("The form is incomplete: reload the page."))
 	}
-	err = s.edit(r, func(u *core.User) {
+	err = s.edit(r, func(u *school.User) {
 		u.Name, u.Email, u.Roles, u.Revision = form.Name, form.Email, form.Roles, revision
 	})
 	return s.changedAs(r, err, r.T("It is saved."), &form)
 }
 
 // edit changes a user as it is now.
-func (s *pages) edit(r *page.Request, change func(u *core.User)) error {
+func (s *pages) edit(r *page.Request, change func(u *school.User)) error {
 	p, err := s.Classes.ViewUser(r.Context(), r.Actor(), r.PathValue("user"))
 	if err != nil {
 		return err
@@ -93,9 +94,9 @@ func (s *pages) disableUser(r *page.Request) error {
 	disabled := r.PostFormValue("disabled") == "yes"
 	sentence := r.T("The user may sign in again.")
 	if disabled {
-		sentence = r.T("The user is signed out and can do nothing any more.")
+		sentence = r.T("The user was signed out and can do nothing any more.")
 	}
-	return s.changed(r, s.edit(r, func(u *core.User) { u.Disabled = disabled }), sentence)
+	return s.changed(r, s.edit(r, func(u *school.User) { u.Disabled = disabled }), sentence)
 }
 
 func (s *pages) deleteUser(r *page.Request) error {
@@ -121,7 +122,7 @@ func (s *pages) signUserOut(r *page.Request) error {
 
 func (s *pages) revokeUserToken(r *page.Request) error {
 	err := s.Accounts.Revoke(r.Context(), r.Actor(), r.PathValue("user"), r.PathValue("id"))
-	return s.changed(r, err, r.T("The token is good for nothing any more."))
+	return s.changed(r, err, r.T("The token was revoked."))
 }
 
 func (s *pages) untieUser(r *page.Request) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -26,7 +27,7 @@ type usersFilter struct {
 
 func (f usersFilter) none() bool { return f.Text == "" && f.Role == "" && f.State == "" }
 
-func (f usersFilter) has(u *core.User) bool {
+func (f usersFilter) has(u *school.User) bool {
 	text := strings.ToLower(f.Text)
 	named := strings.Contains(u.Handle, text) || strings.Contains(strings.ToLower(u.Name), text) || strings.Contains(u.Email, text)
 	may := f.Role == "" || slices.Contains(u.Roles, core.UserRole(f.Role))
@@ -35,7 +36,7 @@ func (f usersFilter) has(u *core.User) bool {
 
 // usersData is what the page of all users shows.
 type usersData struct {
-	Users  []core.User
+	Users  []school.User
 	Next   string // URL of the next page
 	Partly bool   // there may be more that match, though this page is not full
 	Filter usersFilter
@@ -93,9 +94,9 @@ func (s *pages) users(r *page.Request) error {
 
 func (s *pages) createUser(r *page.Request) error {
 	form := userFormOf(r)
-	u, err := s.Classes.CreateUser(r.Context(), r.Actor(), core.User{Handle: form.Handle, Name: form.Name, Email: form.Email, Roles: form.Roles})
+	u, err := s.Classes.CreateUser(r.Context(), r.Actor(), school.User{Handle: form.Handle, Name: form.Name, Email: form.Email, Roles: form.Roles})
 	if err == nil {
-		return r.Redirect("/users/"+u.Handle, r.T("User %s is made. A sign-in link lets it in for the first time.", u.Handle))
+		return r.Redirect("/users/"+u.Handle, r.T("User %s was created. The first sign-in needs a link.", u.Handle))
 	}
 	d, unseen := s.usersData(r, form)
 	if unseen != nil {
@@ -123,9 +124,9 @@ var clusterRoles = []core.UserRole{core.RoleAdmin, core.RoleOperator, core.RoleO
 
 // roleWords say what a role allows.
 var roleWords = map[core.UserRole]string{
-	core.RoleAdmin:    page.Sentence("everything but what is a person's own"),
+	core.RoleAdmin:    page.Sentence("everything except what is personal to a user"),
 	core.RoleOperator: page.Sentence("hosts, pools, queues and tasks; no grades"),
-	core.RoleObserver: page.Sentence("looks at the cluster"),
+	core.RoleObserver: page.Sentence("reads the state of the cluster"),
 	core.RoleRunner:   page.Sentence("runs requests of its own; often a program"),
 }
 

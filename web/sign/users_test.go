@@ -14,6 +14,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -37,7 +38,7 @@ func TestUsersAreMadeAndSet(t *testing.T) {
 	b.refuses(b.post("/users", "handle", "bob", "role", "teacher"), "role")
 	b.refuses(b.post("/users", "handle", "bob", "email", "ann@school.example"), "ann@school.example")
 	b.goes(b.post("/users", "handle", "bob", "name", "<b>Bob</b>", "email", "Bob@School.example", "role", "observer"), "/users/bob")
-	text := b.shows(b.get("/users/bob"), "User bob is made", "bob@school.example", `value="observer" checked`)
+	text := b.shows(b.get("/users/bob"), "User bob was created", "bob@school.example", `value="observer" checked`)
 	require.NotContains(t, text, "<b>Bob")
 	b.goes(b.post("/users/bob", "name", "Bob", "email", "", "role", "operator", "role", "runner", "revision", "1"), "/users/bob")
 	u, err := w.store.GetUser(t.Context(), "bob")
@@ -60,7 +61,7 @@ func TestAdminsLetUsersInAndOut(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, secure, nil)
 	b := w.admin()
-	text := b.shows(b.post("/users/ann/link"), "https://drover.example/sign-in/link?token=drl_", "whoever opens it first is let in")
+	text := b.shows(b.post("/users/ann/link"), "https://drover.example/sign-in/link?token=drl_", "the first person who opens it is signed in")
 	ann := w.browser()
 	ann.goes(ann.post("/sign-in/link", "token", secretOf(t, text)), "/")
 	ann.goes(ann.post("/account/password", "password", good, "again", good), "/")
@@ -104,7 +105,7 @@ func TestRoutesByRole(t *testing.T) {
 	asking := map[string]*browser{"nobody": w.browser()}
 	for i, role := range append([]core.UserRole{""}, clusterRoles()...) {
 		handle := fmt.Sprintf("user-%d", i)
-		u := core.User{Handle: handle, Roles: []core.UserRole{role}}
+		u := school.User{Handle: handle, Roles: []core.UserRole{role}}
 		if role == "" {
 			u.Roles = nil
 		}
@@ -174,7 +175,7 @@ type crowd struct {
 	lists int
 }
 
-func (c *crowd) ListUsers(_ context.Context, after string, limit int) ([]core.User, error) {
+func (c *crowd) ListUsers(_ context.Context, after string, limit int) ([]school.User, error) {
 	c.lists++
 	from := 0
 	if after != "" {
@@ -183,9 +184,9 @@ func (c *crowd) ListUsers(_ context.Context, after string, limit int) ([]core.Us
 		}
 		from++
 	}
-	var some []core.User
+	var some []school.User
 	for n := from; n < min(c.of, from+limit); n++ {
-		u := core.User{Handle: fmt.Sprintf("u%06d", n), Name: fmt.Sprintf("Student %d", n), Disabled: n%2 == 1}
+		u := school.User{Handle: fmt.Sprintf("u%06d", n), Name: fmt.Sprintf("Student %d", n), Disabled: n%2 == 1}
 		if n == c.of-1 {
 			u.Roles = []core.UserRole{core.RoleOperator}
 		}
@@ -215,7 +216,7 @@ func TestUsersByPages(t *testing.T) {
 	require.NotContains(t, second, "u000049<")
 
 	c.lists = 0
-	text := b.shows(b.get("/users?text=student+9997&state=disabled"), "There are none.", "Not all users were looked at yet.")
+	text := b.shows(b.get("/users?text=student+9997&state=disabled"), "There are none.", "Not all users were searched yet.")
 	require.LessOrEqual(t, c.lists, 4)
 	for pages := 1; !strings.Contains(text, "u009997"); pages++ {
 		require.Less(t, pages, 6)

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -20,15 +21,15 @@ func (s *staff) assignmentRoutes() []page.Route {
 
 // assignmentPage is the form of an assignment.
 type assignmentPage struct {
-	core.Assignment // as it is stored; without a handle it is a new one
-	Pools           []string
-	Typed           url.Values
-	Preview         bool // of the text that was typed
-	Zone            string
+	school.Assignment // as it is stored; without a handle it is a new one
+	Pools             []string
+	Typed             url.Values
+	Preview           bool // of the text that was typed
+	Zone              string
 }
 
 func (s *staff) assignmentPage(r *page.Request) (*assignmentPage, error) {
-	as := core.Assignment{Class: r.PathValue("class"), Priority: core.PriorityNormal}
+	as := school.Assignment{Class: r.PathValue("class"), Priority: core.PriorityNormal}
 	var err error
 	if handle := r.PathValue("assignment"); handle != "" {
 		if as, err = s.Classes.EditableAssignment(r.Context(), r.Actor(), as.Class, handle); err != nil {
@@ -63,14 +64,14 @@ func (s *staff) editAssignment(r *page.Request) error {
 }
 
 // sent is the form as it was sent back, and the assignment that it describes.
-func (s *staff) sent(r *page.Request) (*assignmentPage, *form, core.Assignment, error) {
+func (s *staff) sent(r *page.Request) (*assignmentPage, *form, school.Assignment, error) {
 	p, err := s.assignmentPage(r)
 	if err != nil {
-		return p, nil, core.Assignment{}, err
+		return p, nil, school.Assignment{}, err
 	}
 	f, err := typed(r)
 	if err != nil {
-		return p, nil, core.Assignment{}, err
+		return p, nil, school.Assignment{}, err
 	}
 	p.Typed = f.Typed
 	return p, f, readAssignment(r, f, p.Assignment), nil
@@ -92,7 +93,7 @@ func (s *staff) createAssignment(r *page.Request) error {
 	if err != nil {
 		return r.Again(mendable(err), "staff/assignment", p)
 	}
-	return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("Assignment %s is made. It is not graded until it has a harness.", as.Handle))
+	return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("Assignment %s was created. It is not graded until it has a harness.", as.Handle))
 }
 
 func (s *staff) saveAssignment(r *page.Request) error {
@@ -134,7 +135,7 @@ func (s *staff) deleteAssignment(r *page.Request) error {
 	}
 	var t core.Task
 	if f.line("name") != p.Handle {
-		f.wrong(r.T("Type %s to delete the assignment with all that hangs on it.", p.Handle))
+		f.wrong(r.T("Type %s to delete the assignment with all its contents.", p.Handle))
 	}
 	if err = f.err; err == nil {
 		t, err = s.Classes.DeleteAssignment(r.Context(), r.Actor(), p.Class, p.Handle)

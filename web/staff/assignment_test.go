@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // typedMoment is a moment as a browser sends it.
@@ -31,7 +32,7 @@ func TestAssignmentIsMadeWithAllThatIsTyped(t *testing.T) {
 	as, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "hw9")
 	require.NoError(t, err)
 	as.Created, as.Revision = 0, 0
-	require.Equal(t, core.Assignment{
+	require.Equal(t, school.Assignment{
 		Class: "cs101", Handle: "hw9", Title: "Nine", Text: "**Do**\nit", Due: start + day, Cutoff: start + 2*day, HideUntil: start - day,
 		AllowFinal: true, ShowOutput: true, Pool: pool, Priority: core.PriorityLow, MaxFiles: 7, MaxBytes: 10 << 20,
 		Limits: core.Limits{Timeout: 2500 * time.Millisecond, Memory: 64 << 20, Disk: 8 << 20, FileSize: 1 << 20, Pids: 9, OpenFiles: 40, Output: 100 << 10},
@@ -85,7 +86,7 @@ func TestAWrongAssignmentComesBack(t *testing.T) {
 	w := newFixture(t)
 	at := "/classes/cs101/assignments/new"
 	for field, test := range map[string]struct{ typed, problem string }{
-		"due":       {"tomorrow", `Due: "tomorrow" is no date`},
+		"due":       {"tomorrow", `Due: "tomorrow" is not a date`},
 		"cutoff":    {typedMoment(start), "cutoff"},
 		"max_files": {"many", "Most files"},
 		"max_bytes": {"-1", "Most bytes"},
@@ -127,7 +128,7 @@ func TestTheFormHasNobodysOwnDeadlines(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "tina", Cutoff: start + 9*day}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "tina", Cutoff: start + 9*day}))
 	text := w.shows("tina", "/classes/cs101/assignments/hw1/edit")
 	require.Contains(t, text, typedMoment(start+2*day))
 	require.NotContains(t, text, typedMoment(start+9*day))

@@ -5,11 +5,12 @@ import (
 	"strconv"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
 // assignmentTyped is an assignment as its form has it.
-func assignmentTyped(as core.Assignment) url.Values {
+func assignmentTyped(as school.Assignment) url.Values {
 	l := as.Limits
 	return url.Values{
 		"handle": {as.Handle}, "title": {as.Title}, "text": {as.Text}, "revision": {strconv.FormatInt(as.Revision, 10)},
@@ -22,7 +23,7 @@ func assignmentTyped(as core.Assignment) url.Values {
 }
 
 // readAssignment is an assignment with all that its form has instead of what it was.
-func readAssignment(r *page.Request, f *form, as core.Assignment) core.Assignment {
+func readAssignment(r *page.Request, f *form, as school.Assignment) school.Assignment {
 	as.Title, as.Text = f.line("title"), f.text("text")
 	as.Due = f.moment(r, "due", page.Sentence("Due"))
 	as.Cutoff = f.moment(r, "cutoff", page.Sentence("Cutoff"))

@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -37,11 +38,11 @@ func (s *staff) createClass(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.Classes.CreateClass(r.Context(), r.Actor(), core.Class{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term")})
+	c, err := s.Classes.CreateClass(r.Context(), r.Actor(), school.Class{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term")})
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Typed: f.Typed})
 	}
-	return r.Redirect(classPath(c.Handle)+"/roster", r.T("Class %s is made. Now put people into it.", c.Handle))
+	return r.Redirect(classPath(c.Handle)+"/roster", r.T("Class %s was created. Now enrol its members.", c.Handle))
 }
 
 func (s *staff) editClass(r *page.Request) error {
@@ -71,7 +72,7 @@ func (s *staff) saveClass(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	c := core.Class{Handle: old.Handle, Title: f.line("title"), Term: f.line("term"), Revision: f.whole(r, "revision", page.Sentence("Revision"))}
+	c := school.Class{Handle: old.Handle, Title: f.line("title"), Term: f.line("term"), Revision: f.whole(r, "revision", page.Sentence("Revision"))}
 	if err = f.err; err == nil {
 		_, err = s.Classes.EditClass(r.Context(), r.Actor(), c)
 	}
@@ -95,7 +96,7 @@ func (s *staff) deleteClass(r *page.Request) error {
 	}
 	var t core.Task
 	if f.line("name") != c.Handle {
-		f.wrong(r.T("Type %s to delete the class with all that hangs on it.", c.Handle))
+		f.wrong(r.T("Type %s to delete the class with all its contents.", c.Handle))
 	}
 	if err = f.err; err == nil {
 		t, err = s.Classes.DeleteClass(r.Context(), r.Actor(), c.Handle)

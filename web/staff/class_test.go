@@ -26,7 +26,7 @@ func TestClassIsMadeChangedAndDeleted(t *testing.T) {
 	require.NotContains(t, text, "<script>alert")
 	require.Contains(t, text, "&lt;script&gt;alert")
 	again(t, w.post("root", "/classes/cs303/edit", "title", "Late", "revision", rev), "changed")
-	again(t, w.post("root", "/classes/cs303/edit", "title", "Late", "revision", "x"), "no whole number")
+	again(t, w.post("root", "/classes/cs303/edit", "title", "Late", "revision", "x"), "not a whole number")
 
 	again(t, w.post("root", "/classes/cs303/delete", "name", "cs30"), "Type cs303")
 	require.Contains(t, leads(t, w.post("root", "/classes/cs303/delete", "name", "cs303")), "/tasks/")

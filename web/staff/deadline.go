@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -23,8 +24,8 @@ const deadlineRows = 100
 
 // deadlinesPage lists who has deadlines of its own, with the form for one.
 type deadlinesPage struct {
-	core.Assignment
-	All   []core.Deadline
+	school.Assignment
+	All   []school.Deadline
 	Next  string
 	Typed url.Values
 	Zone  string
@@ -42,8 +43,8 @@ func (s *staff) deadlinesPage(r *page.Request) (*deadlinesPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(x, y core.Deadline) int { return cmp.Compare(x.User, y.User) })
-	first, _ := slices.BinarySearchFunc(all, q.Get("after")+"\x00", func(d core.Deadline, after string) int { return cmp.Compare(d.User, after) })
+	slices.SortFunc(all, func(x, y school.Deadline) int { return cmp.Compare(x.User, y.User) })
+	first, _ := slices.BinarySearchFunc(all, q.Get("after")+"\x00", func(d school.Deadline, after string) int { return cmp.Compare(d.User, after) })
 	p.All = all[first:min(first+deadlineRows, len(all))]
 	if first+deadlineRows < len(all) {
 		p.Next = "?" + url.Values{"after": {p.All[deadlineRows-1].User}}.Encode()
@@ -67,7 +68,7 @@ func (s *staff) deadlines(r *page.Request) error {
 }
 
 func (s *staff) setDeadline(r *page.Request) error {
-	return s.putDeadline(r, func(f *form, d *core.Deadline) string {
+	return s.putDeadline(r, func(f *form, d *school.Deadline) string {
 		d.Due = f.moment(r, "due", page.Sentence("Due"))
 		d.Cutoff = f.moment(r, "cutoff", page.Sentence("Cutoff"))
 		d.Reason = f.line("reason")
@@ -79,13 +80,13 @@ func (s *staff) setDeadline(r *page.Request) error {
 }
 
 func (s *staff) removeDeadline(r *page.Request) error {
-	return s.putDeadline(r, func(_ *form, d *core.Deadline) string {
-		return r.T("%s has the deadlines of all again.", d.User)
+	return s.putDeadline(r, func(_ *form, d *school.Deadline) string {
+		return r.T("%s has the assignment's deadlines again.", d.User)
 	})
 }
 
 // putDeadline sets what fill reads of the form.
-func (s *staff) putDeadline(r *page.Request, fill func(f *form, d *core.Deadline) (said string)) error {
+func (s *staff) putDeadline(r *page.Request, fill func(f *form, d *school.Deadline) (said string)) error {
 	p, err := s.deadlinesPage(r)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (s *staff) putDeadline(r *page.Request, fill func(f *form, d *core.Deadline
 		return err
 	}
 	p.Typed = f.Typed
-	d := core.Deadline{Class: p.Class, Assignment: p.Handle, User: f.line("user")}
+	d := school.Deadline{Class: p.Class, Assignment: p.Handle, User: f.line("user")}
 	said := fill(f, &d)
 	if err = f.err; err == nil {
 		err = s.Classes.SetDeadline(r.Context(), r.Actor(), d)

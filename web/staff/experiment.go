@@ -9,6 +9,7 @@ import (
 	"drover/core/classes"
 	"drover/core/classes/experiment"
 	"drover/core/harness"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -31,7 +32,7 @@ const experimentRows = 50
 // experimentsPage lists those of an assignment, with the form that starts one.
 type experimentsPage struct {
 	*classes.AssignmentEntry
-	All   []core.Experiment
+	All   []school.Experiment
 	Open  bool // one of them is not decided
 	Most  int  // runs of each submission
 	Typed url.Values
@@ -45,7 +46,7 @@ func (s *staff) experimentsPage(r *page.Request) (experimentsPage, error) {
 	}
 	p.AssignmentEntry = &as
 	p.All, err = s.Classes.Experiments(r.Context(), r.Actor(), as.Class, as.Handle, experimentRows)
-	p.Open = slices.ContainsFunc(p.All, func(e core.Experiment) bool { return !e.State.Decided() })
+	p.Open = slices.ContainsFunc(p.All, func(e school.Experiment) bool { return !e.State.Decided() })
 	return p, err
 }
 
@@ -73,14 +74,14 @@ func (s *staff) startExperiment(r *page.Request) error {
 		Users:  strings.FieldsFunc(f.line("users"), func(c rune) bool { return strings.ContainsRune(" ,;\r\n\t", c) }),
 		Repeat: f.small(r, "repeat", page.Sentence("Runs of each")),
 	}
-	var e core.Experiment
+	var e school.Experiment
 	if err = f.err; err == nil {
 		e, err = s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, trial)
 	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/experiments", p)
 	}
-	return r.Redirect(experimentPath(e.ID), r.T("The experiment has begun. Nothing of it counts until it is applied."))
+	return r.Redirect(experimentPath(e.ID), r.T("The experiment has begun. Its results do not count until it is applied."))
 }
 
 // experimentPage is an experiment with its verdicts.
@@ -119,7 +120,7 @@ func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
 		return p, err
 	}
 	p.ExperimentView = &v
-	if v.State == core.ExperimentRunning {
+	if v.State == school.ExperimentRunning {
 		if _, p.Progress, err = s.Classes.ExperimentProgress(r.Context(), r.Actor(), id); err != nil {
 			return p, err
 		}
@@ -173,7 +174,7 @@ func (s *staff) applyExperiment(r *page.Request) error {
 func (s *staff) abortExperiment(r *page.Request) error {
 	return s.decide(r, func() (*classes.Applied, string, error) {
 		_, err := s.Classes.AbortExperiment(r.Context(), r.Actor(), r.PathValue("id"))
-		return nil, r.T("It is aborted: nothing of it counts."), err
+		return nil, r.T("It is aborted: its results do not count."), err
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 )
 
 // httptestPost is a form whose body must not be read.
@@ -24,11 +25,11 @@ type unread struct{}
 func (unread) Read([]byte) (int, error) { panic("it is read") }
 
 // ready is an experiment whose task has done its work.
-func (w *fixture) ready(id string) core.Experiment {
+func (w *fixture) ready(id string) school.Experiment {
 	w.t.Helper()
 	e, err := w.reg.Store.GetExperiment(w.t.Context(), id)
 	require.NoError(w.t, err)
-	e.State = core.ExperimentReady
+	e.State = school.ExperimentReady
 	e.Revision, err = w.reg.Store.PutExperiment(w.t.Context(), e)
 	require.NoError(w.t, err)
 	return e
@@ -54,7 +55,7 @@ func TestExperimentIsBegunAndAborted(t *testing.T) {
 	require.NotContains(t, text, at+`/apply"`, "it runs")
 	require.NotContains(t, w.shows("tess", hw1+"/experiments"), `name="repeat"`, "one at a time")
 	again(t, w.post("tess", at+"/apply", "sure", "yes"), "still runs")
-	again(t, w.post("tess", at+"/abort"), "Tick that you are sure")
+	again(t, w.post("tess", at+"/abort"), "Tick the box to confirm")
 	require.Equal(t, at, leads(t, w.post("tess", at+"/abort", "sure", "yes")))
 	text = w.shows("tess", at)
 	require.Contains(t, text, "aborted")
@@ -100,13 +101,13 @@ func TestAnExperimentsOutcomes(t *testing.T) {
 	require.NotContains(t, differing, ">tina</a>", "hers stays")
 	require.Contains(t, w.shows("tess", at+"?all=yes"), ">tina</a>")
 
-	again(t, w.post("tess", at+"/apply"), "Tick that you are sure")
+	again(t, w.post("tess", at+"/apply"), "Tick the box to confirm")
 	_, err := w.reg.ChangeGrade(t.Context(), w.as("tess"), classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "tina", Score: &none, Reason: "x"})
 	require.NoError(t, err)
 	w.submit("cleo", "hw1")
 	rec := w.post("tess", at+"/apply", "sure", "yes")
 	if rec.Code == http.StatusOK {
-		require.Contains(t, rec.Body.String(), "What was left as it is")
+		require.Contains(t, rec.Body.String(), "Left unchanged")
 	} else {
 		require.Equal(t, at, leads(t, rec))
 	}

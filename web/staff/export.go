@@ -5,38 +5,72 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
 func (s *staff) exportRoutes() []page.Route {
-	const of = "/classes/{class}/assignments/{assignment}/submissions"
 	return []page.Route{
-		{Pattern: "POST " + of + "/archive", Action: core.ActExport, Serve: s.archive},
-		{Pattern: "POST " + of + "/csv", Action: core.ActExport, Serve: s.assignmentCSV},
+		{Pattern: "POST /classes/{class}/assignments/{assignment}/tasks/{kind}", Action: core.ActExport, Serve: s.startOfAssignment},
 		{Pattern: "GET /classes/{class}/gradebook", Action: core.ActExport, Serve: s.gradebook},
-		{Pattern: "POST /classes/{class}/gradebook", Action: core.ActExport, Serve: s.makeGradebook},
+		{Pattern: "POST /classes/{class}/tasks/{kind}", Action: core.ActExport, Serve: s.startOfClass},
 	}
 }
 
-// archive starts the zip of what was submitted: of all, or of one.
-func (s *staff) archive(r *page.Request) error {
-	return s.export(r, func(class, assignment string, f *form) (core.Task, error) {
-		return s.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
-			Class: class, Assignment: assignment, User: f.line("user"), Latest: f.checked("latest"),
-		})
-	})
+// taskForm asks for a task that makes a file.
+type taskForm struct {
+	Kind   core.TaskKind
+	Fields []taskField
 }
 
-func (s *staff) assignmentCSV(r *page.Request) error {
-	return s.export(r, func(class, assignment string, f *form) (core.Task, error) {
-		return s.Classes.StartAssignmentCSV(r.Context(), r.Actor(), core.AssignmentCSVArgs{
-			Class: class, Assignment: assignment, Header: f.checked("header"),
-		})
-	})
+type taskField struct {
+	core.TaskArg
+
+	ID    string // in the page
+	Value string // as it was typed, or what counts if nothing is
 }
 
-// export starts a task of the page of submissions, which shows what is wrong.
-func (s *staff) export(r *page.Request, start func(class, assignment string, f *form) (core.Task, error)) error {
+// taskForms are those of the tasks about a class, or an assignment.
+func taskForms(about core.ArgType, typed url.Values) []taskForm {
+	var all []taskForm
+	for _, k := range school.Requestable() {
+		if k.About() != about {
+			continue
+		}
+		f := taskForm{Kind: k}
+		for _, a := range k.Options() {
+			field := taskField{TaskArg: a, ID: k.Name + "-" + a.Name, Value: a.Default}
+			if typed.Has(a.Flag()) {
+				field.Value = typed.Get(a.Flag())
+			}
+			f.Fields = append(f.Fields, field)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// start starts the task that a form asks for.
+func (s *staff) start(r *page.Request, about core.ArgType, class, assignment string, f *form) (core.Task, error) {
+	k, err := school.Requestable().Find(r.PathValue("kind"))
+	if err != nil || k.About() != about {
+		return core.Task{}, core.Errorf(core.CodeNotFound, "", "%s", r.T("There is no such page."))
+	}
+	texts := map[string]string{"class": class, "assignment": assignment}
+	for _, a := range k.Options() {
+		if f.Typed.Has(a.Flag()) {
+			texts[a.Flag()] = f.line(a.Flag())
+		}
+	}
+	args, err := k.Write(texts)
+	if err != nil {
+		return core.Task{}, err
+	}
+	return s.Classes.StartTask(r.Context(), r.Actor(), k.Name, args)
+}
+
+// startOfAssignment starts a task of the page of submissions, which shows what is wrong.
+func (s *staff) startOfAssignment(r *page.Request) error {
 	p, err := s.submissionsPage(r)
 	if err != nil {
 		return err
@@ -45,9 +79,9 @@ func (s *staff) export(r *page.Request, start func(class, assignment string, f *
 	if err != nil {
 		return err
 	}
-	p.Typed = f.Typed
-	t, err := start(p.Class, p.Handle, f)
+	t, err := s.start(r, core.ArgAssignment, p.Class, p.Handle, f)
 	if err != nil {
+		p.Typed, p.Forms = f.Typed, taskForms(core.ArgAssignment, f.Typed)
 		return r.Again(mendable(err), "staff/submissions", p)
 	}
 	return r.Redirect(taskPath(t.ID), "")
@@ -56,15 +90,15 @@ func (s *staff) export(r *page.Request, start func(class, assignment string, f *
 // exportRows is how many tasks a gradebook's page has.
 const exportRows = 20
 
-// gradebookPage is the form of a class's gradebook, with what was made before.
+// gradebookPage has the files that are made of a class, with what was made before.
 type gradebookPage struct {
 	Class classes.ClassEntry
 	Tasks []core.Task // the reader's own about the class
-	Typed url.Values
+	Forms []taskForm
 }
 
 func (s *staff) gradebookPage(r *page.Request) (gradebookPage, error) {
-	p := gradebookPage{Typed: url.Values{"fill": {"0"}}}
+	p := gradebookPage{Forms: taskForms(core.ArgClass, nil)}
 	var err error
 	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return p, err
@@ -74,8 +108,7 @@ func (s *staff) gradebookPage(r *page.Request) (gradebookPage, error) {
 	}
 	all, err := s.Classes.ListTasks(r.Context(), r.Actor(), core.TaskFilter{Class: p.Class.Handle, Requester: r.Actor().Handle, Limit: exportRows})
 	for _, t := range all {
-		switch t.Kind {
-		case core.KindArchive, core.KindAssignmentCSV, core.KindGradebook:
+		if _, err := school.Requestable().Find(t.Kind); err == nil {
 			p.Tasks = append(p.Tasks, t)
 		}
 	}
@@ -90,7 +123,8 @@ func (s *staff) gradebook(r *page.Request) error {
 	return r.Render("staff/gradebook", p)
 }
 
-func (s *staff) makeGradebook(r *page.Request) error {
+// startOfClass starts a task of the page of the gradebook, which shows what is wrong.
+func (s *staff) startOfClass(r *page.Request) error {
 	p, err := s.gradebookPage(r)
 	if err != nil {
 		return err
@@ -99,9 +133,9 @@ func (s *staff) makeGradebook(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Typed = f.Typed
-	t, err := s.Classes.StartGradebook(r.Context(), r.Actor(), core.GradebookArgs{Class: p.Class.Handle, Fill: f.line("fill")})
+	t, err := s.start(r, core.ArgClass, p.Class.Handle, "", f)
 	if err != nil {
+		p.Forms = taskForms(core.ArgClass, f.Typed)
 		return r.Again(err, "staff/gradebook", p)
 	}
 	return r.Redirect(taskPath(t.ID), "")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // begun is the task that a form leads to.
@@ -24,16 +25,16 @@ func TestExportsAreTasks(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.assignment("hw1")
-	of := hw1 + "/submissions"
+	of := hw1 + "/tasks"
 	for path, test := range map[string]struct {
 		typed []string
 		kind  string
 		args  any
 	}{
-		of + "/archive":            {[]string{"user", "ann", "latest", "yes"}, core.KindArchive, core.ArchiveArgs{Class: "cs101", Assignment: "hw1", User: "ann", Latest: true}},
-		of + "/archive?":           {nil, core.KindArchive, core.ArchiveArgs{Class: "cs101", Assignment: "hw1"}},
-		of + "/csv":                {[]string{"header", "yes"}, core.KindAssignmentCSV, core.AssignmentCSVArgs{Class: "cs101", Assignment: "hw1", Header: true}},
-		"/classes/cs101/gradebook": {[]string{"fill", "-"}, core.KindGradebook, core.GradebookArgs{Class: "cs101", Fill: "-"}},
+		of + "/archive":                  {[]string{"user", "ann", "latest", "true"}, school.KindArchive, school.ArchiveArgs{Class: "cs101", Assignment: "hw1", User: "ann", Latest: true}},
+		of + "/archive?":                 {nil, school.KindArchive, school.ArchiveArgs{Class: "cs101", Assignment: "hw1"}},
+		of + "/assignment_csv":           {[]string{"no-header", "true"}, school.KindAssignmentCSV, school.AssignmentCSVArgs{Class: "cs101", Assignment: "hw1", NoHeader: true}},
+		"/classes/cs101/tasks/gradebook": {[]string{"fill", "-"}, school.KindGradebook, school.GradebookArgs{Class: "cs101", Fill: "-"}},
 	} {
 		task := w.begun(leads(t, w.post("tina", path, test.typed...)))
 		want, err := json.Marshal(test.args)
@@ -45,7 +46,7 @@ func TestExportsAreTasks(t *testing.T) {
 	text := again(t, w.post("tina", of+"/archive", "user", "No Name"+evil), "No Name")
 	require.NotContains(t, text, "<script>alert")
 	require.Contains(t, text, `value="No Name&#34;&gt;`)
-	text = again(t, w.post("tina", "/classes/cs101/gradebook", "fill", strings.Repeat("x", 41)), "40 bytes")
+	text = again(t, w.post("tina", "/classes/cs101/tasks/gradebook", "fill", strings.Repeat("x", 41)), "40 bytes")
 	require.Contains(t, text, strings.Repeat("x", 41))
 	text = w.shows("tina", "/classes/cs101/gradebook")
 	require.Equal(t, 4, strings.Count(text, `<a href="/tasks/`), "her tasks of the class are there")

@@ -22,6 +22,7 @@ import (
 	"drover/core/classes"
 	"drover/core/coretest"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/page"
@@ -78,14 +79,14 @@ func (w *fixture) people() {
 	for handle, roles := range map[string][]core.UserRole{
 		"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "tess": nil, "tina": nil, "ann": nil, "cleo": nil, "theo": nil, "eve": nil, "nick": nil,
 	} {
-		_, err := store.PutUser(ctx, core.User{Handle: handle, Name: strings.ToUpper(handle), Email: handle + "@example.org", Roles: roles, Created: start})
+		_, err := store.PutUser(ctx, school.User{Handle: handle, Name: strings.ToUpper(handle), Email: handle + "@example.org", Roles: roles, Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Created: start})
+		_, err := store.PutClass(ctx, school.Class{Handle: class, Title: "Class " + class, Created: start})
 		require.NoError(w.t, err)
 	}
-	for _, e := range []core.Enrolment{
+	for _, e := range []school.Enrolment{
 		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
 		{Class: "cs101", User: "tina", Role: core.RoleAssistant},
 		{Class: "cs101", User: "ann", Role: core.RoleStudent},
@@ -105,9 +106,9 @@ func (w *fixture) as(handle string) core.Actor {
 }
 
 // assignment makes one of cs101, changed as one likes.
-func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *school.Assignment)) school.Assignment {
 	w.t.Helper()
-	as := core.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start}
+	as := school.Assignment{Class: "cs101", Handle: handle, Title: "The " + handle, Due: start + day, Cutoff: start + 2*day, AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start}
 	for _, c := range change {
 		c(&as)
 	}
@@ -118,7 +119,7 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 }
 
 // submit submits something for an assignment of cs101.
-func (w *fixture) submit(user, assignment string) core.Submission {
+func (w *fixture) submit(user, assignment string) school.Submission {
 	w.t.Helper()
 	s, err := w.reg.Submit(w.t.Context(), w.as(user), classes.NewSubmission{Class: "cs101", Assignment: assignment, Files: files("main.py", "print()")})
 	require.NoError(w.t, err)
@@ -126,10 +127,10 @@ func (w *fixture) submit(user, assignment string) core.Submission {
 }
 
 // files are what somebody submits: path and content in turn.
-func files(pairs ...string) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
+func files(pairs ...string) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		for i := 0; i < len(pairs); i += 2 {
-			if !yield(classes.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
+			if !yield(intake.Upload{Path: pairs[i], Content: strings.NewReader(pairs[i+1])}, nil) {
 				return
 			}
 		}

@@ -47,7 +47,7 @@ func (f *form) checked(name string) bool { return f.Typed.Get(name) != "" }
 // confirmed notes it as wrong if a destructive form was not confirmed.
 func (f *form) confirmed(r *page.Request) {
 	if !f.checked("sure") {
-		f.wrong(r.T("Tick that you are sure: this cannot be taken back."))
+		f.wrong(r.T("Tick the box to confirm: this cannot be undone."))
 	}
 }
 
@@ -59,7 +59,7 @@ func (f *form) whole(r *page.Request, name, label string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		f.wrong(r.T("%s: %.40q is no whole number.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is not a whole number.", r.T(label), text))
 	}
 	return n
 }
@@ -82,7 +82,7 @@ func (f *form) bytes(r *page.Request, name, label string) int64 {
 	}
 	n, err := units.RAMInBytes(text)
 	if err != nil || n < 0 {
-		f.wrong(r.T("%s: %.40q is no size: write one such as 10MiB.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is not a size: write one such as 10MiB.", r.T(label), text))
 	}
 	return n
 }
@@ -95,7 +95,7 @@ func (f *form) seconds(r *page.Request, name, label string) time.Duration {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0 && x <= 7*24*3600) {
-		f.wrong(r.T("%s: %.40q is no number of seconds.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is not a number of seconds.", r.T(label), text))
 		return 0
 	}
 	return time.Duration(x * float64(time.Second))
@@ -116,16 +116,16 @@ func (f *form) moment(r *page.Request, name, label string) int64 {
 			continue
 		}
 		if t.Format(layout) != text {
-			f.wrong(r.T("%s: %s does not exist: clocks are put forward then.", r.T(label), text))
+			f.wrong(r.T("%s: %s does not exist: clocks are set forward at that time.", r.T(label), text))
 			return 0
 		}
 		if t.Year() < 1971 || t.Year() > 2999 {
-			f.wrong(r.T("%s: the year %s is a slip of the hand.", r.T(label), strconv.Itoa(t.Year())))
+			f.wrong(r.T("%s: the year %s looks like a typing error.", r.T(label), strconv.Itoa(t.Year())))
 			return 0
 		}
 		return t.UnixMilli()
 	}
-	f.wrong(r.T("%s: %.40q is no date with a time.", r.T(label), text))
+	f.wrong(r.T("%s: %.40q is not a date with a time.", r.T(label), text))
 	return 0
 }
 

@@ -73,7 +73,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 		change.Score = f.points(r, "score", page.Sentence("Score"))
 		change.MaxScore = f.points(r, "max_score", page.Sentence("Of at most"))
 		if change.Score == nil {
-			f.wrong(r.T("Say how many points there are."))
+			f.wrong(r.T("Enter the number of points."))
 		}
 	}
 	if err = f.err; err == nil {
@@ -83,7 +83,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 		return r.Again(err, "staff/grade", p)
 	}
 	if back {
-		return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is taken back: the result counts again."))
+		return r.Redirect(gradePath(p.Submission.ID), r.T("The grade was undone: the result counts again."))
 	}
 	return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is changed."))
 }
@@ -96,7 +96,7 @@ func (f *form) points(r *page.Request, name, label string) *float64 {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		f.wrong(r.T("%s: %.40q is no number.", r.T(label), text))
+		f.wrong(r.T("%s: %.40q is not a number.", r.T(label), text))
 		return nil
 	}
 	return &x

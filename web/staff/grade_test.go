@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/core/school"
 )
 
 func TestAGradeIsChangedAndTakenBack(t *testing.T) {
@@ -22,13 +22,13 @@ func TestAGradeIsChangedAndTakenBack(t *testing.T) {
 	require.Contains(t, text, "Nobody has changed a grade here")
 	require.NotContains(t, text, `value="back"`)
 
-	text = again(t, w.post("tina", at, "score", "many"+evil, "reason", "because"), "is no number")
+	text = again(t, w.post("tina", at, "score", "many"+evil, "reason", "because"), "is not a number")
 	require.Contains(t, text, `value="many&#34;&gt;`)
 	require.Contains(t, text, `value="because"`)
 	require.NotContains(t, text, "<script>alert")
 	again(t, w.post("tina", at, "score", "9"), "without a reason")
-	again(t, w.post("tina", at, "reason", "x"), "how many points")
-	again(t, w.post("tina", at, "score", "NaN", "reason", "x"), "is no number")
+	again(t, w.post("tina", at, "reason", "x"), "the number of points")
+	again(t, w.post("tina", at, "score", "NaN", "reason", "x"), "is not a number")
 
 	require.Equal(t, at, leads(t, w.post("tina", at, "score", "9,5", "max_score", "12", "reason", "late bus "+evil)))
 	got, err := w.reg.Store.GetSubmission(t.Context(), s.ID)
@@ -65,7 +65,7 @@ func TestDeadlinesAreGivenAndTakenBack(t *testing.T) {
 	require.Contains(t, text, `value="`+late+`"`)
 	require.Contains(t, text, `value="ill"`)
 	require.NotContains(t, text, "<script>alert")
-	again(t, w.post("tina", at, "user", "ann", "cutoff", "soon"), "is no date")
+	again(t, w.post("tina", at, "user", "ann", "cutoff", "soon"), "is not a date")
 	again(t, w.post("tina", at, "user", "ann"), "until when")
 	again(t, w.post("tina", at, "user", "ann", "cutoff", typedMoment(start)), "before")
 	require.Equal(t, at, leads(t, w.post("tina", at, "user", "ann", "cutoff", late, "reason", "ill "+evil)))
@@ -95,7 +95,7 @@ func TestDeadlinesArePaged(t *testing.T) {
 	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(list.String()), false)
 	require.NoError(t, err)
 	for i := range 130 {
-		require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: zed(i), Due: start, By: "tess", Since: start}))
+		require.NoError(t, w.reg.Store.PutDeadline(t.Context(), school.Deadline{Class: "cs101", Assignment: "hw1", User: zed(i), Due: start, By: "tess", Since: start}))
 	}
 	text := w.shows("tess", hw1+"/deadlines")
 	require.Contains(t, text, `href="?after=zed-099"`)

@@ -10,6 +10,7 @@ import (
 	"drover/core/blobs/pack"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/school"
 	"drover/web/page"
 	"drover/web/transfer"
 )
@@ -28,7 +29,7 @@ func (s *staff) harnessRoutes() []page.Route {
 
 // harnessPage is the form of a harness.
 type harnessPage struct {
-	*core.Assignment
+	*school.Assignment
 	Settings string // the harness.json of the one that it has
 	User     string // whose newest submission it is tried on
 	Sample   bool   // whether the reader has submitted something
@@ -45,7 +46,7 @@ func (s *staff) harnessPage(r *page.Request) (harnessPage, error) {
 	if as.Harness != nil {
 		p.Settings = string(as.Harness.Config)
 	}
-	own, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: p.User, Limit: 1})
+	own, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), school.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: p.User, Limit: 1})
 	p.Sample = len(own) > 0
 	return p, err
 }
@@ -87,7 +88,7 @@ func (s *staff) setHarness(r *page.Request) error {
 		if _, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(packed.Tar)); err != nil {
 			return r.Again(err, "staff/harness", p)
 		}
-		return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("%s is graded by the new harness from now on.", p.Name()))
+		return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("From now on %s is graded by the new harness.", p.Name()))
 	}
 	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, classes.Trial{
 		Harness: bytes.NewReader(packed.Tar), Users: []string{p.User}, Repeat: 1,
@@ -95,7 +96,7 @@ func (s *staff) setHarness(r *page.Request) error {
 	if err != nil {
 		return r.Again(mendable(err), "staff/harness", p)
 	}
-	return r.Redirect(experimentPath(e.ID), r.T("The harness is being tried. It becomes the assignment's once you apply this."))
+	return r.Redirect(experimentPath(e.ID), r.T("The harness is being tried. It becomes the assignment's harness when you apply this."))
 }
 
 // readHarness reads the files of a harness, or of the archive that has them.

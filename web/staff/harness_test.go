@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 const (
@@ -58,7 +58,7 @@ func gzipped(t *testing.T, raw []byte) []byte {
 	return b.Bytes()
 }
 
-func (w *fixture) stored(handle string) core.Assignment {
+func (w *fixture) stored(handle string) school.Assignment {
 	w.t.Helper()
 	as, err := w.reg.Store.GetAssignment(w.t.Context(), "cs101", handle)
 	require.NoError(w.t, err)
@@ -132,7 +132,7 @@ func TestHarnessIsTriedFirst(t *testing.T) {
 	again(t, w.send("tess", hw1+"/harness", try("ann")), "apply or abort it first")
 
 	e := w.ready(strings.TrimPrefix(at, "/experiments/"))
-	again(t, w.post("tess", at+"/apply"), "Tick that you are sure")
+	again(t, w.post("tess", at+"/apply"), "Tick the box to confirm")
 	require.Equal(t, at, leads(t, w.post("tess", at+"/apply", "sure", "yes")))
 	require.Equal(t, e.Harness.File.Digest, w.stored("hw1").Harness.File.Digest)
 }
@@ -142,7 +142,7 @@ func TestHarnessIsRemoved(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("hw1")
 	leads(t, w.send("tess", hw1+"/harness", newUpload().field(t, "use", "now").file(t, "archive", "h.zip", zipped(t, "main", program))))
-	again(t, w.post("tess", hw1+"/harness/remove"), "Tick that you are sure")
+	again(t, w.post("tess", hw1+"/harness/remove"), "Tick the box to confirm")
 	require.NotNil(t, w.stored("hw1").Harness)
 	require.Equal(t, hw1+"/harness", leads(t, w.post("tess", hw1+"/harness/remove", "sure", "yes")))
 	require.Nil(t, w.stored("hw1").Harness)

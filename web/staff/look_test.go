@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/browsertest"
 	"drover/web/caller"
 )
@@ -56,7 +57,7 @@ func (w *fixture) sample() []string {
 	}
 	_, err := w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader(list.String()), false)
 	require.NoError(w.t, err)
-	w.graded("hw1", func(as *core.Assignment) { as.Text = "# Sort\n\nWrite **quicksort**." })
+	w.graded("hw1", func(as *school.Assignment) { as.Text = "# Sort\n\nWrite **quicksort**." })
 	most := 10.0
 	for i := range 20 {
 		user, score := fmt.Sprintf("student-%02d", i), float64(i*7%11)
@@ -74,7 +75,7 @@ func (w *fixture) sample() []string {
 // sampleOfOne are pages about one student, whose submission has results, and about the class.
 func (w *fixture) sampleOfOne() []string {
 	ctx, tess := w.t.Context(), w.as("tess")
-	w.graded("hw2", func(as *core.Assignment) { as.Text, as.ShowOutput = "# Heap\n\nWrite a **heap**.", true })
+	w.graded("hw2", func(as *school.Assignment) { as.Text, as.ShowOutput = "# Heap\n\nWrite a **heap**.", true })
 	tested := func(score float64) func(r *core.Result) {
 		return func(r *core.Result) {
 			r.Score, r.Stdout = &score, "compiling\nrunning\n"
@@ -89,16 +90,16 @@ func (w *fixture) sampleOfOne() []string {
 	e := w.experiment("hw2", 2)
 	w.ran(e, s, 0, tested(10))
 	w.ran(e, s, 1, tested(4))
-	require.NoError(w.t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw2", User: "student-01", Cutoff: start + 9*day, Reason: "was ill for a week"}))
+	require.NoError(w.t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw2", User: "student-01", Cutoff: start + 9*day, Reason: "was ill for a week"}))
 	hook, err := w.reg.AddWebhook(ctx, tess, core.Webhook{Class: "cs101", URL: "https://chat.a-school-with-a-long-name.example.org/hooks/cs101/a-long-path", Events: []string{core.EventTaskEnded}})
 	require.NoError(w.t, err)
 	delivery, err := w.reg.TestWebhook(ctx, tess, hook.ID)
 	require.NoError(w.t, err)
-	ledger := w.reg.Store.(core.ResultStore)
+	ledger := w.reg.Store.(school.ResultStore)
 	require.NoError(w.t, ledger.FailTask(ctx, delivery.ID, core.TaskFailure{Generation: 1, Attempt: 1, At: start, Text: "the receiver answered 503 Service Unavailable"}))
 	_, err = ledger.EndTask(ctx, core.TaskEnd{ID: delivery.ID, Generation: 1, State: core.TaskDead, Note: "it was tried for three days"})
 	require.NoError(w.t, err)
-	leads(w.t, w.post("root", "/classes/cs101/gradebook", "fill", "0"))
+	leads(w.t, w.post("root", "/classes/cs101/tasks/gradebook", "fill", "0"))
 	const hw2 = "/classes/cs101/assignments/hw2"
 	return []string{
 		"/experiments/" + e.ID, hw1 + "/submissions", hw2 + "/deadlines", hw2 + "/report", "/classes/cs101/students/student-01",

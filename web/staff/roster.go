@@ -122,7 +122,7 @@ func (s *staff) changeRoster(r *page.Request) error {
 	}
 	said := r.N(len(users), "%d person has the role now.", "%d people have the role now.")
 	if drop {
-		said = r.N(len(users), "%d person is out of the class; what was submitted stays.", "%d people are out of the class; what was submitted stays.")
+		said = r.N(len(users), "%d person was dropped from the class; the submissions stay.", "%d people were dropped from the class; their submissions stay.")
 	}
 	return r.Redirect(classPath(class)+"/roster", said)
 }

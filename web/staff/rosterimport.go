@@ -59,7 +59,7 @@ func (s *staff) importRoster(r *page.Request) error {
 	case err != nil:
 		return r.Again(err, "staff/import", p)
 	case sure && done.Failed == 0:
-		return r.Redirect(classPath(p.Class.Handle)+"/roster", r.N(done.Rows, "%d line of the roster is done.", "%d lines of the roster are done."))
+		return r.Redirect(classPath(p.Class.Handle)+"/roster", r.N(done.Rows, "%d line of the roster was imported.", "%d lines of the roster were imported."))
 	}
 	return r.Render("staff/import", p)
 }

@@ -11,16 +11,17 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/classes/experiment"
+	"drover/core/school"
 	"drover/web/page"
 )
 
 // school is a class with one of everything, of whose texts each is the given one.
-type school struct {
+type campus struct {
 	*fixture
 	submission, experiment, webhook string // ids
 }
 
-func newSchool(t *testing.T, text string) *school {
+func newCampus(t *testing.T, text string) *campus {
 	t.Helper()
 	w := newFixture(t)
 	ctx, tess := t.Context(), w.as("tess")
@@ -30,8 +31,8 @@ func newSchool(t *testing.T, text string) *school {
 	_, err = w.reg.Store.PutUser(ctx, ann)
 	require.NoError(t, err)
 	leads(t, w.post("tess", "/classes/cs101/edit", "title", text, "term", text, "revision", "1"))
-	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = text, text, true })
-	require.NoError(t, w.reg.SetDeadline(ctx, tess, core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, Reason: text}))
+	w.graded("hw1", func(as *school.Assignment) { as.Title, as.Text, as.ShowOutput = text, text, true })
+	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, Reason: text}))
 
 	h := classes.NewSubmission{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
 	s, err := w.reg.Submit(ctx, w.as("ann"), h)
@@ -54,16 +55,16 @@ func newSchool(t *testing.T, text string) *school {
 	require.NoError(t, err)
 	delivery, err := w.reg.TestWebhook(ctx, tess, hook.ID)
 	require.NoError(t, err)
-	ledger := w.reg.Store.(core.ResultStore)
+	ledger := w.reg.Store.(school.ResultStore)
 	require.NoError(t, ledger.FailTask(ctx, delivery.ID, core.TaskFailure{Generation: 1, Attempt: 1, At: start, Text: text}))
 	_, err = ledger.EndTask(ctx, core.TaskEnd{ID: delivery.ID, Generation: 1, State: core.TaskDead, Note: text})
 	require.NoError(t, err)
-	leads(t, w.post("root", "/classes/cs101/gradebook", "fill", "0"))
-	return &school{w, s.ID, e.ID, hook.ID}
+	leads(t, w.post("root", "/classes/cs101/tasks/gradebook", "fill", "0"))
+	return &campus{w, s.ID, e.ID, hook.ID}
 }
 
 // experiment is one of an assignment of cs101 whose task has done its work.
-func (w *fixture) experiment(assignment string, repeat int) core.Experiment {
+func (w *fixture) experiment(assignment string, repeat int) school.Experiment {
 	w.t.Helper()
 	e, err := w.reg.StartExperiment(w.t.Context(), w.as("tess"), "cs101", assignment, classes.Trial{Repeat: repeat})
 	require.NoError(w.t, err)
@@ -71,12 +72,12 @@ func (w *fixture) experiment(assignment string, repeat int) core.Experiment {
 }
 
 // ran records a run of an experiment.
-func (w *fixture) ran(e core.Experiment, s core.Submission, run int, change func(r *core.Result)) {
+func (w *fixture) ran(e school.Experiment, s school.Submission, run int, change func(r *core.Result)) {
 	w.t.Helper()
 	as := w.stored(e.Assignment)
 	spec, err := experiment.Request(e, as, s, run)
 	require.NoError(w.t, err)
-	ledger := w.reg.Store.(core.ResultStore)
+	ledger := w.reg.Store.(school.ResultStore)
 	spec.Generation, spec.Submitted = 1, start
 	_, _, err = ledger.Create(w.t.Context(), spec)
 	require.NoError(w.t, err)
@@ -90,7 +91,7 @@ func (w *fixture) ran(e core.Experiment, s core.Submission, run int, change func
 }
 
 // path is where a route of the school is.
-func (s *school) path(route page.Route) (method, path string) {
+func (s *campus) path(route page.Route) (method, path string) {
 	method, path, _ = strings.Cut(route.Pattern, " ")
 	id := s.submission
 	switch {
@@ -99,11 +100,15 @@ func (s *school) path(route page.Route) (method, path string) {
 	case strings.HasPrefix(path, "/webhooks/"):
 		id = s.webhook
 	}
-	return method, strings.NewReplacer("{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{id}", id).Replace(path)
+	kind := school.KindGradebook
+	if strings.Contains(path, "{assignment}") {
+		kind = school.KindArchive
+	}
+	return method, strings.NewReplacer("{kind}", kind, "{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{id}", id).Replace(path)
 }
 
 // pages are where all pages of the school are.
-func (s *school) pages() []string {
+func (s *campus) pages() []string {
 	var all []string
 	for _, route := range s.routes {
 		if method, path := s.path(route); method == http.MethodGet {
@@ -116,7 +121,7 @@ func (s *school) pages() []string {
 // Each page and form, for each kind of user: what one may not know of is not there.
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t, "x")
+	s := newCampus(t, "x")
 	for _, route := range s.routes {
 		method, path := s.path(route)
 		for _, who := range []string{"root", "tess", "tina", "ann", "cleo", "theo", "eve", "nick", "olga"} {
@@ -153,8 +158,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 // What is hidden from students is not there for them, and what is not there for nobody.
 func TestWhatIsHiddenIsNotThere(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t, "x")
-	s.assignment("exam", func(as *core.Assignment) { as.HideUntil = start + day })
+	s := newCampus(t, "x")
+	s.assignment("exam", func(as *school.Assignment) { as.HideUntil = start + day })
 	for _, route := range s.routes {
 		if !strings.Contains(route.Pattern, "{assignment}") {
 			continue
@@ -174,7 +179,7 @@ func TestWhatIsHiddenIsNotThere(t *testing.T) {
 // In no page does what somebody wrote become more than text, in no language is a sentence broken.
 func TestAllPagesInAllLanguages(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t, evil)
+	s := newCampus(t, evil)
 	for _, path := range s.pages() {
 		for _, language := range []string{"en", "de"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -195,12 +200,12 @@ func TestAllPagesInAllLanguages(t *testing.T) {
 // What is typed into any field of any form comes back as text.
 func TestEvilInEveryField(t *testing.T) {
 	t.Parallel()
-	s := newSchool(t, "x")
+	s := newCampus(t, "x")
 	var typed []string
 	for _, field := range []string{
 		"handle", "title", "term", "name", "revision", "user", "users", "role", "member", "after", "repeat", "delivery", "url", "event", "fill", "actor",
 		"text", "due", "cutoff", "hide_until", "final", "show_output", "pool", "priority", "max_files", "max_bytes", "timeout", "memory", "disk", "file_size",
-		"pids", "open_files", "output", "score", "max_score", "reason", "latest", "header", "use", "archives",
+		"pids", "open_files", "output", "score", "max_score", "reason", "latest", "no-header", "use", "archives",
 	} {
 		typed = append(typed, field, evil)
 	}
@@ -226,7 +231,7 @@ func TestPagesDoNotGrowWithSubmissions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it fills a store")
 	}
-	s := newSchool(t, "x")
+	s := newCampus(t, "x")
 	s.fill("hw1", 300, "ann", "cleo", "tina")
 	c := s.count()
 	calls := func() map[string]int64 {

@@ -5,7 +5,6 @@ package staff
 
 import (
 	"embed"
-	"io/fs"
 	"net/url"
 	"slices"
 
@@ -25,12 +24,8 @@ type staff struct {
 
 // Section returns the staff's pages.
 func Section(p services.Deps) page.Section {
-	own, err := fs.Sub(files, "pages")
-	if err != nil {
-		panic(err) // the name is a constant
-	}
 	s := &staff{Deps: p, room: make(chan struct{}, uploads)}
-	return page.Section{Name: "staff", Pages: own, Routes: slices.Concat(
+	return page.Section{Name: "staff", Pages: files, Routes: slices.Concat(
 		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.auditRoutes(), s.webhookRoutes(),
 		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
 		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(),

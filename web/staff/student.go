@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -55,7 +56,7 @@ func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, e
 		}
 		p.Assignment = &v.Assignments[i]
 	}
-	all, unlisted := s.find(r, core.SubmissionFilter{Class: p.Class, Assignment: assignment, User: p.User, Before: r.URL.Query().Get("before")}, "")
+	all, unlisted := s.find(r, school.SubmissionFilter{Class: p.Class, Assignment: assignment, User: p.User, Before: r.URL.Query().Get("before")}, "")
 	if gone && len(all.Found) == 0 {
 		return p, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -41,6 +42,7 @@ type submissionsPage struct {
 	Broken bool // there may be more than were looked through
 	Most   int  // that are looked through
 	States any
+	Forms  []taskForm // of what is made of them
 	Typed  url.Values
 }
 
@@ -49,7 +51,7 @@ func (s *staff) submissions(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	f := core.SubmissionFilter{Class: p.Class, Assignment: p.Handle, User: p.Typed.Get("user"), Before: p.Typed.Get("before")}
+	f := school.SubmissionFilter{Class: p.Class, Assignment: p.Handle, User: p.Typed.Get("user"), Before: p.Typed.Get("before")}
 	found, err := s.find(r, f, p.Typed.Get("state"))
 	if err != nil {
 		return r.Again(mendable(err), "staff/submissions", p)
@@ -69,7 +71,8 @@ func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 	if err == nil {
 		err = may(r, core.ActGradeView, class)
 	}
-	return &submissionsPage{AssignmentEntry: &as, States: statuses, Most: lookedThrough, Typed: r.URL.Query()}, err
+	typed := r.URL.Query()
+	return &submissionsPage{AssignmentEntry: &as, States: statuses, Most: lookedThrough, Forms: taskForms(core.ArgAssignment, typed), Typed: typed}, err
 }
 
 // found are submissions, newest first.
@@ -81,7 +84,7 @@ type found struct {
 
 // find lists submissions that are in a state. The store cannot select by it, so only so
 // many are looked through at once.
-func (s *staff) find(r *page.Request, f core.SubmissionFilter, state string) (found, error) {
+func (s *staff) find(r *page.Request, f school.SubmissionFilter, state string) (found, error) {
 	var status classes.Status
 	f.Limit = submissionRows
 	for _, one := range statuses {
@@ -90,7 +93,7 @@ func (s *staff) find(r *page.Request, f core.SubmissionFilter, state string) (fo
 		}
 	}
 	if state != "" && status == "" {
-		return found{}, core.Errorf(core.CodeInvalid, "", "%s", r.T("There is no state %.40q.", state))
+		return found{}, core.Errorf(core.CodeInvalid, "", "%s", r.T("%.40q is not a state.", state))
 	}
 	var got found
 	all, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), f)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // grade ends the tests of what waits, one after the other, as change says.
@@ -34,7 +35,7 @@ func (w *fixture) grade(change func(r *core.Result)) {
 }
 
 // graded makes an assignment with a harness.
-func (w *fixture) graded(handle string, change ...func(as *core.Assignment)) {
+func (w *fixture) graded(handle string, change ...func(as *school.Assignment)) {
 	w.t.Helper()
 	w.assignment(handle, change...)
 	leads(w.t, w.send("tess", "/classes/cs101/assignments/"+handle+"/harness",
@@ -60,7 +61,7 @@ func TestSubmissionsAreFiltered(t *testing.T) {
 	require.NotContains(t, text, ann.ID)
 	require.Contains(t, text, cleo.ID)
 	require.Contains(t, w.shows("tina", at+"?state=failed"), "There is none.")
-	again(t, w.get("tina", at+"?state=%3Cscript%3Ealert(1)"), "There is no state")
+	again(t, w.get("tina", at+"?state=%3Cscript%3Ealert(1)"), "is not a state")
 	text = w.shows("tina", at+"?user=%22%3E%3Cscript%3Ealert(1)%3C/script%3E")
 	require.Contains(t, text, "There is none.")
 	require.NotContains(t, text, "<script>alert")
@@ -74,10 +75,10 @@ func (w *fixture) fill(assignment string, n int, users ...string) {
 	group.SetLimit(256)
 	for i := range n {
 		group.Go(func() error {
-			_, _, err := w.reg.Store.CreateSubmission(w.t.Context(), core.Submission{
+			_, _, err := w.reg.Store.CreateSubmission(w.t.Context(), school.Submission{
 				ID: fmt.Sprintf("01hf%022d", i), Class: "cs101", Assignment: assignment, User: users[i%len(users)], Kind: "public", At: start,
 				Files: []core.File{{Path: "a", Digest: "sha256:" + strings.Repeat("ab", 32)}},
-			})
+			}, nil)
 			return err
 		})
 	}
@@ -98,7 +99,7 @@ func TestSubmissionsArePagedAndFewAreLookedThrough(t *testing.T) {
 	require.Contains(t, text, fmt.Sprintf("/submissions/01hf%022d/grade", 10))
 	require.Contains(t, text, `rel="next"`)
 	text = w.shows("tess", hw1+"/submissions?state=failed")
-	require.Contains(t, text, "1,000 submissions were looked through")
+	require.Contains(t, text, "1,000 submissions were searched")
 	require.Contains(t, text, fmt.Sprintf("before=01hf%022d", 100))
 	require.NotContains(t, w.shows("tess", fmt.Sprintf("%s/submissions?state=failed&before=01hf%022d", hw1, 100)), `rel="next"`)
 	require.LessOrEqual(t, c.most.Load(), int64(1000))
@@ -107,13 +108,13 @@ func TestSubmissionsArePagedAndFewAreLookedThrough(t *testing.T) {
 func TestAStudentsPage(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.graded("hw1", func(as *core.Assignment) { as.Text = "**Sort** " + evil })
-	w.assignment("secret", func(as *core.Assignment) { as.HideUntil = start + day })
+	w.graded("hw1", func(as *school.Assignment) { as.Text = "**Sort** " + evil })
+	w.assignment("secret", func(as *school.Assignment) { as.HideUntil = start + day })
 	s := w.submit("ann", "hw1")
 	w.grade(func(r *core.Result) {
 		r.Tests = []core.Test{{Name: "one " + evil, Message: "**so**", Score: 1, MaxScore: 2}}
 	})
-	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: start + 9*day}))
+	require.NoError(t, w.reg.SetDeadline(t.Context(), w.as("tess"), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Cutoff: start + 9*day}))
 	at := "/classes/cs101/students/ann"
 	text := w.shows("tina", at)
 	for _, want := range []string{"ANN", "ann@example.org", "their own", "7 of 10", "/submissions/" + s.ID + "/grade"} {
@@ -139,7 +140,7 @@ func TestAStudentsPage(t *testing.T) {
 	}
 	require.NoError(t, w.reg.Drop(t.Context(), w.as("tess"), "cs101", "ann"))
 	text = w.shows("tess", at)
-	require.Contains(t, text, "in the class no more")
+	require.Contains(t, text, "dropped from the class")
 	require.Contains(t, text, s.ID)
 	require.Equal(t, http.StatusNotFound, w.get("tess", "/submissions/"+s.ID+"/preview").Code)
 }

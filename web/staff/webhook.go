@@ -211,7 +211,7 @@ func (s *staff) redeliver(r *page.Request) error {
 		if _, err := s.Classes.Redeliver(r.Context(), r.Actor(), f.line("delivery")); err != nil {
 			return err
 		}
-		return r.Redirect(webhookPath(p.ID), r.T("It is delivered once more."))
+		return r.Redirect(webhookPath(p.ID), r.T("It will be delivered again."))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 const hooks = "/classes/cs101/webhooks"
@@ -80,7 +81,7 @@ func TestAWebhookIsChangedTestedAndRemoved(t *testing.T) {
 	require.Contains(t, w.shows("tess", at), core.EventTest)
 	again(t, w.post("tess", at+"/redeliver", "delivery", all[0].ID), "")
 	again(t, w.post("tess", at+"/redeliver", "delivery", "none"), "no delivery")
-	_, err = w.reg.Store.(core.ResultStore).EndTask(t.Context(), core.TaskEnd{ID: all[0].ID, Generation: 1, State: core.TaskDone, Note: "answered 200 " + evil})
+	_, err = w.reg.Store.(school.ResultStore).EndTask(t.Context(), core.TaskEnd{ID: all[0].ID, Generation: 1, State: core.TaskDone, Note: "answered 200 " + evil})
 	require.NoError(t, err)
 	text := w.shows("tess", at)
 	require.Contains(t, text, "Deliver again")
@@ -100,7 +101,7 @@ func TestAWebhookIsChangedTestedAndRemoved(t *testing.T) {
 	again(t, w.post("tess", at, "url", "https://chat.example.org/3", "event", core.EventTaskEnded, "revision", rev), "changed")
 	again(t, w.post("tess", at+"/test"), "disabled")
 
-	again(t, w.post("tess", at+"/delete"), "Tick that you are sure")
+	again(t, w.post("tess", at+"/delete"), "Tick the box to confirm")
 	for who, want := range map[string]int{"tina": http.StatusForbidden, "ann": http.StatusForbidden, "theo": http.StatusNotFound, "olga": http.StatusNotFound} {
 		require.Equal(t, want, w.get(who, at).Code, who)
 		require.Equal(t, want, w.post(who, at+"/delete", "sure", "yes").Code, who)

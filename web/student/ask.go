@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/requests/intake"
 	"drover/web/page"
 	"drover/web/transfer"
 )
@@ -103,15 +104,11 @@ func readDraft(f *transfer.Form) (requests.Draft, error) {
 }
 
 // brought are the files of a request, the standard input first if any was typed.
-func brought(stdin string, f *transfer.Form) iter.Seq2[requests.Upload, error] {
-	return func(yield func(requests.Upload, error) bool) {
-		if stdin != "" && !yield(requests.Upload{Part: requests.PartStdin, Content: strings.NewReader(stdin)}, nil) {
+func brought(stdin string, f *transfer.Form) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
+		if stdin != "" && !yield(intake.Upload{Part: intake.PartStdin, Content: strings.NewReader(stdin)}, nil) {
 			return
 		}
-		for u, err := range f.Files() {
-			if !yield(requests.Upload{Path: u.Path, Mode: u.Mode, Content: u.Content}, err) {
-				return
-			}
-		}
+		f.Files()(yield)
 	}
 }

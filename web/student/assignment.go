@@ -8,6 +8,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -21,9 +22,9 @@ type assignment struct {
 	Progress badge
 	Due      string // in absolute time: a phone shows no tooltips
 	Cutoff   string
-	Own      *core.Deadline // the reader's own, if there is one
-	Open     bool           // it takes submissions
-	Limits   string         // on its files, in words
+	Own      *school.Deadline // the reader's own, if there is one
+	Open     bool             // it takes submissions
+	Limits   string           // on its files, in words
 	Form     form
 	Attempts []attempt
 	Plot     *plot // nil for too few scores
@@ -91,7 +92,7 @@ func absolute(r *page.Request, ms int64) string {
 
 // attempts lists what the reader submitted, newest first.
 func (d *student) attempts(r *page.Request, a *assignment) error {
-	all, err := d.deps.Classes.ListSubmissions(r.Context(), r.Actor(), core.SubmissionFilter{
+	all, err := d.deps.Classes.ListSubmissions(r.Context(), r.Actor(), school.SubmissionFilter{
 		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,
 	})
 	if err != nil {

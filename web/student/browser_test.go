@@ -17,6 +17,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/school"
 	"drover/web"
 	"drover/web/browsertest"
 	"drover/web/caller"
@@ -56,7 +57,7 @@ func (w *fixture) serve(who string) string {
 	return at.String()
 }
 
-// keeper lets one user in for ever.
+// keeper lets one user in forever.
 type keeper struct{ is *caller.Caller }
 
 func (k keeper) Again(*http.Request) (*caller.Caller, error) { return k.is, nil }
@@ -77,15 +78,15 @@ func (w *fixture) sample() []string {
 	w.t.Helper()
 	w.pass(-5 * hour) // what is to come takes as long
 	text := "Write `sort.py`, which reads numbers and prints them **in order**.\n\n- one number in each line\n- at most 1000\n\n```\npython3 sort.py < numbers\n```\n"
-	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text = "Sorting", text })
-	w.assignment("essay", func(as *core.Assignment) {
+	w.graded("hw1", func(as *school.Assignment) { as.Title, as.Text = "Sorting", text })
+	w.assignment("essay", func(as *school.Assignment) {
 		as.Title, as.Due, as.Cutoff, as.AllowFinal = "An essay about sorting", start+hour, 0, false
 	})
-	w.graded("hw2", func(as *core.Assignment) {
+	w.graded("hw2", func(as *school.Assignment) {
 		as.Title, as.Due, as.Cutoff = "Searching in long and wide trees of words", start-hour, start+hour
 	})
-	w.assignment("hw0", func(as *core.Assignment) { as.Title, as.Due, as.Cutoff = "Warming up", start-2*day, start-day })
-	w.assignment("old", func(as *core.Assignment) { as.Due, as.Cutoff = start-30*day, start-20*day })
+	w.assignment("hw0", func(as *school.Assignment) { as.Title, as.Due, as.Cutoff = "Warming up", start-2*day, start-day })
+	w.assignment("old", func(as *school.Assignment) { as.Due, as.Cutoff = start-30*day, start-20*day })
 	ends := []func(r *core.Result){
 		func(r *core.Result) { *r.Score = 2 },
 		func(r *core.Result) { *r.Score = 5 },
@@ -203,7 +204,7 @@ func TestSubmittingByABrowser(t *testing.T) {
 		tab.Await("What was submitted")
 		require.Contains(t, tab.Path(), "/submissions/")
 	}
-	all, err := w.reg.Store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	all, err := w.reg.Store.ListSubmissions(t.Context(), school.SubmissionFilter{Class: "cs101", User: "ann"})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
@@ -213,7 +214,7 @@ func TestSubmittingByABrowser(t *testing.T) {
 func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = true })
+	w.graded("hw1", func(as *school.Assignment) { as.ShowOutput = true })
 	at := w.submitTo("ann", "hw1")
 	tab := browsertest.Start(t).Tab(t)
 	tab.Goto(w.serve("ann") + at)
@@ -293,7 +294,7 @@ func TestDroppingFilesInABrowser(t *testing.T) {
 	require.NotContains(t, tab.Text("[data-chosen]"), "notes.txt")
 	tab.Press("Submit")
 	tab.Await("What was submitted")
-	all, err := w.store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101", User: "ann"})
+	all, err := w.store.ListSubmissions(t.Context(), school.SubmissionFilter{Class: "cs101", User: "ann"})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	var paths []string

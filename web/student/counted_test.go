@@ -12,6 +12,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/requests"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 )
 
@@ -26,7 +27,7 @@ func (s *counted) CountChildren(ctx context.Context, a string) (core.TaskTally, 
 	return s.Store.CountChildren(ctx, a)
 }
 
-func (s *counted) Deadlines(ctx context.Context, a, b, c string) ([]core.Deadline, error) {
+func (s *counted) Deadlines(ctx context.Context, a, b, c string) ([]school.Deadline, error) {
 	s.n.Add(1)
 	return s.Store.Deadlines(ctx, a, b, c)
 }
@@ -36,22 +37,22 @@ func (s *counted) Get(ctx context.Context, a string) (core.Row, error) {
 	return s.Store.Get(ctx, a)
 }
 
-func (s *counted) GetAssignment(ctx context.Context, a, b string) (core.Assignment, error) {
+func (s *counted) GetAssignment(ctx context.Context, a, b string) (school.Assignment, error) {
 	s.n.Add(1)
 	return s.Store.GetAssignment(ctx, a, b)
 }
 
-func (s *counted) GetClass(ctx context.Context, a string) (core.Class, error) {
+func (s *counted) GetClass(ctx context.Context, a string) (school.Class, error) {
 	s.n.Add(1)
 	return s.Store.GetClass(ctx, a)
 }
 
-func (s *counted) GetExperiment(ctx context.Context, a string) (core.Experiment, error) {
+func (s *counted) GetExperiment(ctx context.Context, a string) (school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.GetExperiment(ctx, a)
 }
 
-func (s *counted) GetSubmission(ctx context.Context, a string) (core.Submission, error) {
+func (s *counted) GetSubmission(ctx context.Context, a string) (school.Submission, error) {
 	s.n.Add(1)
 	return s.Store.GetSubmission(ctx, a)
 }
@@ -61,7 +62,7 @@ func (s *counted) GetTask(ctx context.Context, a string) (core.Task, error) {
 	return s.Store.GetTask(ctx, a)
 }
 
-func (s *counted) GetUser(ctx context.Context, a string) (core.User, error) {
+func (s *counted) GetUser(ctx context.Context, a string) (school.User, error) {
 	s.n.Add(1)
 	return s.Store.GetUser(ctx, a)
 }
@@ -76,12 +77,12 @@ func (s *counted) List(ctx context.Context, a core.Filter) ([]core.Row, error) {
 	return s.Store.List(ctx, a)
 }
 
-func (s *counted) ListAssignments(ctx context.Context, a, b string, c int) ([]core.Assignment, error) {
+func (s *counted) ListAssignments(ctx context.Context, a, b string, c int) ([]school.Assignment, error) {
 	s.n.Add(1)
 	return s.Store.ListAssignments(ctx, a, b, c)
 }
 
-func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]core.Class, error) {
+func (s *counted) ListClasses(ctx context.Context, a string, b int) ([]school.Class, error) {
 	s.n.Add(1)
 	return s.Store.ListClasses(ctx, a, b)
 }
@@ -91,7 +92,7 @@ func (s *counted) ListAuditEntries(ctx context.Context, a core.AuditFilter) ([]c
 	return s.Store.ListAuditEntries(ctx, a)
 }
 
-func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]core.Experiment, error) {
+func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.ListExperiments(ctx, a, b, c)
 }
@@ -101,7 +102,7 @@ func (s *counted) ListSchedules(ctx context.Context) ([]core.Schedule, error) {
 	return s.Store.ListSchedules(ctx)
 }
 
-func (s *counted) ListSubmissions(ctx context.Context, a core.SubmissionFilter) ([]core.Standing, error) {
+func (s *counted) ListSubmissions(ctx context.Context, a school.SubmissionFilter) ([]school.Standing, error) {
 	s.n.Add(1)
 	return s.Store.ListSubmissions(ctx, a)
 }
@@ -111,7 +112,7 @@ func (s *counted) ListTasks(ctx context.Context, a core.TaskFilter) ([]core.Task
 	return s.Store.ListTasks(ctx, a)
 }
 
-func (s *counted) ListUsers(ctx context.Context, a string, b int) ([]core.User, error) {
+func (s *counted) ListUsers(ctx context.Context, a string, b int) ([]school.User, error) {
 	s.n.Add(1)
 	return s.Store.ListUsers(ctx, a, b)
 }
@@ -121,12 +122,12 @@ func (s *counted) ListWebhooks(ctx context.Context, a, b string, c int) ([]core.
 	return s.Store.ListWebhooks(ctx, a, b, c)
 }
 
-func (s *counted) Members(ctx context.Context, a, b string, c int) ([]core.Enrolment, error) {
+func (s *counted) Members(ctx context.Context, a, b string, c int) ([]school.Enrolment, error) {
 	s.n.Add(1)
 	return s.Store.Members(ctx, a, b, c)
 }
 
-func (s *counted) Memberships(ctx context.Context, a string) ([]core.Enrolment, error) {
+func (s *counted) Memberships(ctx context.Context, a string) ([]school.Enrolment, error) {
 	s.n.Add(1)
 	return s.Store.Memberships(ctx, a)
 }
@@ -141,7 +142,7 @@ func (s *counted) Pools(ctx context.Context) ([]core.Pool, error) {
 	return s.Store.Pools(ctx)
 }
 
-func (s *counted) Standings(ctx context.Context, a, b, c string, d int) ([]core.Standing, error) {
+func (s *counted) Standings(ctx context.Context, a, b, c string, d int) ([]school.Standing, error) {
 	s.n.Add(1)
 	return s.Store.Standings(ctx, a, b, c, d)
 }

@@ -18,18 +18,18 @@ var endings = []struct {
 	end
 	text string
 }{
-	{end{state: core.RequestCancelled}, page.Sentence("The tests were stopped because somebody asked for it, or because something newer was submitted. Nothing is wrong with what was submitted.")},
-	{end{state: core.RequestDead}, page.Sentence("This is not your fault: the site tried several times and could not run the tests. What was submitted is kept. Have it tested again, and tell your staff if it stays.")},
-	{end{blame: core.BlamePlatform}, page.Sentence("This is not your fault: the site could not run the tests. What was submitted is kept. Have it tested again.")},
-	{end{blame: core.BlameHarness}, page.Sentence("This is probably not your fault: the program that tests did not do its work. Have it tested again; if it stays, tell your staff.")},
-	{end{blame: core.BlameSubmission, limit: core.LimitTime}, page.Sentence("Your program ran for too long. Look for a loop that does not end, or for something that waits for input.")},
-	{end{blame: core.BlameSubmission, limit: core.LimitMemory}, page.Sentence("Your program took more memory than it may have. Look for data that grows without end.")},
-	{end{blame: core.BlameSubmission, limit: core.LimitPids}, page.Sentence("Your program started more processes or threads than it may have.")},
-	{end{blame: core.BlameSubmission, limit: core.LimitOutput}, page.Sentence("Your program printed more than it may. Look for a loop that prints without end.")},
-	{end{blame: core.BlameSubmission}, page.Sentence("What was submitted could not be tested. Read the reason below, mend it and submit it again.")},
-	{end{state: core.RequestTimedOut, limit: core.LimitTime}, page.Sentence("The tests ran for too long and were stopped. Your program may have a loop that does not end; if not, have it tested again.")},
-	{end{state: core.RequestTimedOut}, page.Sentence("This is not your fault: it waited for too long to be tested. Have it tested again.")},
-	{end{state: core.RequestFailed}, page.Sentence("The tests could not be finished. Read the reason below, and have it tested again.")},
+	{end{state: core.RequestCancelled}, page.Sentence("The tests were stopped by request, or because of a newer submission. Nothing is wrong with this submission.")},
+	{end{state: core.RequestDead}, page.Sentence("This is not your fault: the site tried several times and could not run the tests. Your submission is safe. Test it again, and tell your staff if the problem persists.")},
+	{end{blame: core.BlamePlatform}, page.Sentence("This is not your fault: the site could not run the tests. Your submission is safe. Test it again.")},
+	{end{blame: core.BlameHarness}, page.Sentence("This is probably not your fault: the test program failed. Test it again, and tell your staff if the problem persists.")},
+	{end{blame: core.BlameSubmission, limit: core.LimitTime}, page.Sentence("Your program ran for too long. Look for an infinite loop, or for something that waits for input.")},
+	{end{blame: core.BlameSubmission, limit: core.LimitMemory}, page.Sentence("Your program exceeded the memory limit. Look for data that grow without bound.")},
+	{end{blame: core.BlameSubmission, limit: core.LimitPids}, page.Sentence("Your program exceeded the limit of processes and threads.")},
+	{end{blame: core.BlameSubmission, limit: core.LimitOutput}, page.Sentence("Your program exceeded the output limit. Look for a loop that prints endlessly.")},
+	{end{blame: core.BlameSubmission}, page.Sentence("Your submission could not be tested. Read the reason below, fix it and submit it again.")},
+	{end{state: core.RequestTimedOut, limit: core.LimitTime}, page.Sentence("The tests ran for too long and were stopped. Your program may have an infinite loop; if not, test it again.")},
+	{end{state: core.RequestTimedOut}, page.Sentence("This is not your fault: it waited too long for its tests. Test it again.")},
+	{end{state: core.RequestFailed}, page.Sentence("The tests could not be completed. Read the reason below, and test it again.")},
 }
 
 // ending says how a submission's tests ended and whose fault that is; "" while they

@@ -26,6 +26,7 @@ import (
 	"drover/core/harness"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
@@ -94,14 +95,14 @@ func (w *fixture) people() {
 	w.t.Helper()
 	ctx, store := w.t.Context(), w.reg.Store
 	for handle, roles := range map[string][]core.UserRole{"root": {core.RoleAdmin}, "olga": {core.RoleOperator}, "rosa": {core.RoleRunner}, "remo": {core.RoleRunner}, "tess": nil, "ann": nil, "cleo": nil, "eve": nil, "nick": nil} {
-		_, err := store.PutUser(ctx, core.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
+		_, err := store.PutUser(ctx, school.User{Handle: handle, Email: handle + "@example.org", Roles: roles, Created: start})
 		require.NoError(w.t, err)
 	}
 	for _, class := range []string{"cs101", "cs202"} {
-		_, err := store.PutClass(ctx, core.Class{Handle: class, Title: "Class " + class, Term: "2026", Created: start})
+		_, err := store.PutClass(ctx, school.Class{Handle: class, Title: "Class " + class, Term: "2026", Created: start})
 		require.NoError(w.t, err)
 	}
-	for _, e := range []core.Enrolment{
+	for _, e := range []school.Enrolment{
 		{Class: "cs101", User: "tess", Role: core.RoleTeacher},
 		{Class: "cs101", User: "ann", Role: core.RoleStudent},
 		{Class: "cs101", User: "cleo", Role: core.RoleStudent},
@@ -125,9 +126,9 @@ func (w *fixture) pass(ms int64) {
 }
 
 // assignment makes one of cs101, due in a day and cut off in two, changed as one likes.
-func (w *fixture) assignment(handle string, change ...func(as *core.Assignment)) core.Assignment {
+func (w *fixture) assignment(handle string, change ...func(as *school.Assignment)) school.Assignment {
 	w.t.Helper()
-	as := core.Assignment{
+	as := school.Assignment{
 		Class: "cs101", Handle: handle, Title: "The " + handle, Text: "Write a **sort**.", Due: start + day, Cutoff: start + 2*day,
 		AllowFinal: true, Pool: pool, Priority: core.PriorityNormal, Created: start,
 	}
@@ -141,7 +142,7 @@ func (w *fixture) assignment(handle string, change ...func(as *core.Assignment))
 }
 
 // graded makes an assignment with a harness.
-func (w *fixture) graded(handle string, change ...func(as *core.Assignment)) {
+func (w *fixture) graded(handle string, change ...func(as *school.Assignment)) {
 	w.t.Helper()
 	w.assignment(handle, change...)
 	dir := w.t.TempDir()

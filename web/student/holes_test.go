@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 func dead(r *core.Result) { r.State, r.Blame = core.RequestDead, core.BlamePlatform }
@@ -30,7 +31,7 @@ func TestEnrolmentIsChecked(t *testing.T) {
 			assert.Equal(t, http.StatusNotFound, w.status(who, http.MethodGet, path), "%s: %s", who, path)
 		}
 	}
-	require.NoError(t, w.reg.Store.Enrol(t.Context(), core.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent}))
+	require.NoError(t, w.reg.Store.Enrol(t.Context(), school.Enrolment{Class: "cs202", User: "ann", Role: core.RoleStudent}))
 	_, err := w.reg.Store.Drop(t.Context(), "cs101", "ann")
 	require.NoError(t, err)
 	for _, path := range []string{at, at + "/zip", at + "/files/main.py", "/classes/cs101/assignments/hw1"} {

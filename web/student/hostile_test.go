@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // evil is what a page must never have in it as it is.
@@ -22,8 +23,8 @@ func TestNothingOfOthersRuns(t *testing.T) {
 	c.Title, c.Term = evil, evil
 	_, err = w.reg.Store.PutClass(t.Context(), c)
 	require.NoError(t, err)
-	w.graded("hw1", func(as *core.Assignment) { as.Title, as.Text, as.ShowOutput = evil, evil, true })
-	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, By: "tess", Reason: evil, Since: start}))
+	w.graded("hw1", func(as *school.Assignment) { as.Title, as.Text, as.ShowOutput = evil, evil, true })
+	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, By: "tess", Reason: evil, Since: start}))
 	at := w.submitTo("ann", "hw1", sent{"files", `"><script>alert(1)</script>.py`, "x"})
 	w.grade(func(r *core.Result) {
 		r.State, r.Blame, r.Reason, r.Stdout, r.Stderr, r.Host = core.RequestFailed, core.BlameSubmission, evil, evil, evil, evil
@@ -32,7 +33,7 @@ func TestNothingOfOthersRuns(t *testing.T) {
 			Message: evil + "\nExpected:\n```\n" + evil + "\n```\nPrinted:\n```\nx" + evil + "\n```\n",
 		}}
 	})
-	require.NoError(t, w.reg.Store.SetGrade(t.Context(), strings.TrimPrefix(at, "/submissions/"), &core.Grade{Score: 1, By: "tess", Reason: evil, At: start}))
+	require.NoError(t, w.reg.Store.SetGrade(t.Context(), strings.TrimPrefix(at, "/submissions/"), &school.Grade{Score: 1, By: "tess", Reason: evil, At: start}))
 	archive := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	_, err = w.in.Store.EndTask(t.Context(), core.TaskEnd{ID: strings.TrimPrefix(archive, "/tasks/"), Generation: 1, State: core.TaskDead, Note: evil, Progress: &core.TaskProgress{Done: 1, Total: 2, Text: evil}})
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestOldAssignmentsAreCounted(t *testing.T) {
 	require.Contains(t, w.get("ann", "/classes/cs101"), "(1 more")
 	require.Contains(t, w.get("ann", "/?all=1"), "The hw1")
 	require.Equal(t, http.StatusUnprocessableEntity, w.upload("ann", "/classes/cs101/assignments/hw1", sent{"files", "a.py", "x"}).Code)
-	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), "Nothing is taken any more")
+	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), "Submissions are closed")
 }
 
 // A test that was not run is no fault of its own, and is not opened.

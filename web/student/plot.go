@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -32,7 +32,7 @@ type mark struct {
 
 // drawScores draws the scores of attempts, which come newest first; nil for fewer than two.
 func drawScores(r *page.Request, all []attempt) *plot {
-	var scored []core.Standing
+	var scored []school.Standing
 	most := 0.0
 	for i := range all {
 		if s := all[len(all)-1-i].Standing; s.Score != nil {
@@ -68,7 +68,7 @@ func height(score, most float64) int {
 	return plotBottom - int(min(1, max(0, score/most))*(plotBottom-plotTop))
 }
 
-func points(r *page.Request, s core.Standing) string {
+func points(r *page.Request, s school.Standing) string {
 	if s.MaxScore == nil {
 		return r.Number(*s.Score)
 	}

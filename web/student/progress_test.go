@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/requests"
+	"drover/core/school"
 )
 
 // A submission's page tells how far its tests are, from the queue to their end.
@@ -93,7 +94,7 @@ func TestOutputIsShownByAssignment(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []bool{false, true} {
 		w := newFixture(t)
-		w.graded("hw1", func(as *core.Assignment) { as.ShowOutput = shown })
+		w.graded("hw1", func(as *school.Assignment) { as.ShowOutput = shown })
 		at := w.submitTo("ann", "hw1")
 		c := w.claim()
 		w.run(c)

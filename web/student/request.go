@@ -46,7 +46,7 @@ type request struct {
 // blames say whose fault the end of a plain request is.
 var blames = map[core.Blame]string{
 	core.BlamePlatform: page.Sentence("This is not your fault: the site could not run it. Run it again."),
-	core.BlameHarness:  page.Sentence("The program that tests did not do its work."),
+	core.BlameHarness:  page.Sentence("The test program failed."),
 }
 
 func (d *student) requests(r *page.Request) error {

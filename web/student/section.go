@@ -10,8 +10,8 @@ import (
 	"drover/web/transfer"
 )
 
-//go:embed *.html
-var pages embed.FS
+//go:embed pages/*.html
+var files embed.FS
 
 // student answers from the parts of the site.
 type student struct {
@@ -21,7 +21,7 @@ type student struct {
 // Section returns the students' pages.
 func Section(p services.Deps) page.Section {
 	d := &student{p}
-	return page.Section{Name: "student", Pages: pages, Routes: []page.Route{
+	return page.Section{Name: "student", Pages: files, Routes: []page.Route{
 		{Pattern: "GET /{$}", Serve: d.home},
 		{Pattern: "GET /classes/{class}", Action: core.ActClassView, Serve: d.class},
 		{Pattern: "GET /classes/{class}/assignments/{assignment}", Action: core.ActAssignmentView, Serve: d.assignment},

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // fill puts submissions to hw1 into the store, of ann and cleo by turns.
@@ -19,10 +20,10 @@ func (w *fixture) fill(n int) {
 	g.SetLimit(200) // writes at once share a transaction
 	for i := range n {
 		g.Go(func() error {
-			_, _, err := w.reg.Store.CreateSubmission(w.t.Context(), core.Submission{
+			_, _, err := w.reg.Store.CreateSubmission(w.t.Context(), school.Submission{
 				ID: fmt.Sprintf("00%024d", i), Class: "cs101", Assignment: "hw1", User: []string{"ann", "cleo"}[i%2], Kind: "public", At: start - int64(n-i),
 				Files: []core.File{{Path: "main.py", Digest: "sha256:" + strings.Repeat("0", 64), Size: 10}},
-			})
+			}, nil)
 			return err
 		})
 	}

@@ -25,19 +25,19 @@ func TestEveryEnd(t *testing.T) {
 		badge, says string
 	}{
 		{core.RequestCompleted, core.BlameNone, "", "tested", ""},
-		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with what was submitted"},
+		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with this submission"},
 		{core.RequestDead, core.BlamePlatform, "", "tests failed", "tried several times"},
 		{core.RequestFailed, core.BlamePlatform, "", "tests failed", "This is not your fault"},
 		{core.RequestFailed, core.BlameHarness, "", "tests failed", "This is probably not your fault"},
 		{core.RequestTimedOut, core.BlameHarness, core.LimitTime, "took too long", "This is probably not your fault"},
-		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "mend it and submit it again"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "tests failed", "more memory"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "tests failed", "more processes"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "tests failed", "printed more"},
+		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "fix it and submit it again"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "tests failed", "memory limit"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "tests failed", "limit of processes"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "tests failed", "output limit"},
 		{core.RequestTimedOut, core.BlameSubmission, core.LimitTime, "took too long", "ran for too long"},
 		{core.RequestTimedOut, core.BlameNone, core.LimitTime, "took too long", "ran for too long"},
-		{core.RequestTimedOut, core.BlameNone, "", "took too long", "waited for too long"},
-		{core.RequestFailed, core.BlameNone, "", "tests failed", "could not be finished"},
+		{core.RequestTimedOut, core.BlameNone, "", "took too long", "waited too long"},
+		{core.RequestFailed, core.BlameNone, "", "tests failed", "could not be completed"},
 	} {
 		t.Run(fmt.Sprint(test.state, test.blame, test.limit), func(t *testing.T) {
 			t.Parallel()

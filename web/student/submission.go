@@ -84,7 +84,7 @@ func (d *student) cancel(r *page.Request) error {
 	if _, err := d.deps.Classes.CancelSubmission(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. What was submitted stays."))
+	return r.Redirect(path("submissions", id), r.T("Its tests are stopped. The submission is kept."))
 }
 
 func (d *student) zip(r *page.Request) error {

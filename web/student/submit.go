@@ -3,9 +3,9 @@ package student
 import (
 	"io"
 
-	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/school"
 	"drover/web/page"
 	"drover/web/transfer"
 )
@@ -25,7 +25,7 @@ func (d *student) submitTo(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
 	typed := form{Kind: harness.TestPublic}
-	var s core.Submission
+	var s school.Submission
 	if err == nil {
 		h := classes.NewSubmission{
 			Class: r.PathValue("class"), Assignment: r.PathValue("assignment"),

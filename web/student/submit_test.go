@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/caller"
 )
 
@@ -19,8 +20,8 @@ import (
 func TestAPersonalExtensionIsShown(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("hw1", func(as *core.Assignment) { as.Due, as.Cutoff = start-2*hour, start-hour })
-	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), core.Deadline{
+	w.assignment("hw1", func(as *school.Assignment) { as.Due, as.Cutoff = start-2*hour, start-hour })
+	require.NoError(t, w.reg.Store.PutDeadline(t.Context(), school.Deadline{
 		Class: "cs101", Assignment: "hw1", User: "ann", Due: start + day, Cutoff: start + 2*day, By: "tess", Reason: "was ill", Since: start,
 	}))
 	const page = "/classes/cs101/assignments/hw1"
@@ -29,7 +30,7 @@ func TestAPersonalExtensionIsShown(t *testing.T) {
 	assert.Contains(t, w.get("ann", "/"), ">not submitted yet</span>")
 	assert.NotContains(t, w.get("cleo", page), "was ill")
 	assert.NotContains(t, w.get("cleo", "/"), "your own")
-	assert.Contains(t, w.get("cleo", page), "Nothing is taken any more")
+	assert.Contains(t, w.get("cleo", page), "Submissions are closed")
 	w.submitTo("ann", "hw1")
 	assert.Equal(t, http.StatusUnprocessableEntity, w.upload("cleo", page, sent{"files", "a.py", "x"}).Code)
 }
@@ -38,7 +39,7 @@ func TestAPersonalExtensionIsShown(t *testing.T) {
 func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.graded("hw1", func(as *core.Assignment) { as.MaxFiles, as.MaxBytes = 2, 10 })
+	w.graded("hw1", func(as *school.Assignment) { as.MaxFiles, as.MaxBytes = 2, 10 })
 	const page = "/classes/cs101/assignments/hw1"
 	assert.Contains(t, w.get("ann", page), "At most 2 files. At most 10B together.")
 	refused := func(says string, files ...sent) {
@@ -88,7 +89,7 @@ func TestABrokenUploadLeavesNothing(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.NoError(t, conn.Close())
 	assert.GreaterOrEqual(t, answer.StatusCode, http.StatusBadRequest)
-	all, err := w.store.ListSubmissions(t.Context(), core.SubmissionFilter{Class: "cs101"})
+	all, err := w.store.ListSubmissions(t.Context(), school.SubmissionFilter{Class: "cs101"})
 	require.NoError(t, err)
 	assert.Empty(t, all)
 	rows, err := w.store.List(t.Context(), core.Filter{})

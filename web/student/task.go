@@ -1,10 +1,12 @@
 package student
 
 import (
+	"encoding/json"
 	"strings"
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -28,18 +30,13 @@ type task struct {
 	Stuck bool // it waits, and nobody runs tasks
 }
 
-// taskKinds are what tasks do.
-var taskKinds = map[string]string{
-	core.KindPurge:            page.Sentence("Clear away what is old"),
-	core.KindArchive:          page.Sentence("Archive of submissions"),
-	core.KindAssignmentCSV:    page.Sentence("Scores of an assignment"),
-	core.KindGradebook:        page.Sentence("Gradebook"),
-	core.KindExperiment:       page.Sentence("Test an assignment again"),
-	core.KindRerun:            page.Sentence("Test a submission again"),
-	core.KindDeleteClass:      page.Sentence("Delete a class"),
-	core.KindDeleteAssignment: page.Sentence("Delete an assignment"),
-	core.KindWebhook:          page.Sentence("Tell another program"),
-	core.KindCallback:         page.Sentence("Tell another program"),
+// titleOf is what people call a kind of task.
+func titleOf(kind string) string {
+	k, err := school.TaskKinds().Find(kind)
+	if err != nil {
+		return kind
+	}
+	return k.Title
 }
 
 // taskStates are how tasks stand.
@@ -75,7 +72,7 @@ func readTask(r *page.Request, is classes.TaskView) task {
 	o := core.Object{Class: class, Owner: is.Requester}
 	d, control := is.Download, core.Allow(r.Actor(), core.ActTaskControl, o) == nil
 	return task{
-		TaskView: is, Name: r.T(taskKinds[is.Kind]), Badge: taskStates[is.State].said(r), Open: !is.State.Terminal(),
+		TaskView: is, Name: r.T(titleOf(is.Kind)), Badge: taskStates[is.State].said(r), Open: !is.State.Terminal(),
 		Stop:  control && !is.State.Terminal() && is.State != core.TaskCancelling,
 		Retry: control && (is.State == core.TaskDead || is.State == core.TaskCancelled),
 		Ready: d != nil && r.Now().UnixMilli() < d.Expires && core.Allow(r.Actor(), core.ActTaskDownload, o) == nil,
@@ -108,7 +105,7 @@ func (d *student) retryTask(r *page.Request) error {
 	if _, err := d.deps.Classes.RetryTask(r.Context(), r.Actor(), id); err != nil {
 		return err
 	}
-	return r.Redirect(path("tasks", id), r.T("It is tried once more."))
+	return r.Redirect(path("tasks", id), r.T("It will be retried."))
 }
 
 func (d *student) download(r *page.Request) error {
@@ -122,9 +119,11 @@ func (d *student) download(r *page.Request) error {
 
 // archive makes a zip of all that the reader submitted for an assignment.
 func (d *student) archive(r *page.Request) error {
-	t, err := d.deps.Classes.StartArchive(r.Context(), r.Actor(), core.ArchiveArgs{
-		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle,
-	})
+	args, err := json.Marshal(school.ArchiveArgs{Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle})
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, "", "the arguments of an archive cannot be written")
+	}
+	t, err := d.deps.Classes.StartTask(r.Context(), r.Actor(), school.KindArchive, args)
 	if err != nil {
 		return err
 	}

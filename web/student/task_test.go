@@ -53,10 +53,10 @@ func TestATaskInEachState(t *testing.T) {
 	w.submitTo("ann", "hw1")
 	at := w.post("ann", "/classes/cs101/assignments/hw1/own-archive", nil).Header().Get("Location")
 	body := w.get("ann", at)
-	assert.Contains(t, body, "Nobody runs such tasks now")
+	assert.Contains(t, body, "No process runs such tasks now")
 	assert.NotContains(t, body, "Begun", "nobody has begun it")
 	k := w.tasker()
-	assert.NotContains(t, w.get("ann", at), "Nobody runs such tasks now")
+	assert.NotContains(t, w.get("ann", at), "No process runs such tasks now")
 	shows := func(says ...string) string {
 		t.Helper()
 		body := w.get("ann", at)

@@ -25,11 +25,11 @@ var reasons = map[requests.Reason]string{
 	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
 	requests.ReasonNoVMFactory:  page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
 	requests.ReasonNoTestrunner: page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
-	requests.ReasonFetching:     page.Sentence("A machine is being made ready for it."),
-	requests.ReasonBroken:       page.Sentence("The machines have a fault, which is not that of what was submitted. It keeps its place."),
+	requests.ReasonFetching:     page.Sentence("A machine is being prepared for it."),
+	requests.ReasonBroken:       page.Sentence("The machines have a fault, which the submission did not cause. It keeps its place."),
 	requests.ReasonAccepted:     page.Sentence("It is accepted and will be queued in a moment."),
-	requests.ReasonParked:       page.Sentence("Its machine was lost. The first other one with room takes it, before all that waits."),
-	requests.ReasonRetry:        page.Sentence("Its machine had a fault. It is tried again in a moment."),
+	requests.ReasonParked:       page.Sentence("Its machine was lost. The first other one with room takes it, before all waiting work."),
+	requests.ReasonRetry:        page.Sentence("Its machine had a fault. It will be retried in a moment."),
 	requests.ReasonAssigned:     page.Sentence("It moves to another machine, which takes it before all other work."),
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/classes"
 	"drover/core/classes/portable"
+	"drover/core/requests/intake"
 )
 
 // MaxBody bounds the body of a form with files: what an assignment takes is less.
@@ -110,8 +110,8 @@ func fileName(p *multipart.Part) (name string, folder, file bool) {
 
 // Files are the files of the form, in its order. A file that was not chosen is none.
 // A folder's files come without the folder's own name, an archive's as Unpack says.
-func (f *Form) Files() iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
+func (f *Form) Files() iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		for part := f.next; part != nil; {
 			if !f.file(part, yield) {
 				return
@@ -120,7 +120,7 @@ func (f *Form) Files() iter.Seq2[classes.Upload, error] {
 			if part, err = f.parts.NextRawPart(); errors.Is(err, io.EOF) {
 				return
 			} else if err != nil {
-				yield(classes.Upload{}, broken(err))
+				yield(intake.Upload{}, broken(err))
 				return
 			}
 		}
@@ -128,7 +128,7 @@ func (f *Form) Files() iter.Seq2[classes.Upload, error] {
 }
 
 // file yields what a part holds. Returns false if that is the end.
-func (f *Form) file(p *multipart.Part, yield func(classes.Upload, error) bool) bool {
+func (f *Form) file(p *multipart.Part, yield func(intake.Upload, error) bool) bool {
 	name, folder, isFile := fileName(p)
 	content := content{p}
 	switch {
@@ -146,7 +146,7 @@ func (f *Form) file(p *multipart.Part, yield func(classes.Upload, error) bool) b
 			_, name, _ = strings.Cut(name, "/")
 		}
 		if name, ok := safe(f.names, name); ok {
-			return yield(classes.Upload{Path: name, Content: content}, nil)
+			return yield(intake.Upload{Path: name, Content: content}, nil)
 		}
 		return true
 	case p.FormName() == FieldText:
@@ -155,7 +155,7 @@ func (f *Form) file(p *multipart.Part, yield func(classes.Upload, error) bool) b
 	// Fields after the files count as little as unknown ones, but for the text's name.
 	value, err := text(p)
 	if err != nil {
-		yield(classes.Upload{}, err)
+		yield(intake.Upload{}, err)
 		return false
 	}
 	if p.FormName() == FieldName {
@@ -165,7 +165,7 @@ func (f *Form) file(p *multipart.Part, yield func(classes.Upload, error) bool) b
 }
 
 // typed yields the text that was typed, if there is any.
-func (f *Form) typed(c content, yield func(classes.Upload, error) bool) bool {
+func (f *Form) typed(c content, yield func(intake.Upload, error) bool) bool {
 	text, err := io.ReadAll(io.LimitReader(c, maxText+1))
 	name, named := safe(f.names, strings.TrimSpace(f.Fields[FieldName]))
 	switch {
@@ -178,11 +178,11 @@ func (f *Form) typed(c content, yield func(classes.Upload, error) bool) bool {
 		err = core.Errorf(core.CodeInvalid, "", "the text has no name: give it one, such as main.py")
 	}
 	if err != nil {
-		yield(classes.Upload{}, err)
+		yield(intake.Upload{}, err)
 		return false
 	}
 	// Browsers end the lines of a text area with CR LF.
-	return yield(classes.Upload{Path: name, Content: bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))}, nil)
+	return yield(intake.Upload{Path: name, Content: bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))}, nil)
 }
 
 // content tells what goes wrong with a part in words for its sender.

@@ -278,7 +278,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// Each read gives a body more time, as long as enough comes, but not for ever.
+// Each read gives a body more time, as long as enough comes, but not forever.
 func TestIdleReader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -290,7 +290,7 @@ func TestIdleReader(t *testing.T) {
 		"a byte now and then":    {1, 29 * time.Second, 58 * time.Second},
 		"half as fast":           {512, time.Second, 119 * time.Second},
 		"slow, and as it should": {4096, 2 * time.Second, 30 * time.Minute},
-		"fast for ever":          {1 << 20, time.Second, 30 * time.Minute},
+		"fast forever":           {1 << 20, time.Second, 30 * time.Minute},
 	} {
 		began := time.UnixMilli(1_000_000)
 		now := began

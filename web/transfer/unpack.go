@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"drover/core/blobs/archive"
-	"drover/core/classes"
 	"drover/core/classes/portable"
+	"drover/core/requests/intake"
 )
 
 // endings are those of archives that are unpacked.
@@ -44,11 +44,11 @@ func safe(names *portable.Names, path string) (string, bool) {
 
 // unpack yields the plain files of an archive, as archive.Files does. A folder that is
 // named as the archive is taken off: that is how most programs pack a folder.
-func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[classes.Upload, error] {
-	return func(yield func(classes.Upload, error) bool) {
+func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[intake.Upload, error] {
+	return func(yield func(intake.Upload, error) bool) {
 		for f, err := range archive.Files(name, from) {
 			if err != nil {
-				yield(classes.Upload{}, err)
+				yield(intake.Upload{}, err)
 				return
 			}
 			if f.Mode.IsDir() {
@@ -58,7 +58,7 @@ func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[classe
 			if !ok {
 				continue
 			}
-			u := classes.Upload{Path: path, Content: f.Content}
+			u := intake.Upload{Path: path, Content: f.Content}
 			if f.Mode&0o111 != 0 {
 				u.Mode = 0o755
 			}

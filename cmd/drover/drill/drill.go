@@ -19,6 +19,7 @@ import (
 	"drover/core"
 	"drover/core/redisstore"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/service"
 	"drover/core/service/clock"
 )
@@ -45,7 +46,7 @@ type Config struct {
 // Client is a connection to the cluster under drill.
 type Client struct {
 	Redis  *redisstore.Store
-	Store  core.ResultStore
+	Store  school.ResultStore
 	Intake *intake.Intake
 	Close  func() error
 }

@@ -18,7 +18,6 @@ import (
 	"drover/core"
 	"drover/core/service"
 	"drover/vmfactory/local"
-	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 )
 
@@ -34,8 +33,7 @@ func (o *host) vms() []string {
 // endVMs kills all VMs of the host at once, as the loss of its power does.
 func (o *host) endVMs(ctx context.Context) {
 	for _, vm := range o.vms() {
-		var first process.Process
-		if trace.ReadJSON(filepath.Join(o.run, vm, local.InitFile), &first) == nil {
+		if first, err := (trace.Set{Run: o.run, Provider: local.Name}).First(vm); err == nil {
 			_ = first.Kill(ctx) // one that is dead already is no fault
 		}
 	}

@@ -2,12 +2,12 @@ package drill
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // count compares what was accepted with what ended.
@@ -123,7 +123,7 @@ type refusals struct {
 	seen map[string]map[string]int // life → word → count
 }
 
-var refusalField = regexp.MustCompile(`errorstat_(FENCED|STALE):count=(\d+)`)
+var refusalField = pattern.New(`errorstat_(FENCED|STALE):count=(\d+)`)
 
 // read asks the server what it has refused in this life.
 func (r *refusals) read(ctx context.Context, c *Client) {
@@ -133,7 +133,7 @@ func (r *refusals) read(ctx context.Context, c *Client) {
 		return // it is down: what it said last counts
 	}
 	words := map[string]int{}
-	for _, f := range refusalField.FindAllStringSubmatch(text, -1) {
+	for _, f := range refusalField().FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.Atoi(f[2]); err == nil {
 			words[f[1]] = n
 		}

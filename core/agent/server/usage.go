@@ -144,6 +144,11 @@ func cgroupValue(f *os.File, key string) int64 {
 
 // measure fills in what the run used: by the cgroups where they tell, else by
 // what its processes reported when they ended and what the watchdog saw.
+//
+// Of a run that met both limits the process limit is the reason: the kernel frees the memory of
+// processes that it refused a while later, and counts it until then; and while a run starts it
+// may have some processes more. So a fork bomb may meet the limit on memory too, on a busy
+// machine rather than an idle one.
 func (j *job) measure(e *wire.Exit, why cause) {
 	gauges := j.gauges()
 	now := gauges.read()
@@ -167,15 +172,15 @@ func (j *job) measure(e *wire.Exit, why cause) {
 	if j.cell == own {
 		// Its limits are its own: whoever runs into one has had too much, however well
 		// he took it, else the verdict would depend on when it was noticed.
-		ended := why == causeNone || why == causeTimeout || why == causeOutput
-		e.MemoryExceeded = e.MemoryExceeded || memory && ended
-		e.PidsExceeded = e.PidsExceeded || pids && ended && !e.MemoryExceeded
+		ended := why == causeNone || why == causeTimeout || why == causeOutput || why == causeMemory
+		e.PidsExceeded = e.PidsExceeded || pids && ended
+		e.MemoryExceeded = (e.MemoryExceeded || memory && ended) && !e.PidsExceeded
 		return
 	}
 	// A run that coped with a refusal of the kernel was not ended by it.
 	failed := e.Code != 0 && !e.TimedOut && !e.OutputExceeded
-	e.MemoryExceeded = e.MemoryExceeded || failed && memory
-	e.PidsExceeded = e.PidsExceeded || failed && !e.MemoryExceeded && pids
+	e.PidsExceeded = e.PidsExceeded || failed && pids
+	e.MemoryExceeded = (e.MemoryExceeded || failed && memory) && !e.PidsExceeded
 }
 
 // fileGuess is how much of a process's resident memory is taken to be pages of

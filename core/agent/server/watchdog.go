@@ -69,27 +69,25 @@ func (j *job) watched() (memory int64, pids int) {
 
 // judge looks, stops the run if it is over a limit, and says when to look again.
 func (j *job) judge(memory int64, pids int) time.Duration {
-	if j.cell == own {
-		switch memory, pids := j.gauges().read().passed(j.before); {
-		case memory:
-			j.stop(causeMemory)
-		case pids:
-			j.stop(causePids)
-		}
-	}
 	runtime.LockOSThread() // whose time is measured
 	defer runtime.UnlockOSThread()
 	before := threadTime()
 	used, tasks, loud, err := j.look(memory)
+	var metMemory, metPids bool
+	if j.cell == own {
+		metMemory, metPids = j.gauges().read().passed(j.before)
+	}
 	switch {
+	case metPids, err == nil && (pids > 0 && tasks > pids || loud > loudSessions): // first, see measure
+		j.stop(causePids)
+	case metMemory:
+		j.stop(causeMemory)
 	case err != nil:
 		return lookMost // the next look may do better; killAll does not depend on it
 	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
 	case j.in == nil && j.agent.tree.manyLocks():
 		j.stop(causeMemory)
-	case pids > 0 && tasks > pids, loud > loudSessions:
-		j.stop(causePids)
 	}
 	return pause(memory, used, pids, tasks, threadTime()-before)
 }

@@ -8,6 +8,7 @@ import (
 	"drover/core"
 	"drover/core/classes/experiment"
 	"drover/core/harness"
+	"drover/core/school"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
@@ -72,8 +73,8 @@ func row(id, submission, assignment, instead string, state core.RequestState, sc
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	id := strings.ToLower(ulid.Make().String())
-	e := core.Experiment{ID: id, Repeat: 3}
-	name := core.ExperimentAssignment(id)
+	e := school.Experiment{ID: id, Repeat: 3}
+	name := school.ExperimentAssignment(id)
 	const ended, dead, open, stopped = core.RequestCompleted, core.RequestDead, core.RequestQueued, core.RequestCancelled
 	var all results
 	for _, s := range []struct {

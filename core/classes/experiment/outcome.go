@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // Ungraded is the verdict of what was never graded, or whose result is gone.
@@ -78,7 +79,7 @@ const rowsAtOnce = 100
 
 // Outcomes reads what an experiment has come to so far, in order of submission. It
 // holds a line of each, whatever their results hold.
-func Outcomes(ctx context.Context, store Results, e core.Experiment) ([]Outcome, error) {
+func Outcomes(ctx context.Context, store Results, e school.Experiment) ([]Outcome, error) {
 	by := map[string]*Outcome{}
 	err := eachRequest(ctx, store, e.ID, nil, func(row *core.Row) error {
 		o := by[row.Spec.Submission]
@@ -135,7 +136,7 @@ func runOf(row *core.Row) Run {
 
 // eachRequest calls fn with the requests of an experiment in one of the states, or in any.
 func eachRequest(ctx context.Context, store Results, id string, states []core.RequestState, fn func(row *core.Row) error) error {
-	f := core.Filter{Assignment: core.ExperimentAssignment(id), States: states, Limit: rowsAtOnce}
+	f := core.Filter{Assignment: school.ExperimentAssignment(id), States: states, Limit: rowsAtOnce}
 	for {
 		page, err := store.List(ctx, f)
 		if err != nil {

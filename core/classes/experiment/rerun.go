@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/school"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -51,7 +52,7 @@ func onceKey(id, submission string, run int) string {
 // harness that is tried and as and by what the assignment is now, but of low priority,
 // superseding nothing and telling nobody. The assignment has the deadlines of who
 // submitted it. Returns INVALID if there is no harness.
-func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) (core.Spec, error) {
+func Request(e school.Experiment, as school.Assignment, s school.Submission, run int) (core.Spec, error) {
 	if e.Harness != nil {
 		as.Harness = e.Harness
 	}
@@ -60,6 +61,6 @@ func Request(e core.Experiment, as core.Assignment, s core.Submission, run int) 
 	}
 	spec := harness.Grading(as, s)
 	spec.ID, spec.Submitter, spec.Priority = RequestID(e.ID, s.ID, run), Submitter(e.Class), core.PriorityLow
-	spec.Assignment, spec.Idempotency, spec.Instead = core.ExperimentAssignment(e.ID), onceKey(e.ID, s.ID, run), s.Request
+	spec.Assignment, spec.Idempotency, spec.Instead = school.ExperimentAssignment(e.ID), onceKey(e.ID, s.ID, run), s.Request
 	return spec, nil
 }

@@ -2,9 +2,9 @@ package operate
 
 import (
 	"context"
-	"regexp"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // mostEvents is how many of the last events are shown.
@@ -29,7 +29,7 @@ func (o *Service) Findings(ctx context.Context, a core.Actor) (Findings, error) 
 }
 
 // eventID is a place in the stream of events.
-var eventID = regexp.MustCompile(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
+var eventID = pattern.New(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
 
 // Events returns the events after the one with this id, oldest first, at most a thousand;
 // "" begins with what is left. Returns FORBIDDEN, INVALID, UNAVAILABLE.
@@ -37,7 +37,7 @@ func (o *Service) Events(ctx context.Context, a core.Actor, after string) ([]cor
 	if err := o.Watch(a); err != nil {
 		return nil, err
 	}
-	if after != "" && !eventID.MatchString(after) {
+	if after != "" && !eventID().MatchString(after) {
 		return nil, core.Errorf(core.CodeInvalid, "after", "%.60q is no place in the events: use the id of one", after)
 	}
 	return o.Cluster.Events(ctx, after)

@@ -63,11 +63,11 @@
 // deaths of owners or MaxAttempts of VMs count against it; whoever has it in hand
 // then records that instead of running it.
 //
-// A VM that does not come clean is one that nobody may use, and the request runs
+// A VM that cannot be cleaned is one that nobody may use, and the request runs
 // again in a new one. If that goes on, it is not the platform that fails, for what ran there
 // before was the submission alone:
 //
-//	VMs that count against it            those of them that did not come clean    the request
+//	VMs that count against it            those of them that could not be cleaned  the request
 //	fewer than MaxAttempts               any                                      runs again, in a new VM
 //	MaxAttempts                          all                                      failed, blame submission
 //	MaxAttempts                          not all: some died                       dead

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // bad is something wrong at a line of the file.
@@ -310,7 +310,7 @@ func commands(into *[]Command) field {
 	}
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment reads a mapping of names to texts.
 func environment(into *[]string) field {
@@ -324,7 +324,7 @@ func environment(into *[]string) field {
 			if err := text(&value)(m.Content[i+1]); err != nil {
 				return err
 			}
-			if !envName.MatchString(m.Content[i].Value) || strings.ContainsRune(value, 0) {
+			if !envName().MatchString(m.Content[i].Value) || strings.ContainsRune(value, 0) {
 				return wrong(m.Content[i], "%q cannot be an environment variable", shorten(m.Content[i].Value))
 			}
 			*into = append(*into, m.Content[i].Value+"="+value)

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 
 	"drover/core"
 	"drover/core/images"
+	"drover/core/service/pattern"
 )
 
 // Spec says what to build.
@@ -36,20 +36,20 @@ const (
 )
 
 var (
-	suitePattern   = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,39}$`)
-	packagePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{1,99}$`)
+	suitePattern   = pattern.New(`^[a-z][a-z0-9.-]{0,39}$`)
+	packagePattern = pattern.New(`^[a-z0-9][a-z0-9+.-]{1,99}$`)
 )
 
 // Check returns an INVALID error that names the first part that cannot be.
 func (s Spec) Check() error {
 	switch {
-	case !suitePattern.MatchString(s.Suite):
+	case !suitePattern().MatchString(s.Suite):
 		return core.Errorf(core.CodeInvalid, s.Suite, "suite %q is none: name one such as bookworm", s.Suite)
 	case len(s.Packages) > maxPackages:
 		return core.Errorf(core.CodeInvalid, s.Suite, "%d packages are too many: name at most %d, the others come with them", len(s.Packages), maxPackages)
 	}
 	for _, p := range s.Packages {
-		if !packagePattern.MatchString(p) {
+		if !packagePattern().MatchString(p) {
 			return core.Errorf(core.CodeInvalid, p, "%q is not the name of a package", p)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"drover/core"
 	"drover/core/images"
+	"drover/core/service/pattern"
 )
 
 // inspect reads all layers once before they are put together: each must be the one
@@ -99,7 +99,7 @@ func (s *sight) entry(h *tar.Header) error {
 }
 
 // drive is how paths of another system begin.
-var drive = regexp.MustCompile(`^[A-Za-z]:`)
+var drive = pattern.New(`^[A-Za-z]:`)
 
 // lost reports whether putting layers together would leave out a link without a
 // word, as package mutate does with targets that climb out of the root or, for
@@ -109,5 +109,5 @@ func lost(name, target string) bool {
 	if path.IsAbs(target) {
 		return false
 	}
-	return drive.MatchString(target) || strings.HasPrefix(path.Join(path.Dir(name), target), "..")
+	return drive().MatchString(target) || strings.HasPrefix(path.Join(path.Dir(name), target), "..")
 }

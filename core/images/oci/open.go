@@ -16,7 +16,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -26,6 +25,7 @@ import (
 
 	"drover/core"
 	"drover/core/images"
+	"drover/core/service/pattern"
 )
 
 // Open opens the root file system in a file or folder as a tar: that of a
@@ -63,7 +63,7 @@ func Open(ctx context.Context, file, temp string, limits images.Limits) (system 
 
 // imageName is what entries of saved container images are called: there is
 // nothing else in one.
-var imageName = regexp.MustCompile(`^(blobs(/sha256(/[0-9a-f]{64})?)?|index\.json|oci-layout|manifest\.json|repositories|(sha256:)?[0-9a-f]{64}(\.json|\.tar(\.gz)?|/(VERSION|json|layer\.tar))?)$`)
+var imageName = pattern.New(`^(blobs(/sha256(/[0-9a-f]{64})?)?|index\.json|oci-layout|manifest\.json|repositories|(sha256:)?[0-9a-f]{64}(\.json|\.tar(\.gz)?|/(VERSION|json|layer\.tar))?)$`)
 
 // look says which entries a saved container image has; none for any other archive.
 func look(file string) (inside map[string]bool, err error) {
@@ -83,7 +83,7 @@ func look(file string) (inside map[string]bool, err error) {
 			return nil, core.Wrap(err, core.CodeInvalid, file, "%s is no archive of a root file system or container image", file)
 		}
 		name := path.Clean(h.Name)
-		if name != "." && !imageName.MatchString(name) {
+		if name != "." && !imageName().MatchString(name) {
 			return nil, nil
 		}
 		inside[name] = true

@@ -1,5 +1,5 @@
--- Record an owner's heartbeat, and let retries go whose pause is over. A fenced owner cannot: its
--- epoch is over.
+-- Record an owner's heartbeat, and requeue retries whose pause is over. A fenced owner is refused:
+-- its epoch is over.
 -- ARGV    1 owner, 2 epoch, 3 ms until the next heartbeat, 4 host,
 --         5 incarnation of Redis
 -- RETURN  {slots held, draining, {cancelled key, who, ...}, ready}
@@ -13,9 +13,7 @@ end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation')
 pass_when_full()
 local clock = now()
-end_silence(clock, tonumber(ARGV[3]))
-redis.call('ZADD', K.owners, 'XX', clock + tonumber(ARGV[3]), owner)
-redis.call('ZADD', K.hosts, 'XX', 'GT', clock + tonumber(ARGV[3]), host)
+heartbeat(owner, host, clock, tonumber(ARGV[3]))
 local stop = {}
 if redis.call('EXISTS', K.cancels, K.later, K.tasks_later) > 0 then
   promote(clock)

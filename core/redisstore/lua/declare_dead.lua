@@ -1,13 +1,14 @@
--- End the epoch of an owner whose process is known to be gone: nothing that is still on its
--- way is accepted. What it had in hand met a death, also if it was fenced before.
+-- End the epoch of an owner whose process is known to be gone: its writes in flight are refused.
+-- What it held met a death, also if it was fenced before.
 -- ARGV    1 owner, 2 the epoch of that process
 -- RETURN  the epoch under which its slots are settled; 0 if they were, and the owner forgotten
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   -
--- REPEAT  answers the same epoch, or NOTFOUND once the owner is forgotten; notes no second death
+-- REPEAT  returns the same epoch, or NOTFOUND once the owner is removed; records no second death
 local owner = ARGV[1]
 local due = tonumber(redis.call('ZSCORE', K.owners, owner) or -1)
-local kept = string.match(redis.call('HGET', K.hands, owner) or '', '^.-|(%d+)|') == ARGV[2]
+local hand = R.hand(redis.call('HGET', K.hands, owner))
+local kept = hand and hand.epoch == tonumber(ARGV[2])
 if due < 0 and not kept then
   return fail('NOTFOUND', owner)
 end

@@ -3,7 +3,7 @@
 -- RETURN  1
 -- REFUSE  FENCED CONFLICT
 -- MOVES   -
--- REPEAT  the second run answers 1
+-- REPEAT  the second run returns 1
 local owner = ARGV[1]
 local epoch = redis.call('HGET', K.owner(owner), 'epoch')
 if not epoch then
@@ -17,7 +17,7 @@ if redis.call('EXISTS', K.slots(owner)) == 1 then
 end
 if redis.call('HGET', K.owner(owner), 'idle') == '1' then
   local pools = redis.call('SMEMBERS', K.pools)
-  not_idle(string.match(owner, '@(.-)#'), pools, 1, #pools)
+  not_idle(host_of(owner), pools, 1, #pools)
 end
 redis.call('ZREM', K.owners, owner)
 redis.call('DEL', K.owner(owner), K.notice(owner))

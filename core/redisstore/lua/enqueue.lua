@@ -1,14 +1,14 @@
--- Put accepted requests into their queues, each behind its submitter's others.
--- ARGV    1 most requests in all, 2 most bytes of specs, 3 number of requests,
+-- Put accepted requests into their queues, each behind its submitter's others; or only ask whether they could be.
+-- ARGV    1 most requests in all, 2 most bytes of specs, 3 whether it only asks (1 or 0), 4 number of requests,
 --         then per request: key, pool, priority, submitter, spec
 -- RETURN  per request: ok, have (Redis has it), ended, nopool, full-total, full-bytes, full-submitter
 -- REFUSE  -
 -- MOVES   request →queued
--- REPEAT  the second run answers have
-local most, most_bytes, n = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- REPEAT  the second run returns have
+local most, most_bytes, asks, n = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', tonumber(ARGV[4])
 local keys = {}
 for i = 0, n - 1 do
-  keys[i + 1] = ARGV[4 + 5 * i]
+  keys[i + 1] = ARGV[5 + 5 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
 local ended = has_tombstone(keys)
@@ -16,7 +16,7 @@ local total, before = redis.call('HLEN', K.specs), tonumber(redis.call('HGET', K
 local bytes = before
 local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
 for i = 0, n - 1 do
-  local at = 4 + 5 * i
+  local at = 5 + 5 * i
   local key, pool, priority, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   if limits[pool] == nil then
     limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
@@ -52,7 +52,11 @@ for i = 0, n - 1 do
     end
   end
 end
-if #order == 0 then
+if asks then
+  -- A write that changes nothing: a Redis that is full refuses it, as it would refuse the rest.
+  redis.call('HINCRBY', K.counts, 'bytes', 0)
+end
+if asks or #order == 0 then
   return verdict
 end
 local added, pools = {}, {}

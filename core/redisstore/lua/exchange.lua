@@ -1,5 +1,5 @@
--- Finish n claims, record the owner's heartbeat, and claim up to k pairs of request and VM. A heartbeat
--- lets retries go whose pause is over. A host on probation has one request at a time.
+-- Finish n claims, record the owner's heartbeat, and claim up to k pairs of request and VM. A
+-- heartbeat requeues retries whose pause is over. A host on probation has one request at a time.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next heartbeat, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
@@ -17,7 +17,7 @@
 --         cancelling→timed_out, cancelling→cancelled, claimed→dead, running→dead; vm clean→claimed,
 --         claimed→dirty; evacuation →scheduled, scheduled→accepted, parked→accepted, accepted→finished,
 --         accepted→failed
--- REPEAT  the same lane and seq answer the same and act once
+-- REPEAT  the same lane and seq return the same answer and take effect once
 local owner, host, epoch = ARGV[1], ARGV[2], ARGV[3]
 local lane, seq = 'lane' .. ARGV[4], tonumber(ARGV[5])
 local want, beat = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -30,21 +30,16 @@ if mine[1] ~= epoch then
 end
 local its = redis.call('HMGET', K.host(host), 'drain', 'incarnation', 'probation', 'canary')
 local verdicts, claimed, vms, clock = '', {}, {}, now()
-local stamp = int(clock)
-local last = tonumber(string.match(mine[2] or '0', '^%d+'))
-if seq < last then
+local last = R.lane(mine[2]) or { seq = 0 }
+if seq < last.seq then
   return fail('STALE', owner)
 end
-local again, since = seq == last, stamp
+local again, since = seq == last.seq, clock
 local draining, ready = its[1] == '1', its[2] == ARGV[9]
 local noted = beat > 0 and redis.call('EXISTS', K.cancels, K.later) or 0
 if again then
   pass_when_full()
-  local names
-  since, verdicts, names = string.match(mine[2], '^%d+|(%d+)|(.-)|(.*)$')
-  for key in string.gmatch(names, '%S+') do
-    claimed[#claimed + 1] = key
-  end
+  since, verdicts, claimed = last.since, last.verdicts, words(last.keys)
 else
   local moved = ''
   if nfinish > 0 then
@@ -71,16 +66,17 @@ else
         local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), owner, host, clock)
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
-          local tail = slot_tail(token, stamp, 'claimed')
+          -- What a slot holds stands before all else.
+          local rest = W.slot({ what = '', token = token, since = clock, phase = 'claimed', limit = 0 })
           for i = 1, #keys do
             claimed[n + i], vms[n + i] = keys[i], got[i]
-            fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. tail
+            fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. rest
           end
           redis.call('HSET', slots, unpack(fields))
           redis.call('HINCRBY', K.pool(pool), 'tickets', int(#keys))
           want = want - #keys
           if on_trial then
-            redis.call('HSET', K.host(host), 'canary', keys[1] .. '|' .. owner)
+            redis.call('HSET', K.host(host), 'canary', W.canary({ key = keys[1], owner = owner }))
           end
         end
         if #keys < able and not on_trial then
@@ -106,13 +102,11 @@ else
     -- Else settle did.
     ring(K.factory_bell(host))
   end
-  redis.call('HSET', me, 'idle', idle, lane, ARGV[5] .. '|' .. stamp .. '|' .. verdicts .. '|' .. names)
+  redis.call('HSET', me, 'idle', idle, lane, W.lane({ seq = seq, since = clock, verdicts = verdicts, keys = names }))
 end
 local held_now, stop = -1, {}
 if beat > 0 then
-  end_silence(clock, beat)
-  redis.call('ZADD', K.owners, 'XX', clock + beat, owner)
-  redis.call('ZADD', K.hosts, 'XX', 'GT', clock + beat, host)
+  heartbeat(owner, host, clock, beat)
   held_now, stop = redis.call('HLEN', slots), noted > 0 and cancelled(owner) or {}
 end
 local n, some = #claimed, 0
@@ -127,12 +121,10 @@ lay(stop, #stop)
 if n > 0 then
   local specs = redis.call('HMGET', K.specs, unpack(claimed))
   if again then
-    local slot = redis.call('HMGET', slots, unpack(claimed))
-    for i = 1, n do
+    for i, text in ipairs(redis.call('HMGET', slots, unpack(claimed))) do
       -- A slot that was emptied meanwhile, or claimed anew, is not this call's.
-      local mine_still = slot[i] and string.find(slot[i], '|' .. token .. '|', 1, true)
-      vms[i] = mine_still and held(slot[i]) or '-'
-      specs[i] = mine_still and specs[i] or false
+      local vm = holds(text, token)
+      vms[i], specs[i] = vm or '-', vm and specs[i] or false
     end
   end
   some = redis.call('EXISTS', K.attempts, K.cancels, K.deaths)

@@ -1,9 +1,9 @@
--- End the epoch of a late owner: nothing it still writes is accepted.
+-- End the epoch of a late owner: its later writes are refused.
 -- ARGV    1 owner, 2 late by ms
 -- RETURN  the epoch under which its slots are settled
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   -
--- REPEAT  answers the same epoch
+-- REPEAT  returns the same epoch
 local owner, clock = ARGV[1], now()
 local due = redis.call('ZSCORE', K.owners, owner)
 if not due then

@@ -1,6 +1,6 @@
--- Tell what an owner holds, in the given epoch or in whichever it is in.
--- ARGV    1 owner, 2 epoch, 0: whichever
--- RETURN  key, slot, attempts, who cancelled, pool, deaths that it met, ms since it was heard of, ...
+-- Return what an owner holds, in the given epoch or in its current one.
+-- ARGV    1 owner, 2 epoch, 0: any
+-- RETURN  key, slot, attempts, who cancelled, pool, deaths that it met, ms since it began or was renewed, ...
 -- REFUSE  FENCED
 -- MOVES   -
 -- REPEAT  reads only

@@ -1,10 +1,10 @@
--- Fence a lost host and its owners. Its VMs are lost: what is real there, its vmfactory says
--- when it is back.
+-- Fence a lost host and its owners. Its VMs are lost; its vmfactory reports the VMs that really
+-- exist when it is back.
 -- ARGV    1 host, 2 late by ms
 -- RETURN  1
 -- REFUSE  NOTFOUND CONFLICT
 -- MOVES   host suspect→down; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
--- REPEAT  the second run answers 1
+-- REPEAT  the second run returns 1
 local host, clock = ARGV[1], now()
 local state = redis.call('HGET', K.host(host), 'state')
 if not state then

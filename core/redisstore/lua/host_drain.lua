@@ -1,10 +1,10 @@
--- Set or clear a host's drain flag. Every claim reads it; it outlives the host's death. What is
--- assigned to a drained host waits as before.
--- ARGV    1 host, 2 the flag: 1 or 0, 3 ms until what it has in hand must go elsewhere; 0: never
+-- Set or clear a host's drain flag. Every claim reads it, and it outlives the host's death. What is
+-- assigned to a drained host is requeued.
+-- ARGV    1 host, 2 the flag: 1 or 0, 3 ms until what it holds must move elsewhere; 0: never
 -- RETURN  1
 -- REFUSE  NOTFOUND
 -- MOVES   evacuation scheduled→failed
--- REPEAT  sets the same, the time anew
+-- REPEAT  sets the same; the deadline starts again
 local host = ARGV[1]
 if redis.call('EXISTS', K.host(host)) == 0 then
   return fail('NOTFOUND', host)

@@ -1,4 +1,4 @@
--- Remove a host that is down and has no owners any more.
+-- Remove a host that is down and has no owners.
 -- ARGV    1 host
 -- RETURN  1
 -- REFUSE  NOTFOUND CONFLICT
@@ -13,14 +13,14 @@ if state ~= 'down' then
   return fail('CONFLICT', host)
 end
 for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  if string.match(owner, '@(.-)#') == host then
+  if host_of(owner) == host then
     return fail('CONFLICT', host)
   end
 end
 -- One that was reported failed may have said what is there.
 lose(host, now())
 for _, owner in ipairs(redis.call('HKEYS', K.hands)) do
-  if string.match(owner, '@(.-)#') == host then
+  if host_of(owner) == host then
     redis.call('HDEL', K.hands, owner)
   end
 end

@@ -1,13 +1,13 @@
--- Act on a watchdog's word on a host. One that failed is down at once, its owners are fenced,
--- and it claims nothing until it recovered.
--- ARGV    1 host, 2 failed or recovered, 3 who says so, 4 why, 5 its entry in the stream of
+-- Act on a watchdog's report on a host. A host that failed is down at once, its owners are fenced,
+-- and it claims nothing until it has recovered.
+-- ARGV    1 host, 2 failed or recovered, 3 reporter, 4 why, 5 its entry in the stream of
 --         reports; nothing: it is none
 -- RETURN  1; 0: a later report was acted on
 -- REFUSE  NOTFOUND
 -- MOVES   host up→down, suspect→down, down→up; vm clean→lost, dirty→lost, quarantined→lost; evacuation
 --         scheduled→failed
--- REPEAT  the first word stands; nothing is lost twice. A report that comes after a later one of
---         the same host, since who had it first did not act on it, changes nothing
+-- REPEAT  the first report stands; nothing is lost twice. A report that is handled after a later
+--         one of the same host, because its first reader did not act on it, changes nothing
 local host, clock = ARGV[1], now()
 local its = redis.call('HMGET', K.host(host), 'state', 'failed')
 if not its[1] then

@@ -1,5 +1,5 @@
--- Agree on the result store that is the cluster's ledger and on its blob store: the first ones
--- named stand, until others are adopted while nobody works.
+-- Agree on the cluster's result store and blob store: the first ones stay, until others are adopted
+-- while no component runs.
 -- ARGV    1 schema, 2 id of the result store, 3 id of the blob store: '' if it is not known,
 --         4 adopt them: 1 or 0
 -- RETURN  1

@@ -1,4 +1,4 @@
--- Say where a request is. Looks through the owners: for people's calls.
+-- Return where a request is. Scans the owners, so it is only for calls on behalf of people.
 -- ARGV    1 key
 -- RETURN  {state, pool, priority, owner, vm, token, since, ahead, submitter, when its next try is
 --         due, the host it is assigned to, attempts}, or nil

@@ -1,9 +1,9 @@
--- Put a count right that a consistency check found wrong.
+-- Correct a count that a consistency check found wrong.
 -- ARGV    1 what is counted, 2 the count as it was read, 3 how many there are
 -- RETURN  1, or 0 if it is another count by now
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  it is another count by now, the answer is 0
+-- REPEAT  if the count has changed by now, returns 0
 if (redis.call('HGET', K.counts, ARGV[1]) or '0') ~= ARGV[2] then
   return 0
 end

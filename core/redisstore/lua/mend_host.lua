@@ -1,5 +1,6 @@
--- Put a host's records right: one without a record goes, one that is not listed is judged, one in
--- no state is down, one that is down has nothing, one that takes no work is assigned to by none.
+-- Correct a host's records: a host without a record is removed, an unlisted one is judged, one in
+-- no state is down, a host that is down has nothing, and nothing is assigned to a host that takes
+-- no work.
 -- ARGV    1 host
 -- RETURN  1
 -- REFUSE  -
@@ -29,8 +30,8 @@ if state == 'down' and not its[4] then
 elseif state == 'down' or its[3] == '1' then
   unassign(host, clock, clock, host .. ' takes no work')
 end
-local key, owner = string.match(its[5] or '', '^(.-)|(.*)$')
-if its[5] and not (its[6] and key and redis.call('HEXISTS', K.slots(owner), key) == 1) then
+local canary = R.canary(its[5])
+if its[5] and not (its[6] and canary and redis.call('HEXISTS', K.slots(canary.owner), canary.key) == 1) then
   redis.call('HDEL', K.host(host), 'canary')
 end
 event('mend', '-', host)

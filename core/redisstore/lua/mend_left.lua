@@ -1,5 +1,5 @@
--- Remove what is noted of a request, task, host or pool and is not so: what is noted of one that
--- is not there, ends of one that is, rings beyond the first, bells and notices to nobody.
+-- Remove stale records of a request, task, host or pool: records of one that does not exist,
+-- tombstones of one that does, extra entries of a bell, bells and notices without a receiver.
 -- ARGV    1 what: note, bell, factory_bell, tasks_bell, notice, idle, pool, tasks_arrivals, 2 its id: of
 --         a request or task, host, owner or pool
 -- RETURN  1
@@ -9,7 +9,7 @@
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()
 if what == 'note' then
-  if not holder(id, 'taskrunner') then
+  if not holder(id, owners_of('taskrunner')) then
     redis.call('HDEL', K.tasks_progress, id)
   end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then
@@ -33,11 +33,7 @@ if what == 'pool' then
   return 1
 end
 if what == 'tasks_arrivals' then
-  for _, kind in ipairs(redis.call('HKEYS', K.tasks_arrivals)) do
-    if task_rate(kind, 0).every == 0 then
-      redis.call('HDEL', K.tasks_arrivals, kind)
-    end
-  end
+  drop_arrivals()
   return 1
 end
 if what == 'idle' then

@@ -1,11 +1,11 @@
--- Put right what a consistency check found wrong with live output: an output goes, for it is only a view; the
--- sum of a submitter's, or of all, is set.
+-- Correct what a consistency check found wrong with live output: the output is dropped, since it is
+-- only a view; the sum of a submitter's, or of all, is set.
 -- ARGV    1 output or sum, 2 request and token with a colon between, or the submitter, or *, 3 the sum as
 --         it was read, 4 what it is
 -- RETURN  1, or 0 if it is another sum by now
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  it is gone; it is another sum by now, the answer is 0
+-- REPEAT  it is gone; if the sum has changed by now, returns 0
 pass_when_full()
 if ARGV[1] == 'output' then
   drop_output(ARGV[2])

@@ -1,9 +1,9 @@
--- Fence an owner whose records do not agree, so that it is reaped; one that lives begins anew.
+-- Fence an owner whose records disagree, so that it is reaped; a living one registers again.
 -- ARGV    1 owner, 2 role, 3 host
 -- RETURN  1, or 0 if they agree, or it is fenced
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  they agree, the answer is 0
+-- REPEAT  if they agree, returns 0
 local owner = ARGV[1]
 local epoch, last = redis.call('HGET', K.owner(owner), 'epoch'), redis.call('HGET', K.epochs, owner)
 local due = redis.call('ZSCORE', K.owners, owner)

@@ -1,11 +1,12 @@
--- Put a request right that a consistency check found in no place, in several, or in a wrong one: who has
--- it in hand keeps it, else it waits at the front of its queue; what has no spec goes.
+-- Correct a request that a consistency check found in no place, in several, or in a wrong one: if
+-- an owner holds it, it stays there, else it waits at the front of its queue; one without a spec is
+-- removed.
 -- ARGV    1 key, then the places that it was found in: queue, pool, priority, submitter; assigned, host, pool;
 --         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   request →queued, parked→queued; evacuation scheduled→failed, parked→failed, accepted→failed
--- REPEAT  puts it right again
+-- REPEAT  corrects it again
 local key, clock = ARGV[1], now()
 pass_when_full()
 local pool, priority, submitter = spec_head(key)
@@ -16,8 +17,8 @@ local function unqueue(its_pool, its_class, its_submitter)
     right_turn(its_pool, its_class, its_submitter)
   end
 end
-local record, owner = redis.call('HGET', K.evacuations, key), holder(key, 'testrunner')
-local state, _, to = evacuation(record)
+local record, owner = redis.call('HGET', K.evacuations, key), holder(key, owners_of('testrunner'))
+local its = R.move(record)
 local n, at = redis.call('ZREM', K.later, key), 2
 while ARGV[at] do
   if ARGV[at] == 'queue' then
@@ -38,14 +39,14 @@ if pool then
   -- It may have moved since it was found.
   unqueue(pool, priority, submitter)
   n = n + redis.call('LREM', K.parked(pool), 0, key) + redis.call('LREM', K.apart(pool), 0, key)
-  if to and to ~= '' then
-    n = n + redis.call('LREM', K.assigned(to, pool), 0, key)
+  if its and its.to ~= '' then
+    n = n + redis.call('LREM', K.assigned(its.to, pool), 0, key)
   end
   count(pool .. ':' .. priority, -n)
 end
-if not state then
+if not its then
   redis.call('HDEL', K.evacuations, key)
-elseif not owner or state ~= 'accepted' or to ~= string.match(owner, '@(.-)#') then
+elseif not owner or its.state ~= 'accepted' or its.to ~= host_of(owner) then
   evacuated(key, record, 'failed', clock, 'its record was wrong')
 end
 if pool and not owner then

@@ -1,13 +1,13 @@
--- Remove a slot that cannot be read, or whose token its owner never had. What was in it is
--- found nowhere then, and put right as such.
+-- Remove a slot that cannot be read, or whose token its owner never had. Its content is then found
+-- in no place, and corrected as such.
 -- ARGV    1 owner, 2 key
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  the slot is gone, the answer is 0
+-- REPEAT  if the slot is gone, returns 0
 local slot = redis.call('HGET', K.slots(ARGV[1]), ARGV[2])
-local _, token = held(slot or '')
-local epoch = tonumber(string.match(token or '', '^(%d+)%.%d+$') or 0)
+local its = R.slot(slot)
+local epoch = tonumber(string.match(its and its.token or '', '^(%d+)%.%d+$') or 0)
 if not slot or epoch > 0 and epoch <= tonumber(redis.call('HGET', K.owner(ARGV[1]), 'epoch') or 0) then
   return 0
 end

@@ -1,11 +1,12 @@
--- Put a task right that a consistency check found in no place, in several or in a wrong one: who has it in
--- hand keeps it, else it waits at the front of its queue; one that is not known goes.
+-- Correct a task that a consistency check found in no place, in several or in a wrong one: if an
+-- owner holds it, it stays there, else it waits at the front of its queue; an unknown one is
+-- removed.
 -- ARGV    1 key, 2 number of queues that it may be in by mistake, then they: priority, kind, lane, ...,
 --         then the kinds that it may count for by mistake
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   task →queued, delayed→queued
--- REPEAT  puts it right again
+-- REPEAT  corrects it again
 local key, queues = ARGV[1], tonumber(ARGV[2])
 local places = { { task_head(key) } }
 for i = 1, queues do
@@ -23,10 +24,10 @@ unpause_task(key)
 for i = 3 + 3 * queues, #ARGV do
   redis.call('SREM', K.tasks_hand(ARGV[i]), key)
 end
-local owner = holder(key, 'taskrunner')
-local kind = owner and held(redis.call('HGET', K.slots(owner), key))
-if kind then
-  redis.call('SADD', K.tasks_hand(kind), key)
+local owner, text = holder(key, owners_of('taskrunner'))
+local slot = R.slot(text)
+if slot then
+  redis.call('SADD', K.tasks_hand(slot.what), key)
 elseif not owner then
   redis.call('HDEL', K.tasks_progress, key)
   enqueue_task(key, true)

@@ -1,4 +1,4 @@
--- Make the turns of a lane of tasks and of its kind agree with whether anything of them waits.
+-- Make the turns of a lane of tasks and of its kind agree with their waiting tasks.
 -- ARGV    1 priority, 2 kind, 3 lane
 -- RETURN  1
 -- REFUSE  -

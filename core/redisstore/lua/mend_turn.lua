@@ -1,4 +1,4 @@
--- Make a submitter's turn agree with whether anything of it waits.
+-- Make a submitter's turn agree with its waiting requests.
 -- ARGV    1 pool, 2 priority, 3 submitter
 -- RETURN  1
 -- REFUSE  -

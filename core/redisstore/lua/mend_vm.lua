@@ -1,10 +1,11 @@
--- Put a VM right that a consistency check found in no place or in several: whoever has it in a slot keeps
--- it, else it is destroyed; a VM is never used that may have been. Lists lose what is no VM.
+-- Correct a VM that a consistency check found in no place or in several: if an owner has it in a
+-- slot, it stays there, else it is destroyed, since a VM that may have been used is never used
+-- again. Entries of lists that are not VMs are removed.
 -- ARGV    1 VM, then the hosts where it was found
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
 -- MOVES   vm →dirty, clean→dirty, quarantined→dirty
--- REPEAT  the answer is 0
+-- REPEAT  returns 0
 local vm, hosts, wrong, known, its_hosts = ARGV[1], {}, 0, 0, {}
 for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
   known = known + redis.call('HEXISTS', K.vms(host), vm)
@@ -19,16 +20,17 @@ for i = 2, #ARGV do
 end
 local pools, slotted = redis.call('SMEMBERS', K.pools), {}
 for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  local all = its_hosts[string.match(owner, '@(.-)#')] and redis.call('HGETALL', K.slots(owner)) or {}
+  local all = its_hosts[host_of(owner)] and redis.call('HGETALL', K.slots(owner)) or {}
   for i = 1, #all, 2 do
-    if all[i] == vm or held(all[i + 1]) == vm then
-      slotted[string.match(owner, '@(.-)#')] = true
+    local its = R.slot(all[i + 1])
+    if all[i] == vm or its and its.what == vm then
+      slotted[host_of(owner)] = true
     end
   end
 end
 for _, host in ipairs(hosts) do
-  local fact = redis.call('HGET', K.vms(host), vm)
-  local its, lists, places = fact and string.match(fact, '^(.-)|'), { K.dirty(host) }, 0
+  local fact, lists, places = R.vm(redis.call('HGET', K.vms(host), vm)), { K.dirty(host) }, 0
+  local its = fact and fact.pool
   for _, pool in ipairs(pools) do
     lists[#lists + 1] = K.clean(host, pool)
   end

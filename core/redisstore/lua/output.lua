@@ -1,5 +1,5 @@
--- Add pieces to the live output of a claim. What is too much goes: its own oldest pieces, then
--- other outputs of its submitter, then of anybody; those that ended first, the oldest before others.
+-- Add pieces to the live output of a claim. Beyond the limits its own oldest pieces are dropped,
+-- then other outputs of its submitter, then of anybody; ended ones before others, the oldest first.
 -- ARGV    1 request, 2 token, 3 ms to keep what is not written any more, 4 most pieces, 5 most bytes of a
 --         submitter, 6 most bytes in all, then per piece: stream, offset, data
 -- RETURN  1
@@ -11,16 +11,13 @@ local stream, most = K.output(ARGV[1], ARGV[2]), tonumber(ARGV[5])
 local function size(data)
   return #data + 128
 end
-local known, ended, added = redis.call('HGET', K.outputs_sizes, id), false, 0
-if known and redis.call('EXISTS', stream) == 0 then
+local its, ended, added = R.output(redis.call('HGET', K.outputs_sizes, id)), false, 0
+if its and redis.call('EXISTS', stream) == 0 then
   drop_output(id)
-  known = nil
+  its = nil
 end
-local bytes, pieces, who = string.match(known or '0|0|-', '^(%d+)|(%d+)|(.*)$')
-if not known then
-  who = select(3, spec_head(ARGV[1])) or '-'
-end
-bytes, pieces = tonumber(bytes), tonumber(pieces)
+its = its or { bytes = 0, pieces = 0, who = select(3, spec_head(ARGV[1])) or '-' }
+local bytes, pieces, who = its.bytes, its.pieces, its.who
 for i = 7, #ARGV, 3 do
   redis.call('XADD', stream, '*', 's', ARGV[i], 'o', ARGV[i + 1], 'd', ARGV[i + 2])
   added, pieces = added + size(ARGV[i + 2]), pieces + 1
@@ -40,7 +37,7 @@ while bytes + added > most or pieces > tonumber(ARGV[4]) do
   redis.call('XDEL', stream, unpack(over))
 end
 redis.call('PEXPIRE', stream, keep)
-redis.call('HSET', K.outputs_sizes, id, int(bytes + added) .. '|' .. int(pieces) .. '|' .. who)
+redis.call('HSET', K.outputs_sizes, id, W.output({ bytes = bytes + added, pieces = pieces, who = who }))
 -- Behind all that ended, until it ended itself.
 local at = int(ended and clock or clock + keep)
 redis.call('ZADD', K.outputs, at, id)
@@ -52,7 +49,7 @@ if added ~= 0 then
 end
 -- Those that went by themselves still count: two for each that is new.
 for _, old in ipairs(redis.call('ZRANGE', K.outputs, 0, 1)) do
-  if redis.call('EXISTS', K.output(string.match(old, '^(.-):(.*)$'))) == 0 then
+  if redis.call('EXISTS', output_of(old)) == 0 then
     all = all - drop_output(old)
   end
 end

@@ -1,15 +1,13 @@
--- Note that an overseer is at work, and when the next sign of one is due.
+-- Record that an overseer is running, and when its next sign is due.
 -- ARGV    1 ms until its next sign
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  notes it again
+-- REPEAT  records it again
 local clock, within = now(), tonumber(ARGV[1])
-local due = tonumber(string.match(redis.call('HGET', K.meta, 'overseen') or '', '|(%d+)$') or 0)
-if due > clock + 600000 then
-  -- Nobody says so far ahead: Redis' clock was set back.
-  due = 0
-end
+local its = R.overseen(redis.call('HGET', K.meta, 'overseen'))
+-- Nobody says further ahead than ten minutes: Redis' clock was set back.
+local due = its and its.due <= clock + 600000 and its.due or 0
 pass_when_full()
-redis.call('HSET', K.meta, 'overseen', int(clock) .. '|' .. int(math.max(due, clock + within)))
+redis.call('HSET', K.meta, 'overseen', W.overseen({ at = clock, due = math.max(due, clock + within) }))
 return 1

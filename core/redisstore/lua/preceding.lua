@@ -1,4 +1,4 @@
--- Say how many waiting requests take their turns before one that is in its submitter's queue.
+-- Return how many waiting requests take their turns before one that is in its submitter's queue.
 -- ARGV    1 key, 2 most submitters to look at
 -- RETURN  {before it in its priority, 1: at least so many, because there are too many submitters to look
 --         at, waiting of high, normal and low, parked ones of its pool}, or nil if it is in no queue

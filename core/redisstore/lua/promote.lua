@@ -1,9 +1,9 @@
--- Let retries go whose pause is over, and delayed tasks that are due, at most 64 of each.
+-- Requeue retries whose pause is over, and queue delayed tasks that are due, at most 64 of each.
 -- ARGV    -
--- RETURN  how many went
+-- RETURN  how many were queued
 -- REFUSE  -
 -- MOVES   task delayed→queued; evacuation →scheduled
--- REPEAT  lets those go that are due by then
+-- REPEAT  queues those that are due by then
 local clock = now()
 local due = promote(clock)
 for _, key in ipairs(promote_tasks(clock)) do

@@ -1,5 +1,5 @@
--- Start a new epoch of an owner, which fences the one before, and tell what that one held. A
--- process that takes a former one's place says that this one died; the same process lives.
+-- Start a new epoch of an owner, which fences the one before, and return what that one held. If
+-- another process takes the name, the former one has died; the same process is alive.
 -- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next heartbeat
 --         8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
 -- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, ms since, ...}}
@@ -33,8 +33,8 @@ redis.call('HSET', K.host(host), 'machine', machine, 'cpu', ARGV[9], 'memory', A
 if tonumber(redis.call('ZSCORE', K.owners, owner) or 0) > 0 then
   keep_hand(owner)
 end
-local former = string.match(redis.call('HGET', K.hands, owner) or '', '^(.-)|') or ''
-if former ~= '' and ARGV[12] ~= '' and former ~= ARGV[12] and not other then
+local former = R.hand(redis.call('HGET', K.hands, owner))
+if former and former.process ~= '' and ARGV[12] ~= '' and former.process ~= ARGV[12] and not other then
   blame(owner)
 else
   redis.call('HDEL', K.hands, owner)

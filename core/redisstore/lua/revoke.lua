@@ -1,5 +1,5 @@
--- End one slot of an owner, living or not, that still reads as it was read: its work is stuck,
--- or must go elsewhere. That is no death. The owner is told to look.
+-- End one slot of an owner, living or not, if it still has the value that was read: its work is
+-- hung, or must move elsewhere. That is no death. The owner is notified.
 -- ARGV    1 owner, 2 host, 3 key, 4 the slot as it was read, 5 outcome, as settle has them, 6 why
 -- RETURN  1, or 0 if the slot is empty by now
 -- REFUSE  CONFLICT
@@ -10,7 +10,7 @@
 --         creating→lost, destroying→lost; task running→queued, cancelling→queued, running→delayed,
 --         cancelling→delayed, running→done, cancelling→done, running→dead, cancelling→dead,
 --         cancelling→cancelled; evacuation →scheduled, →parked, accepted→finished, accepted→failed
--- REPEAT  the slot is empty, the answer 0
+-- REPEAT  if the slot is empty, returns 0
 local owner, host, key, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 local slot = redis.call('HGET', K.slots(owner), key)
 if not slot then
@@ -19,15 +19,15 @@ end
 if slot ~= ARGV[4] then
   return fail('CONFLICT', key)
 end
-local to = string.match(outcome, '>(%w.*)$')
-if to and not able(to) then
+local _, _, to = outcome_parts(outcome)
+local assigns = to ~= '' and to ~= '-'
+if assigns and not able(to) then
   return fail('CONFLICT', to)
 end
-local _, token = held(slot)
 local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
-local _, moved = settle(owner, host, { keys = { key }, tokens = { token }, outcomes = { outcome } }, now(),
+local _, moved = settle(owner, host, { keys = { key }, tokens = { R.slot(slot).token }, outcomes = { outcome } }, now(),
   { late = true, why = ARGV[6], probation = its[1], canary = its[2] })
-if to then
+if assigns then
   redis.call('HINCRBY', K.meta, 'placed', 1)
 end
 ring(K.notice(owner))

@@ -1,5 +1,5 @@
 -- End a session of the site.
--- ARGV    1 hash of its token, 2 for how long requests that were under way may still want to keep it, ms
+-- ARGV    1 hash of its token, 2 for how long requests in flight may still try to store it, ms
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -

@@ -1,6 +1,6 @@
--- Keep what a session of the site holds.
+-- Store a session of the site.
 -- ARGV    1 hash of its token, 2 what it holds, 3 for how long, ms
--- RETURN  1, or 0 if the session was ended: a request that was under way does not bring it back
+-- RETURN  1, or 0 if the session was ended: a request in flight does not bring it back
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  writes the same

@@ -1,10 +1,10 @@
--- Empty slots of an owner that is not there to do it: of the one before, or of a fenced one.
--- Whether that one died is noted apart: see declare_dead and register. Requests may go to hosts: by the
--- number of the state of things that their room was seen in.
--- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then they in runs: token,
+-- Empty slots on behalf of an owner: of its previous epoch, or of a fenced owner. A death is
+-- recorded separately: see declare_dead and register. Requests may be moved to hosts if the number
+-- of placements is still the one that the placement was computed for.
+-- ARGV    1 owner, 2 epoch, 3 host, 4 that number, 5 number of items, then the items in runs: token,
 --         outcome, count, key, ...; outcome: done, dead, release, retry; retry>host, release>host
 --         assign, retry>-, release>- park
--- RETURN  {how many moved, the number now; 0 if it is as it was}
+-- RETURN  {how many moved, the number now; 0 if it is unchanged}
 -- REFUSE  FENCED CONFLICT
 -- MOVES   request claimed→queued, running→queued, cancelling→queued, claimed→parked, running→parked,
 --         cancelling→parked, claimed→completed, running→completed, cancelling→completed, claimed→failed,
@@ -21,8 +21,8 @@ end
 local ends, assigns, can = endings(6, tonumber(ARGV[5])), false, {}
 local slots = redis.call('HMGET', K.slots(owner), unpack(ends.keys))
 for i = 1, #ends.keys do
-  local to = string.match(ends.outcomes[i], '>(%w.*)$')
-  if to and slots[i] and string.find(slots[i], '|' .. ends.tokens[i] .. '|', 1, true) then
+  local _, _, to = outcome_parts(ends.outcomes[i])
+  if to ~= '' and to ~= '-' and holds(slots[i], ends.tokens[i]) then
     assigns = true
     if can[to] == nil then
       can[to] = able(to)

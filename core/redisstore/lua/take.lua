@@ -1,9 +1,11 @@
--- Do things under a name if its rate allows all of them at once.
--- ARGV    1 kind, 2 hash of the name, 3 every, µs, 4 burst, 5 how many (0 only looks), 6 call id
--- RETURN  {1 if allowed, how many more could be done now, until it would be allowed, until burst could be done, µs}
+-- Take several actions under a name if its rate allows all of them at once.
+-- ARGV    1 kind, 2 hash of the name, 3 every, µs, 4 burst, 5 how many (0: only checks), 6 call id
+-- RETURN  {1 if allowed, how many more are allowed now, µs until the
+--         call would be allowed, µs until burst is allowed}
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  answers the same unless another call came in between; then it counts again: never too little
+-- REPEAT  returns the same unless another call came in between; then it counts again: never too
+--         little
 local key, every, burst, n = K.rate(ARGV[1], ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local us = now() * 1000
 local kept, by = string.match(redis.call('GET', key) or '', '^(%d+) (%S+)$')

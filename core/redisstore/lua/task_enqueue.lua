@@ -1,11 +1,11 @@
--- Queue an accepted task, or hold it until its time; one that Redis has, or that ended lately,
--- stays as it is.
+-- Queue an accepted task, or delay it until its time; a task that Redis has, or that ended
+-- recently, stays as it is.
 -- ARGV    1 key, 2 priority, kind, lane and itself as JSON, with spaces between, 3 ms before which it
 --         does not begin, or 0
 -- RETURN  ok, have or ended
 -- REFUSE  -
 -- MOVES   task →queued, →delayed
--- REPEAT  the second run answers have
+-- REPEAT  the second run returns have
 local key, due = ARGV[1], tonumber(ARGV[3])
 if has_tombstone({ key })[1] == 1 then
   return 'ended'

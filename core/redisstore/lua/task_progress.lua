@@ -1,24 +1,19 @@
--- Note how far a task in a slot is, and that its owner will be heard of again.
--- ARGV    1 owner, 2 epoch, 3 key, 4 token, 5 done|total|text, 6 ms within which it ends or is heard
---         of again; 0: a task's own time
+-- Record the progress of a task in a slot, and renew it.
+-- ARGV    1 owner, 2 epoch, 3 key, 4 token, 5 ms within which it ends or is renewed; 0: a task's own time,
+--         6 done, 7 total, 8 text
 -- RETURN  1
 -- REFUSE  FENCED STALE
 -- MOVES   -
--- REPEAT  notes the same again, from then on
+-- REPEAT  records the same again, from then on
 local owner, key = ARGV[1], ARGV[3]
-if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
-  return fail('FENCED', owner)
-end
-local slot = redis.call('HGET', K.slots(owner), key)
-local kind, token, since
-if slot then
-  kind, token, since = held(slot)
-end
-if token ~= ARGV[4] then
-  return fail('STALE', key)
+local its, refused = own_slot(owner, ARGV[2], key, ARGV[4])
+if refused then
+  return refused
 end
 pass_when_full()
-local began = string.match(redis.call('HGET', K.tasks_progress, key) or '', '^%d+') or since
-redis.call('HSET', K.slots(owner), key, kind .. slot_tail(token, int(now()), 'task', ARGV[6]))
-redis.call('HSET', K.tasks_progress, key, began .. '|' .. ARGV[5])
+local before = R.progress(redis.call('HGET', K.tasks_progress, key))
+redis.call('HSET', K.tasks_progress, key, W.progress({ began = before and before.began or its.since,
+  done = tonumber(ARGV[6]), total = tonumber(ARGV[7]), text = ARGV[8] }))
+its.since, its.limit = now(), tonumber(ARGV[5])
+redis.call('HSET', K.slots(owner), key, W.slot(its))
 return 1

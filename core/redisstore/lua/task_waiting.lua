@@ -1,4 +1,4 @@
--- Tell how many tasks are in queues, of every priority and kind, as it is counted.
+-- Return how many tasks are queued, for every priority and kind, from the counts.
 -- ARGV    -
 -- RETURN  priority, kind, waiting, lanes, every (µs), burst, most, when the rate lets the next one
 --         begin, ms, or 0: now, ...

@@ -1,9 +1,9 @@
--- Let a delayed task go at once.
+-- Queue a delayed task at once.
 -- ARGV    1 key
 -- RETURN  1, or 0 if it is not delayed
 -- REFUSE  -
 -- MOVES   task delayed→queued
--- REPEAT  it is not delayed any more, the answer is 0
+-- REPEAT  if it is not delayed any more, returns 0
 if unpause_task(ARGV[1]) == 0 then
   return 0
 end

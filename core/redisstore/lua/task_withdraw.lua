@@ -1,9 +1,9 @@
--- Remove a waiting or delayed task whose end stands in the result store.
+-- Remove a waiting or delayed task whose end is in the result store.
 -- ARGV    1 key
 -- RETURN  1, or 0 if it is neither
 -- REFUSE  -
 -- MOVES   task queued→cancelled, delayed→cancelled
--- REPEAT  the second run answers 0
+-- REPEAT  the second run returns 0
 local key = ARGV[1]
 local priority, kind, lane = task_head(key)
 if not priority then
@@ -18,7 +18,5 @@ if unpause_task(key) == 0 then
 end
 redis.call('HDEL', K.tasks, key)
 redis.call('HDEL', K.tasks_progress, key)
-forget({ key }, 'failed', now(), 'it was withdrawn')
-add_tombstones({ key })
-event('withdraw', '-', key)
+withdrawn(key)
 return 1

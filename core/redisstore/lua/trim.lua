@@ -1,10 +1,10 @@
--- Forget tombstones and dead entries that are older than any retry. Tombstones are two sets,
--- of which the older is forgotten whole, so that remembering an end costs little.
+-- Delete tombstones and entries of dead requests that are older than any retry. Tombstones are in
+-- two sets, of which the older is deleted as a whole, so that adding one is cheap.
 -- ARGV    1 ms to keep, 2 most tombstones to keep
 -- RETURN  how many were forgotten
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  forgets what became old meanwhile
+-- REPEAT  deletes what became old meanwhile
 local clock, keep, most = now(), tonumber(ARGV[1]), tonumber(ARGV[2])
 -- So many at a time as nobody has to wait for; the others next time.
 local old = redis.call('ZRANGEBYSCORE', K.dead, 0, clock - keep, 'LIMIT', 0, 1000)

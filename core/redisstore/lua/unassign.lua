@@ -1,9 +1,9 @@
--- Put back into their queues the requests that a host was to take and did not take in time.
+-- Requeue the requests that were assigned to a host and not taken in time.
 -- ARGV    1 host, 2 assigned for so many ms or longer
--- RETURN  how many went back
+-- RETURN  how many were requeued
 -- REFUSE  -
 -- MOVES   evacuation scheduled→failed
--- REPEAT  those are assigned no more
+-- REPEAT  those are no longer assigned
 local host, clock = ARGV[1], now()
 local gone = unassign(host, clock - tonumber(ARGV[2]), clock, host .. ' did not take it in time')
 if #gone > 0 then

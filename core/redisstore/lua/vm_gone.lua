@@ -1,4 +1,4 @@
--- End destructions: gone, or quarantined with a note because it could not be destroyed.
+-- End destructions: gone, or quarantined with a note because the VM could not be destroyed.
 -- ARGV    1 owner, 2 epoch, 3 host, then per VM: itself, the note or nothing
 -- RETURN  how many moved
 -- REFUSE  FENCED
@@ -11,12 +11,8 @@ end
 local moved = {}
 for i = 4, #ARGV, 2 do
   local vm = ARGV[i]
-  local slot = redis.call('HGET', K.slots(owner), vm)
-  local _, phase
-  if slot then
-    _, _, _, phase = held(slot)
-  end
-  if phase == 'destroying' then
+  local slot = R.slot(redis.call('HGET', K.slots(owner), vm))
+  if slot and slot.phase == 'destroying' then
     redis.call('HDEL', K.slots(owner), vm)
     if ARGV[i + 1] == '' then
       redis.call('HDEL', K.vms(host), vm)

@@ -1,4 +1,4 @@
--- Count the named pools on a host.
+-- Count the VMs and waiting requests of the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
 -- RETURN  per known pool: settings, clean, creating, dirty or destroying, quarantined, all VMs,
 --         waiting requests that the host may take, up to its max; of those whose submitter's turn is
@@ -13,13 +13,13 @@ local function count(into, pool)
 end
 local vms = redis.call('HGETALL', K.vms(host))
 for i = 1, #vms, 2 do
-  local pool = string.match(vms[i + 1], '^(.-)|')
+  local pool = R.vm(vms[i + 1]).pool
   pool_of[vms[i]] = pool
   count(all, pool)
 end
-for _, slot in ipairs(redis.call('HVALS', K.slots(ARGV[2]))) do
-  local pool, _, _, phase = held(slot)
-  count(phase == 'creating' and creating or dirty, pool)
+for _, text in ipairs(redis.call('HVALS', K.slots(ARGV[2]))) do
+  local slot = R.slot(text)
+  count(slot.phase == 'creating' and creating or dirty, slot.what)
 end
 for _, vm in ipairs(redis.call('LRANGE', K.dirty(host), 0, -1)) do
   count(dirty, pool_of[vm] or '')

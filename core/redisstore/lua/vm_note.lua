@@ -1,10 +1,10 @@
--- Note how the host fares, in place of what was noted before.
+-- Record the state of a host's pools, providers and images, in place of the former record.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with their reasons, 5 the providers, 6 the
 --         pools whose images are fetched, all as JSON; empty for none
 -- RETURN  1
 -- REFUSE  FENCED
 -- MOVES   -
--- REPEAT  notes it again
+-- REPEAT  records it again
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)

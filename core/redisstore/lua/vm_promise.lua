@@ -1,6 +1,7 @@
--- Share out the waiting work of pools among the hosts that would make VMs for it: each makes
--- what no other has promised, and all together one more than waits, since a making may fail. A
--- promise holds while it is kept up and begun: who dies, or has no room after all, blocks nobody.
+-- Share out the waiting work of pools among the hosts that would create VMs for it: each creates
+-- what no other has promised, and all together one more than waits, since a creation may fail. A
+-- promise holds while it is renewed and begun, so a host that dies, or has no room after all,
+-- blocks nobody.
 -- ARGV    1 host, then per pool: itself, its clean VMs there, those in creation, how many more
 --         the host would make
 -- RETURN  per pool: how many of those it is to make
@@ -14,14 +15,13 @@ for i = 2, #ARGV, 4 do
   local others, since, before = 0, clock, nil
   local all = redis.call('HGETALL', K.promises(pool))
   for j = 1, #all, 2 do
-    local n, begun, till, from = string.match(all[j + 1], '^(%d+)|(%d+)|(%d+)|(%d+)$')
-    n, begun, till, from = tonumber(n), tonumber(begun), tonumber(till), tonumber(from)
+    local its = R.promise(all[j + 1])
     if all[j] == host then
-      before = n > begun and begun >= creating and from <= clock and from
-    elseif till < clock or till > clock + lasts then
+      before = its.makes > its.begun and its.begun >= creating and its.since <= clock and its.since
+    elseif its.till < clock or its.till > clock + lasts then
       redis.call('HDEL', K.promises(pool), all[j])
     else
-      others = others + (clock - from > overdue and begun or n)
+      others = others + (clock - its.since > overdue and its.begun or its.makes)
     end
   end
   local waiting = 1
@@ -38,7 +38,7 @@ for i = 2, #ARGV, 4 do
       since = before
     end
     redis.call('HSET', K.promises(pool), host,
-      table.concat({ int(creating + grant), int(creating), int(clock + lasts), int(since) }, '|'))
+      W.promise({ makes = creating + grant, begun = creating, till = clock + lasts, since = since }))
   end
   out[#out + 1] = grant
 end

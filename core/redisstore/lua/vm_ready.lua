@@ -1,4 +1,4 @@
--- End creations: good ones become clean, once; the others dirty. Wake who may want them.
+-- End creations: good VMs become clean, once; the others dirty. Wake owners that may want them.
 -- ARGV    1 owner, 2 epoch, 3 host, then per VM: itself, 1 if it is good
 -- RETURN  how many moved
 -- REFUSE  FENCED
@@ -11,15 +11,11 @@ end
 local moved = {}
 for i = 4, #ARGV, 2 do
   local vm = ARGV[i]
-  local slot = redis.call('HGET', K.slots(owner), vm)
-  local pool, phase, _
-  if slot then
-    pool, _, _, phase = held(slot)
-  end
-  if phase == 'creating' then
+  local slot = R.slot(redis.call('HGET', K.slots(owner), vm))
+  if slot and slot.phase == 'creating' then
     redis.call('HDEL', K.slots(owner), vm)
     if ARGV[i + 1] == '1' then
-      redis.call('RPUSH', K.clean(host, pool), vm)
+      redis.call('RPUSH', K.clean(host, slot.what), vm)
       ring(K.bell(host))
     else
       redis.call('RPUSH', K.dirty(host), vm)

@@ -1,16 +1,16 @@
--- Make the host's VMs agree with what is really there, and let the host claim, unless it is
--- reported failed. In a incarnation of Redis that has not heard what is wanted of the host, that is obeyed
--- first: there is no moment in which a host claims that was drained before.
+-- Make the host's records agree with the VMs that really exist, and let the host claim, unless it
+-- was reported failed. In an incarnation of Redis that lacks the host's desired state, that is
+-- restored first: a host that was drained before can never claim in between.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 incarnation of Redis, 5 number of VMs found,
---         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if it is known what is
---         wanted of the host, ms until what it has in hand must go elsewhere (0: never, nothing:
---         it is not drained), who says that it failed; nothing: nobody, and why, ms for which it gets
---         nothing on probation; nothing: it is on none, its delay in ms, canaries, and why
+--         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if the host's desired
+--         state is known, ms until what it holds must move elsewhere (0: never, nothing: it is not
+--         drained), who reported it failed; nothing: nobody, and why, ms for which it gets nothing on
+--         probation; nothing: it is not on probation, its delay in ms, canaries, and why
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
 -- MOVES   host up→down, suspect→down; vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone,
 --         quarantined→gone, clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
--- REPEAT  finds nothing left to change; refuses FENCED if the host is to be failed: it is
+-- REPEAT  changes nothing more; refuses FENCED if the host was reported failed
 local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
@@ -30,14 +30,14 @@ for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
   where[vm] = 'quarantined'
 end
 for _, other in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  if string.match(other, '@(.-)#') == host then
+  if host_of(other) == host then
     local all = redis.call('HGETALL', K.slots(other))
     for i = 1, #all, 2 do
-      local what, _, _, phase = held(all[i + 1])
-      if phase == 'creating' or phase == 'destroying' then
+      local its = R.slot(all[i + 1]) or {}
+      if its.phase == 'creating' or its.phase == 'destroying' then
         where[all[i]] = 'slot'
-      else
-        where[what] = 'slot'
+      elseif its.what then
+        where[its.what] = 'slot'
       end
     end
   end
@@ -46,7 +46,7 @@ local found, adopted, dirtied, removed = {}, 0, 0, 0
 for i = 0, tonumber(ARGV[5]) - 1 do
   local vm, pool, good = ARGV[6 + 3 * i], ARGV[7 + 3 * i], ARGV[8 + 3 * i] == '1'
   found[vm] = true
-  redis.call('HSETNX', vms, vm, pool .. '|' .. clock)
+  redis.call('HSETNX', vms, vm, W.vm({ pool = pool, since = clock }))
   local place = where[vm]
   local stray = not place
   if place and place == K.clean(host, pool) and not good then
@@ -89,7 +89,8 @@ if told and its[1] ~= ARGV[4] then
     set_drain(host, true, tonumber(ARGV[wants + 1]), clock)
   end
   if ARGV[wants + 4] ~= '' and not its[4] then
-    set_probation(host, tonumber(ARGV[wants + 4]), tonumber(ARGV[wants + 5]), ARGV[wants + 6], ARGV[wants + 7], clock)
+    set_probation(host, tonumber(ARGV[wants + 4]), tonumber(ARGV[wants + 5]), tonumber(ARGV[wants + 6]),
+      ARGV[wants + 7], clock)
   end
   if ARGV[wants + 2] ~= '' and not its[3] then
     -- This fences the caller, too: it registers again, and what it says then stands.

@@ -10,9 +10,8 @@ if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
 end
 local taken = {}
 for i = 4, #ARGV do
-  local known = redis.call('HGET', K.vms(host), ARGV[i])
-  local pool = known and string.match(known, '^(.-)|')
-  if pool and redis.call('LREM', K.clean(host, pool), 1, ARGV[i]) == 1 then
+  local known = R.vm(redis.call('HGET', K.vms(host), ARGV[i]))
+  if known and redis.call('LREM', K.clean(host, known.pool), 1, ARGV[i]) == 1 then
     redis.call('RPUSH', K.dirty(host), ARGV[i])
     taken[#taken + 1] = ARGV[i]
   end

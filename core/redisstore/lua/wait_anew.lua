@@ -1,4 +1,4 @@
--- Note that requests wait anew: Redis had lost them, and perhaps they ran.
+-- Record that requests wait again from now on: Redis had lost them, and they may have run.
 -- ARGV    the keys
 -- RETURN  how many of them it has
 -- REFUSE  -

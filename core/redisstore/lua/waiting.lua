@@ -1,4 +1,4 @@
--- Tell how many requests of every pool and priority wait, wherever they wait, as it is counted.
+-- Return how many requests of every pool and priority wait, in any place, from the counts.
 -- ARGV    -
 -- RETURN  pool, priority, waiting, submitters, ...
 -- REFUSE  -

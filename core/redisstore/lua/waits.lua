@@ -1,10 +1,10 @@
--- Tell how long requests wait since they were given back or queued anew. One that waits since
--- a time to come, because the clock was set back, waits since now.
+-- Return how long requests have been waiting since they were given back or queued again. A time in
+-- the future, because the clock was set back, counts as now.
 -- ARGV    the keys
 -- RETURN  per key: ms; -1: since it was submitted, as far as Redis knows
 -- REFUSE  -
 -- MOVES   -
--- REPEAT  tells the same, and what passed meanwhile
+-- REPEAT  returns the same, plus the time since
 local clock, out = now(), {}
 for i, since in ipairs(redis.call('HMGET', K.waits, unpack(ARGV))) do
   since = since and tonumber(since)

@@ -1,10 +1,10 @@
--- Remove a waiting request whose end stands in the result store.
+-- Remove a waiting request whose end is in the result store.
 -- ARGV    1 key
 -- RETURN  1, or 0 if it does not wait
 -- REFUSE  -
 -- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out; evacuation
 --         scheduled→failed, parked→failed
--- REPEAT  the second run answers 0
+-- REPEAT  the second run returns 0
 local key = ARGV[1]
 local pool, priority, submitter = spec_head(key)
 if not pool then
@@ -16,15 +16,14 @@ if redis.call('LREM', queue, 1, key) == 1 then
     redis.call('LREM', K.turns(pool, priority), 0, submitter)
   end
 elseif redis.call('ZREM', K.later, key) == 0 then
-  local state, _, to = evacuation(redis.call('HGET', K.evacuations, key))
-  local list = state == 'parked' and K.parked(pool) or state == 'scheduled' and K.assigned(to, pool) or K.apart(pool)
+  local its = R.move(redis.call('HGET', K.evacuations, key)) or {}
+  local list = its.state == 'parked' and K.parked(pool)
+    or its.state == 'scheduled' and K.assigned(its.to, pool) or K.apart(pool)
   if redis.call('LREM', list, 1, key) == 0 then
     return 0
   end
 end
 count(pool .. ':' .. priority, -1)
 drop_specs({ key })
-forget({ key }, 'failed', now(), 'it was withdrawn')
-add_tombstones({ key })
-event('withdraw', '-', key)
+withdrawn(key)
 return 1

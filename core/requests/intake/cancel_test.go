@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -87,7 +88,7 @@ func TestClaimDuringCancelHearsOfIt(t *testing.T) {
 
 // finisher lets a result arrive between the mark and the record.
 type finisher struct {
-	core.ResultStore
+	school.ResultStore
 	state core.RequestState
 }
 

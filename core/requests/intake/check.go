@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
-	printable = regexp.MustCompile(`^[!-~]+$`)
+	variable  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	printable = pattern.New(`^[!-~]+$`)
 )
 
 // Check returns the spec that Submit would make durable, or why it would not:
@@ -79,7 +79,7 @@ func checkNames(s *core.Spec) error {
 		return invalid(s, "only a request that names its assignment can supersede older ones for it")
 	}
 	for name, text := range map[string]string{"assignment": s.Assignment, "idempotency key": s.Idempotency} {
-		if text != "" && (len(text) > maxText || !printable.MatchString(text)) {
+		if text != "" && (len(text) > maxText || !printable().MatchString(text)) {
 			return invalid(s, "the %s must be 1 to %d printable ASCII characters without spaces", name, maxText)
 		}
 	}
@@ -107,7 +107,7 @@ func checkCommand(s *core.Spec) error {
 		}
 	}
 	for _, v := range s.Env {
-		if !variable.MatchString(v) || strings.ContainsRune(v, 0) {
+		if !variable().MatchString(v) || strings.ContainsRune(v, 0) {
 			name, _, _ := strings.Cut(v, "=") // the value may be a secret
 			return invalid(s, "environment variable %q is not of the form NAME=value", name)
 		}

@@ -102,6 +102,8 @@ func TestCheckRefuses(t *testing.T) {
 		{"a negative limit", func(s *core.Spec) { s.Limits.Pids = -1 }, core.CodeInvalid, "negative"},
 		{"a negative time", func(s *core.Spec) { s.Limits.Timeout = -1 }, core.CodeInvalid, "negative"},
 		{"more than the pool gives", func(s *core.Spec) { s.Limits.Memory = 1 << 40 }, core.CodeInvalid, "memory"},
+		{"many webhooks", func(s *core.Spec) { s.Notify = make([]string, core.MaxNotify+1) }, core.CodeLimit, "at most 8"},
+		{"a webhook's name", func(s *core.Spec) { s.Notify = []string{"A"} }, core.CodeInvalid, "webhook"},
 		{"a spec too large", func(s *core.Spec) { s.Command = []string{"echo", strings.Repeat("x", core.MaxSpecBytes)} }, core.CodeLimit, "into files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -29,6 +30,25 @@ func TestCrashInSubmit(t *testing.T) {
 		}
 		require.Len(t, rows, 1)
 		require.Equal(t, core.RequestCompleted, rows[0].State)
+	})
+}
+
+func TestCrashInSubmitWith(t *testing.T) {
+	t.Parallel()
+	dies(t, func(*fixture) {}, func(w *fixture, in *intake.Intake) error {
+		return in.SubmitWith(w.t.Context(), spec(), func(ctx context.Context, spec core.Spec) (created bool, err error) {
+			_, created, err = in.Store.Create(ctx, spec)
+			return created, err
+		})
+	}, func(w *fixture, steps []string) {
+		w.heal()
+		w.requireWhole()
+		rows, err := w.store.List(w.t.Context(), core.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, len(steps) > 0, len(rows) == 1, "after %v", steps)
+		if len(rows) == 1 {
+			require.Equal(t, core.RequestCompleted, rows[0].State)
+		}
 	})
 }
 

@@ -10,6 +10,8 @@
 //	         older ones withdrawn  the same                                 the same
 //	         Enqueue               nothing                                  -
 //	         FULL, no refusal      accepted after all                       Sweep, once there is room
+//	SubmitWith                     as Submit; what it is for is made with   as Submit
+//	                               the row, so neither is there alone
 //	stop     mark                  waits, marked                            a claim: its owner records it cancelled;
 //	                                                                        Expire and the next Cancel go on from there
 //	         Record                ended row, waits, marked                 a claim: its result is refused, it finishes

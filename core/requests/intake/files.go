@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"math"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"drover/core"
+	"drover/core/service/pattern"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -30,7 +30,7 @@ const (
 // blobsAtOnce is how many blobs are looked for at a time.
 const blobsAtOnce = 8
 
-var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digest = pattern.New(`^sha256:[0-9a-f]{64}$`)
 
 // CheckFiles says whether a request could bring these files, which belong to what
 // the id names. Returns INVALID or LIMIT.
@@ -123,7 +123,7 @@ func checkPath(s *core.Spec, p string) error {
 
 func checkContent(s *core.Spec, name string, f *core.File) error {
 	switch {
-	case !digest.MatchString(f.Digest):
+	case !digest().MatchString(f.Digest):
 		return invalid(s, "%s has the digest %q, which is not of the form sha256:<64 hex digits>", name, f.Digest)
 	case f.Size < 0:
 		return invalid(s, "%s has the size %d", name, f.Size)

@@ -11,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 
@@ -46,7 +47,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	return w
 }
 
-func (w *fixture) intake(store core.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
+func (w *fixture) intake(store school.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
 	return &intake.Intake{Store: store, Queue: queue, Pools: pools, Tasks: tasks, Now: w.clock}
 }
 
@@ -164,7 +165,7 @@ func (w *fixture) requireWhole() {
 }
 
 type mortalStore struct {
-	core.ResultStore
+	school.ResultStore
 	m *coretest.Mortal
 }
 

@@ -17,7 +17,6 @@ type Store interface {
 	core.RequestLedger
 	core.TaskLedger
 	core.PoolSettings
-	core.Schedules
 	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
 }
 

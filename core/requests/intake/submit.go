@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -63,6 +64,42 @@ func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, e
 	return row, created, nil
 }
 
+// SubmitWith submits a request that is made together with what it is for: create makes both
+// durable by one call of the store, and says whether they are new. Whether there is room is asked
+// before that, so that nothing has to be undone. Where the room is taken meanwhile, the request
+// waits in the store until Sweep can queue it. Returns what Submit does, and what create does.
+func (in *Intake) SubmitWith(ctx context.Context, spec core.Spec, create func(ctx context.Context, spec core.Spec) (created bool, err error)) error {
+	spec, err := in.Check(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if err := in.hasRoom(ctx, spec); err != nil {
+		return err
+	}
+	created, err := create(ctx, spec)
+	if err == nil && created {
+		_ = in.admit(ctx, spec) // it is accepted: whatever it is, Sweep comes back to it
+	}
+	return err
+}
+
+// hasRoom returns FULL if there is no room for a request now, and it does not take the place of
+// one that waits. If Redis cannot be asked, the request may wait in the store.
+func (in *Intake) hasRoom(ctx context.Context, spec core.Spec) error {
+	full := in.Pools.Room(ctx, spec)
+	if !core.Is(full, core.CodeFull) {
+		return nil
+	}
+	older, err := in.older(ctx, spec, spec.ID)
+	for i := range older {
+		place, missing := in.Queue.Locate(ctx, older[i].Spec.Key())
+		if missing == nil && (place.State == "" || place.State == core.RequestQueued || place.State == core.RequestParked) {
+			return nil
+		}
+	}
+	return cmp.Or(err, full)
+}
+
 // Accepted returns the request that an idempotency key of a submitter stands for. One that
 // was accepted is not checked or refused anew, whatever has changed since: who makes
 // ready what a submit needs looks here first. Returns false if there is none, or if there
@@ -115,16 +152,9 @@ func (in *Intake) admit(ctx context.Context, spec core.Spec) (full error) {
 	return verdicts[0]
 }
 
-// enqueue is Queue.Enqueue for a Redis that may have lost its pools, and for
-// specs of which one may be refused as a whole call.
+// enqueue is Queue.Enqueue for a Redis that may have lost its pools.
 func (in *Intake) enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
 	verdicts, err := in.Queue.Enqueue(ctx, specs)
-	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
-		if len(specs) == 1 {
-			return []error{err}, nil
-		}
-		return in.enqueueEach(ctx, specs)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,18 +166,6 @@ func (in *Intake) enqueue(ctx context.Context, specs []core.Spec) ([]error, erro
 			return verdicts, err
 		}
 		return in.Queue.Enqueue(ctx, specs)
-	}
-	return verdicts, nil
-}
-
-func (in *Intake) enqueueEach(ctx context.Context, specs []core.Spec) ([]error, error) {
-	verdicts := make([]error, 0, len(specs))
-	for i := range specs {
-		one, err := in.enqueue(ctx, specs[i:i+1])
-		if err != nil {
-			return nil, err
-		}
-		verdicts = append(verdicts, one...)
 	}
 	return verdicts, nil
 }
@@ -183,15 +201,9 @@ const supersedePage = 100
 // supersede stops the submitter's older waiting requests for the same assignment
 // and returns how many. A rerun supersedes nothing: its turn was long ago.
 func (in *Intake) supersede(ctx context.Context, spec core.Spec) (int, error) {
-	if !spec.Supersede || spec.Generation != 1 {
-		return 0, nil
-	}
 	n := 0
 	for before := spec.ID; ; {
-		older, err := in.Store.List(ctx, core.Filter{
-			Submitter: spec.Submitter, Assignment: spec.Assignment, States: []core.RequestState{core.RequestQueued},
-			Before: before, Limit: supersedePage,
-		})
+		older, err := in.older(ctx, spec, before)
 		if err != nil {
 			return n, err
 		}
@@ -211,4 +223,15 @@ func (in *Intake) supersede(ctx context.Context, spec core.Spec) (int, error) {
 			return n, nil
 		}
 	}
+}
+
+// older returns a page of the requests that one supersedes and that have not ended.
+func (in *Intake) older(ctx context.Context, spec core.Spec, before string) ([]core.Row, error) {
+	if !spec.Supersede || spec.Generation != 1 {
+		return nil, nil
+	}
+	return in.Store.List(ctx, core.Filter{
+		Submitter: spec.Submitter, Assignment: spec.Assignment, States: []core.RequestState{core.RequestQueued},
+		Before: before, Limit: supersedePage,
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/requests/intake"
 
 	"github.com/stretchr/testify/require"
 )
@@ -79,6 +80,7 @@ func (away) GetPool(context.Context, string) (core.Pool, error)     { return cor
 func (away) SetPool(context.Context, core.Pool) error               { return errAway }
 func (away) Present(context.Context, []string) ([]bool, error)      { return nil, errAway }
 func (away) ListPools(context.Context) ([]core.Pool, error)         { return nil, errAway }
+func (away) Room(context.Context, core.Spec) error                  { return errAway }
 func (away) EnqueueTask(context.Context, core.Task) error           { return errAway }
 func (away) PresentTasks(context.Context, []string) ([]bool, error) { return nil, errAway }
 
@@ -201,6 +203,56 @@ func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 	w.heal()
 	w.requireWhole()
 	require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State)
+}
+
+// What is submitted with something else is refused before that is made, or is accepted: room that is
+// taken meanwhile lets it wait in the store.
+func TestSubmitWithWhenFull(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	p := core.DefaultPool(pool)
+	p.MaxWaiting = 1
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	s := spec()
+	s.Assignment, s.Supersede = "hw1", true
+	var rows []core.Row
+	with := func(before func(), in *intake.Intake, s core.Spec) error {
+		return in.SubmitWith(t.Context(), s, func(ctx context.Context, spec core.Spec) (bool, error) {
+			before()
+			row, created, err := w.store.Create(ctx, spec)
+			rows = append(rows, row)
+			return created, err
+		})
+	}
+	require.NoError(t, with(func() { w.submit(spec()) }, w.in, s), "there was room")
+	require.Equal(t, core.RequestState(""), w.place(rows[0].Spec.Key()))
+	other := s
+	other.Assignment = "hw2"
+	err := with(func() { t.Error("it is made") }, w.in, other)
+	require.Equal(t, core.CodeFull, core.CodeOf(err), "%v", err)
+	require.NoError(t, with(func() {}, w.in, s), "it takes the place of one that waits")
+	require.Equal(t, core.RequestCancelled, w.row(rows[0].Spec.ID).State)
+	gone := away{}
+	require.NoError(t, with(func() {}, w.intake(w.store, gone, gone, w.cluster.Store), other), "accepted means durable")
+	w.heal()
+	w.requireWhole()
+	for _, row := range rows[1:] {
+		require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State)
+	}
+
+	claims := w.submitAndClaim(s)
+	require.NoError(t, with(func() {}, w.in, other))
+	require.Equal(t, core.CodeFull, core.CodeOf(with(func() { t.Error("it is made") }, w.in, s)), "what runs makes no room")
+	w.run(claims)
+	w.heal()
+	w.requireWhole()
+}
+
+// submitAndClaim makes a request that an owner has begun.
+func (w *fixture) submitAndClaim(s core.Spec) []core.Claim {
+	w.t.Helper()
+	w.submit(s)
+	return w.claim(1)
 }
 
 func TestSupersede(t *testing.T) {

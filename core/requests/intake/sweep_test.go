@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,7 +77,7 @@ func (l *late) Deadline() (time.Time, bool) {
 
 // countedStore counts the pages of unfinished requests that are read.
 type countedStore struct {
-	core.ResultStore
+	school.ResultStore
 	pages int
 }
 
@@ -201,7 +202,7 @@ func TestSweepAfterTotalLoss(t *testing.T) {
 
 // ender records the end of everything that was absent in the first reading.
 type ender struct {
-	core.ResultStore
+	school.ResultStore
 	end func(keys []string)
 }
 
@@ -227,19 +228,26 @@ func TestSweepReadsTwice(t *testing.T) {
 	require.Equal(t, 1, n, "two ended between the readings")
 }
 
-// picky refuses calls that hold one spec.
+// picky refuses one spec, and no other.
 type picky struct {
 	core.Queue
 	bad string
 }
 
 func (q picky) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
-	for _, s := range specs {
-		if s.ID == q.bad {
-			return nil, core.Errorf(core.CodeInvalid, s.ID, "request %s is bad", s.ID)
+	verdicts := make([]error, len(specs))
+	for i := range specs {
+		if specs[i].ID == q.bad {
+			verdicts[i] = core.Errorf(core.CodeInvalid, q.bad, "request %s is bad", q.bad)
+			continue
 		}
+		one, err := q.Queue.Enqueue(ctx, specs[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		verdicts[i] = one[0]
 	}
-	return q.Queue.Enqueue(ctx, specs)
+	return verdicts, nil
 }
 
 func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {

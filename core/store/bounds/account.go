@@ -1,12 +1,14 @@
 package bounds
 
 import (
+	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
+	"drover/core/service/pattern"
 )
 
 // The bounds of accounts, in bytes.
@@ -18,60 +20,60 @@ const (
 
 var (
 	// phc is the form of a password's hash: $algorithm$parameters$salt$hash.
-	phc = regexp.MustCompile(`^(\$[a-zA-Z0-9/+.,=-]+){2,8}$`)
+	phc = pattern.New(`^(\$[a-zA-Z0-9/+.,=-]+){2,8}$`)
 	// tag is the form of a language: en, de-CH.
-	tag = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
+	tag = pattern.New(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
 	// sha256 is the form of a secret's hash.
-	sha256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	sha256 = pattern.New(`^[0-9a-f]{64}$`)
 )
 
 // Account checks an account. Returns INVALID or LIMIT; no error repeats the hash.
-func Account(a core.Account) error {
+func Account(a school.Account) error {
 	if err := core.CheckName("user", a.User); err != nil {
 		return err
 	}
 	if len(a.Password) > MaxPasswordHash {
 		return core.Errorf(core.CodeLimit, a.User, "the hash of %s's password has %d bytes, at most %d are allowed", a.User, len(a.Password), MaxPasswordHash)
 	}
-	if a.Password != "" && !phc.MatchString(a.Password) {
+	if a.Password != "" && !phc().MatchString(a.Password) {
 		return core.Errorf(core.CodeInvalid, a.User, "the password of %s is not a hash in PHC string format: a password itself is never stored", a.User)
 	}
-	if a.Language != "" && !tag.MatchString(a.Language) {
+	if a.Language != "" && !tag().MatchString(a.Language) {
 		return core.Errorf(core.CodeInvalid, a.User, "%.40q is not a language of the form en or de-CH", a.Language)
 	}
-	return first(times(a.User, a.ChangedAt, a.SignedOut), revision(a.User, a.Revision))
+	return cmp.Or(times(a.User, a.ChangedAt, a.SignedOut), revision(a.User, a.Revision))
 }
 
 // Token checks a new token. Returns INVALID or LIMIT; no error repeats the hash.
-func Token(t core.Token) error {
-	if err := first(
+func Token(t school.Token) error {
+	if err := cmp.Or(
 		names("token", t.ID, "user", t.User), line(t.ID, "name", t.Name, MaxLine), TokenHash(t.Hash), times(t.ID, t.Created, t.Used), scopes(t),
 	); err != nil {
 		return err
 	}
-	if t.Expires <= t.Created || t.Expires-t.Created > core.MaxTokenLife.Milliseconds() {
-		return core.Errorf(core.CodeInvalid, t.ID, "token %s must expire after it was made, and within %d days", t.ID, int(core.MaxTokenLife.Hours()/24))
+	if t.Expires <= t.Created || t.Expires-t.Created > school.MaxTokenLife.Milliseconds() {
+		return core.Errorf(core.CodeInvalid, t.ID, "token %s must expire after it was made, and within %d days", t.ID, int(school.MaxTokenLife.Hours()/24))
 	}
 	return nil
 }
 
 // scopes checks what a token is good for. Returns INVALID.
-func scopes(t core.Token) error {
+func scopes(t school.Token) error {
 	switch {
-	case t.Kind == core.TokenLink && len(t.Scopes) > 0:
+	case t.Kind == school.TokenLink && len(t.Scopes) > 0:
 		return core.Errorf(core.CodeInvalid, t.ID, "token %s is a sign-in link, which has no scopes", t.ID)
-	case t.Kind == core.TokenLink:
+	case t.Kind == school.TokenLink:
 		return nil
-	case t.Kind != core.TokenAPI:
-		return core.Errorf(core.CodeInvalid, t.ID, "%.40q is no kind of token: use %s or %s", t.Kind, core.TokenAPI, core.TokenLink)
+	case t.Kind != school.TokenAPI:
+		return core.Errorf(core.CodeInvalid, t.ID, "%.40q is no kind of token: use %s or %s", t.Kind, school.TokenAPI, school.TokenLink)
 	case strings.TrimSpace(t.Name) == "":
 		return core.Errorf(core.CodeInvalid, t.ID, "token %s has no name: say what it is for", t.ID)
 	case len(t.Scopes) == 0:
 		return core.Errorf(core.CodeInvalid, t.ID, "token %s has no scope: name what it is for", t.ID)
 	}
 	for i, s := range t.Scopes {
-		if !slices.Contains(core.Scopes(), s) || slices.Contains(t.Scopes[:i], s) {
-			return core.Errorf(core.CodeInvalid, t.ID, "%.40q is named twice or is no scope: use some of %v", s, core.Scopes())
+		if !slices.Contains(school.Scopes(), s) || slices.Contains(t.Scopes[:i], s) {
+			return core.Errorf(core.CodeInvalid, t.ID, "%.40q is named twice or is no scope: use some of %v", s, school.Scopes())
 		}
 	}
 	return nil
@@ -79,20 +81,20 @@ func scopes(t core.Token) error {
 
 // TokenHash checks the hash of a token's secret. Returns INVALID.
 func TokenHash(hash string) error {
-	if !sha256.MatchString(hash) {
+	if !sha256().MatchString(hash) {
 		return core.Errorf(core.CodeInvalid, "", "a token is known by the SHA-256 of its secret, in lower-case hex")
 	}
 	return nil
 }
 
 // Identity checks an identity. Returns INVALID or LIMIT.
-func Identity(id core.Identity) error {
-	return first(core.CheckName("user", id.User), IdentityKey(id.Issuer, id.Subject), times(id.User, id.Created))
+func Identity(id school.Identity) error {
+	return cmp.Or(core.CheckName("user", id.User), IdentityKey(id.Issuer, id.Subject), times(id.User, id.Created))
 }
 
 // IdentityKey checks by what an identity is found. Returns INVALID or LIMIT.
 func IdentityKey(issuer, subject string) error {
-	if err := first(line("an identity", "issuer", issuer, MaxIssuer), line("an identity", "subject", subject, MaxSub)); err != nil {
+	if err := cmp.Or(line("an identity", "issuer", issuer, MaxIssuer), line("an identity", "subject", subject, MaxSub)); err != nil {
 		return err
 	}
 	u, err := url.Parse(issuer)

@@ -1,6 +1,10 @@
 package bounds
 
-import "drover/core"
+import (
+	"cmp"
+
+	"drover/core"
+)
 
 // The bounds of the audit log, in bytes.
 const (
@@ -18,7 +22,7 @@ func AuditEntry(d core.AuditEntry) error {
 			return err
 		}
 	}
-	return first(
+	return cmp.Or(
 		title(d.ID, "action", string(d.Action)),
 		line(d.ID, "subject", d.Subject, MaxSubject),
 		text(d.ID, "text", d.Text, MaxAuditText),

@@ -12,17 +12,15 @@ import (
 const (
 	MaxResultBytes = 4 << 20  // encoded result, its output left out
 	MaxRefused     = 16       // refused results kept of one generation; later ones are answered and not kept
-	MaxGenerations = 250      // reruns of one request, and attempts that its history shows
 	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
-	MaxPools       = 256      // pools with settings
-	MaxImages      = 1000     // images, older ones of a name included
 	MaxStates      = 16       // states that a filter may name
 	MaxRows        = 1000     // rows of one page of List
 	DefaultRows    = 50       // of a page that names no limit
 	MaxPage        = 10_000   // specs or tasks of one page
 )
 
-// Spec checks a new request and returns its encoding. Returns INVALID or LIMIT.
+// Spec returns the encoding of a new request, and checks only what a store goes by: core/requests/intake
+// has checked the rest. Returns INVALID.
 func Spec(s core.Spec) ([]byte, error) {
 	if err := core.CheckName("request id", s.ID); err != nil {
 		return nil, err
@@ -30,23 +28,8 @@ func Spec(s core.Spec) ([]byte, error) {
 	if s.Generation != 1 {
 		return nil, core.Errorf(core.CodeInvalid, s.ID, "a new request is of generation 1, not %d", s.Generation)
 	}
-	if err := notify(s.ID, s.Notify); err != nil {
-		return nil, err
-	}
-	return EncodeSpec(s)
-}
-
-// EncodeSpec encodes a spec of any generation. Returns INVALID or LIMIT.
-func EncodeSpec(s core.Spec) ([]byte, error) {
 	doc, err := json.Marshal(s)
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
-	}
-	if len(doc) > core.MaxSpecBytes {
-		return nil, core.Errorf(core.CodeLimit, s.ID, "request %s has a spec of %d bytes, at most %d are allowed: use fewer files or arguments",
-			s.ID, len(doc), core.MaxSpecBytes)
-	}
-	return doc, nil
+	return doc, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
 }
 
 // Result checks a result and returns its encoding without its output, which a

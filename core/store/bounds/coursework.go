@@ -1,18 +1,19 @@
 package bounds
 
 import (
+	"cmp"
 	"encoding/json"
 	"io/fs"
 	"math"
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // The bounds of coursework.
 const (
 	MaxHarnessConfig   = 64 << 10 // harness.json
-	MaxDeadlines       = 10_000   // personal deadlines of a class
 	MaxExperimentUsers = 2000     // users that an experiment may name
 	MaxRepeat          = 100      // runs of a submission in an experiment
 	MaxScore           = 1e12     // of any score, also below zero
@@ -20,12 +21,12 @@ const (
 )
 
 // Assignment checks an assignment. Returns INVALID or LIMIT.
-func Assignment(a core.Assignment) error {
+func Assignment(a school.Assignment) error {
 	if err := names("class", a.Class, "assignment", a.Handle); err != nil {
 		return err
 	}
 	id := a.Name()
-	if err := first(
+	if err := cmp.Or(
 		title(id, "title", a.Title),
 		text(id, "text", a.Text, MaxText),
 		times(id, a.Due, a.Cutoff, a.HideUntil, a.Created),
@@ -62,7 +63,7 @@ func ordered(id string, due, cutoff int64) error {
 	return nil
 }
 
-func harness(id string, h *core.Harness) error {
+func harness(id string, h *school.Harness) error {
 	if h == nil {
 		return nil
 	}
@@ -88,19 +89,31 @@ func digest(id, what string, f core.File) error {
 }
 
 // Deadline checks a personal deadline. Returns INVALID or LIMIT.
-func Deadline(d core.Deadline) error {
+func Deadline(d school.Deadline) error {
 	if err := names("class", d.Class, "assignment", d.Assignment, "user", d.User, "user", d.By); err != nil {
 		return err
 	}
-	return first(
+	return cmp.Or(
 		times(d.User, d.Due, d.Cutoff, d.Since),
 		ordered(d.User, d.Due, d.Cutoff),
 		text(d.User, "reason of the deadline", d.Reason, MaxReason),
 	)
 }
 
-// Submission checks a new submission and returns its encoding. Returns INVALID or LIMIT.
-func Submission(s core.Submission) ([]byte, error) {
+// Submission checks a new submission and the request that grades it, if one does, and returns their
+// encodings. Returns INVALID or LIMIT.
+func Submission(s school.Submission, grading *core.Spec) (doc, spec []byte, err error) {
+	if doc, err = submission(s); err != nil || grading == nil && s.Request == "" {
+		return doc, nil, err
+	}
+	if grading == nil || grading.ID != s.Request || grading.Submission != s.ID || grading.Idempotency != "" {
+		return nil, nil, core.Errorf(core.CodeInvalid, s.ID, "submission %s is not stored with the request %q that grades it", s.ID, s.Request)
+	}
+	spec, err = Spec(*grading)
+	return doc, spec, err
+}
+
+func submission(s school.Submission) ([]byte, error) {
 	if err := names("submission id", s.ID, "class", s.Class, "assignment", s.Assignment, "user", s.User); err != nil {
 		return nil, err
 	}
@@ -119,7 +132,7 @@ func Submission(s core.Submission) ([]byte, error) {
 	case len(s.Files) > core.MaxFiles:
 		return nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d files, at most %d are allowed", s.ID, len(s.Files), core.MaxFiles)
 	}
-	if err := first(files(s.ID, s.Files), line(s.ID, "idempotency key", s.Idempotency, MaxLine), times(s.ID, s.At)); err != nil {
+	if err := cmp.Or(files(s.ID, s.Files), line(s.ID, "idempotency key", s.Idempotency, MaxLine), times(s.ID, s.At)); err != nil {
 		return nil, err
 	}
 	doc, err := json.Marshal(s)
@@ -135,7 +148,7 @@ func Submission(s core.Submission) ([]byte, error) {
 func files(id string, all []core.File) error {
 	known := make(map[string]bool, len(all))
 	for _, f := range all {
-		if err := first(line(id, "file path", f.Path, maxPath), digest(id, "a file", f)); err != nil {
+		if err := cmp.Or(line(id, "file path", f.Path, maxPath), digest(id, "a file", f)); err != nil {
 			return err
 		}
 		if !fs.ValidPath(f.Path) || f.Path == "." || known[f.Path] {
@@ -148,12 +161,12 @@ func files(id string, all []core.File) error {
 
 // SameSubmission reports whether two submissions of one id are the same one: who
 // submitted what, for what. When, and what became of it, do not count.
-func SameSubmission(a, b core.Submission) bool {
+func SameSubmission(a, b school.Submission) bool {
 	return a.Class == b.Class && a.Assignment == b.Assignment && a.User == b.User && a.By == b.By && a.Kind == b.Kind && slices.Equal(a.Files, b.Files)
 }
 
 // Submissions checks a filter and returns the number of rows it asks for. Returns INVALID.
-func Submissions(f core.SubmissionFilter) (int, error) {
+func Submissions(f school.SubmissionFilter) (int, error) {
 	if f.Assignment != "" && f.Class == "" {
 		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "submissions for %s are looked for without its class: name that too", f.Assignment)
 	}
@@ -164,7 +177,7 @@ func Submissions(f core.SubmissionFilter) (int, error) {
 }
 
 // Grade checks a grade; nil is none. Returns INVALID or LIMIT.
-func Grade(id string, g *core.Grade) error {
+func Grade(id string, g *school.Grade) error {
 	if g == nil {
 		return nil
 	}
@@ -177,28 +190,16 @@ func Grade(id string, g *core.Grade) error {
 			return core.Errorf(core.CodeInvalid, id, "submission %s cannot get the score %v: use a number of at most %g", id, score, MaxScore)
 		}
 	}
-	return first(core.CheckName("user", g.By), text(id, "reason of the grade", g.Reason, MaxReason), times(id, g.At))
-}
-
-// ExperimentMove checks by the transition table that an experiment may get another state. was is what
-// the store has, and of no interest if it is of another revision. Returns CONFLICT.
-func ExperimentMove(was, e core.Experiment) error {
-	if was.Revision != e.Revision || was.State == e.State || core.MayMove(core.EntityExperiment, string(was.State), string(e.State)) {
-		return nil
-	}
-	if was.State == "" {
-		return core.Errorf(core.CodeConflict, e.ID, "experiment %s cannot begin as %s: it begins as %s", e.ID, e.State, core.ExperimentRunning)
-	}
-	return core.Errorf(core.CodeConflict, e.ID, "experiment %s is %s and cannot become %s", e.ID, was.State, e.State)
+	return cmp.Or(core.CheckName("user", g.By), text(id, "reason of the grade", g.Reason, MaxReason), times(id, g.At))
 }
 
 // Experiment checks an experiment. Returns INVALID or LIMIT.
-func Experiment(e core.Experiment) error {
+func Experiment(e school.Experiment) error {
 	if err := names("experiment id", e.ID, "class", e.Class, "assignment", e.Assignment, "user", e.By); err != nil {
 		return err
 	}
 	switch e.State {
-	case core.ExperimentRunning, core.ExperimentReady, core.ExperimentApplying, core.ExperimentApplied, core.ExperimentAborted:
+	case school.ExperimentRunning, school.ExperimentReady, school.ExperimentApplying, school.ExperimentApplied, school.ExperimentAborted:
 	default:
 		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s has the state %.40q, which is none", e.ID, e.State)
 	}
@@ -221,5 +222,5 @@ func Experiment(e core.Experiment) error {
 			return err
 		}
 	}
-	return first(harness(e.ID, e.Harness), times(e.ID, e.Created, e.Decided), revision(e.ID, e.Revision))
+	return cmp.Or(harness(e.ID, e.Harness), times(e.ID, e.Created, e.Decided), revision(e.ID, e.Revision))
 }

@@ -1,16 +1,18 @@
 package bounds
 
 import (
+	"cmp"
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // MaxRoles is how many roles a user may have for the whole cluster.
 const MaxRoles = 8
 
 // User checks a user. Returns INVALID or LIMIT.
-func User(u core.User) error {
+func User(u school.User) error {
 	if err := core.CheckName("user", u.Handle); err != nil {
 		return err
 	}
@@ -28,7 +30,7 @@ func User(u core.User) error {
 				role, core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner)
 		}
 	}
-	return first(line(u.Handle, "name", u.Name, MaxLine), times(u.Handle, u.Created), revision(u.Handle, u.Revision))
+	return cmp.Or(line(u.Handle, "name", u.Name, MaxLine), times(u.Handle, u.Created), revision(u.Handle, u.Revision))
 }
 
 // UserKey says how a text names a user: by e-mail address or else by handle.
@@ -42,8 +44,8 @@ func UserKey(s string) (key string, byEmail bool, err error) {
 }
 
 // Class checks a class. Returns INVALID or LIMIT.
-func Class(c core.Class) error {
-	return first(
+func Class(c school.Class) error {
+	return cmp.Or(
 		core.CheckName("class", c.Handle),
 		title(c.Handle, "title", c.Title),
 		line(c.Handle, "term", c.Term, MaxLine),
@@ -53,7 +55,7 @@ func Class(c core.Class) error {
 }
 
 // Enrolment checks an enrolment. Returns INVALID.
-func Enrolment(e core.Enrolment) error {
+func Enrolment(e school.Enrolment) error {
 	if err := names("class", e.Class, "user", e.User); err != nil {
 		return err
 	}
@@ -62,14 +64,4 @@ func Enrolment(e core.Enrolment) error {
 			e.Role, core.RoleTeacher, core.RoleAssistant, core.RoleStudent)
 	}
 	return times(e.User, e.Since)
-}
-
-// first returns the first error there is.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -30,7 +30,7 @@ func Task(t core.Task) ([]byte, error) {
 	case t.State != core.TaskQueued || t.Ended != 0 || t.Note != "" || t.Progress != nil || len(t.Failures) > 0 || t.Download != nil:
 		return nil, core.Errorf(core.CodeInvalid, t.ID, "task %s is new and has an end, progress or failures: leave them out", t.ID)
 	}
-	if err := first(
+	if err := cmp.Or(
 		names("task id", t.ID), order(t.ID, t.Kind, t.Args, t.Priority),
 		optional("lane", t.Lane), optional("requester", t.Requester), optional("parent", t.Parent),
 		about(t.ID, t.About), notify(t.ID, t.Notify), utf8Within(t.ID, "unique key", t.Unique, MaxUnique), times(t.ID, t.Created, t.NotBefore),
@@ -125,7 +125,7 @@ func TaskEnd(e core.TaskEnd) error {
 			return err
 		}
 	}
-	return first(utf8Within(e.ID, "note", e.Note, MaxNote), download(e.ID, e.Download))
+	return cmp.Or(utf8Within(e.ID, "note", e.Note, MaxNote), download(e.ID, e.Download))
 }
 
 // download checks what a task made. Returns INVALID or LIMIT.
@@ -163,20 +163,4 @@ func TaskFilter(f core.TaskFilter) (int, error) {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
 	}
 	return rows(f.Limit)
-}
-
-// Retry checks that a task can have its next generation, created at a time. Returns
-// INVALID, CONFLICT or LIMIT.
-func Retry(t core.Task, now int64) error {
-	switch {
-	case now < 0:
-		return core.Errorf(core.CodeInvalid, t.ID, "task %s cannot be retried before 1970 (%d ms)", t.ID, now)
-	case t.State == core.TaskDone:
-		return core.Errorf(core.CodeConflict, t.ID, "task %s is done: submit a new one", t.ID)
-	case !t.State.Terminal():
-		return core.Errorf(core.CodeConflict, t.ID, "task %s has not ended yet: wait for its end or cancel it, then retry it", t.ID)
-	case t.Generation >= MaxGenerations:
-		return core.Errorf(core.CodeLimit, t.ID, "task %s was retried %d times, the most there may be: submit a new one", t.ID, t.Generation)
-	}
-	return nil
 }

@@ -1,13 +1,13 @@
 package bounds
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // The bounds of what people write, in bytes.
@@ -60,13 +60,13 @@ func utf8Within(id, what, s string, most int) error {
 
 // mail is the form of an e-mail address: one "@" with something on both sides,
 // nothing that a header or a list of addresses would take for more than text.
-var mail = regexp.MustCompile(`^[^\s\pC@"(),:;<>\[\]\\]+@[^\s\pC@"(),:;<>\[\]\\]+$`)
+var mail = pattern.New(`^[^\s\pC@"(),:;<>\[\]\\]+@[^\s\pC@"(),:;<>\[\]\\]+$`)
 
 func email(id, s string) error {
 	if err := utf8Within(id, "e-mail address", s, MaxEmail); err != nil {
 		return err
 	}
-	if !mail.MatchString(s) || strings.ToLower(s) != s {
+	if !mail().MatchString(s) || strings.ToLower(s) != s {
 		return core.Errorf(core.CodeInvalid, id, "%q is not an e-mail address of the form name@place in lower case", s)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"slices"
@@ -11,14 +12,13 @@ import (
 
 // The bounds of webhooks and schedules.
 const (
-	MaxWebhooks = 1000     // of one class, and of none
-	MaxURL      = 2 << 10  // a webhook's address
-	MaxNotices  = 10_000   // that one call takes out of the outbox
-	minSecret   = 24       // bytes of a webhook's secret, as standardwebhooks.com has it
-	maxSecret   = 64       //
-	maxSecrets  = 2        // of a webhook: the new and the former one
-	maxCron     = 256      // the times of a schedule
-	secretMark  = "whsec_" // begins a secret; base64 follows
+	MaxURL     = 2 << 10  // a webhook's address
+	MaxNotices = 10_000   // that one call takes out of the outbox
+	minSecret  = 24       // bytes of a webhook's secret, as standardwebhooks.com has it
+	maxSecret  = 64       //
+	maxSecrets = 2        // of a webhook: the new and the former one
+	maxCron    = 256      // the times of a schedule
+	secretMark = "whsec_" // begins a secret; base64 follows
 )
 
 // events are those that a webhook can ask for.
@@ -26,7 +26,7 @@ var events = map[string]bool{core.EventRequestEnded: true, core.EventTaskEnded: 
 
 // Webhook checks a webhook; a change may leave out the secret. Returns INVALID or LIMIT.
 func Webhook(w core.Webhook) error {
-	if err := first(
+	if err := cmp.Or(
 		names("webhook", w.ID, "user", w.By), optional("class", w.Class), address(w), times(w.ID, w.Created), revision(w.ID, w.Revision),
 	); err != nil {
 		return err

@@ -1,6 +1,10 @@
 package bounds
 
-import "drover/core"
+import (
+	"cmp"
+
+	"drover/core"
+)
 
 // The bounds of a wish, in bytes.
 const (
@@ -18,13 +22,8 @@ func HostWish(w core.HostWish) error {
 	if w.Needed < 0 {
 		return core.Errorf(core.CodeInvalid, w.Host, "%d requests that end the probation of host %s is below 0", w.Needed, w.Host)
 	}
-	return first(
+	return cmp.Or(
 		names("host", w.Host), line(w.Host, "who wants something of a host", w.By, maxWishBy),
 		line(w.Host, "why something is wanted of a host", w.Reason, MaxWishReason), times(w.Host, w.At, w.Until),
 	)
-}
-
-// ManyWishes refuses one more wish.
-func ManyWishes(host string, there int) error {
-	return core.Errorf(core.CodeLimit, host, "there are %d wishes of hosts already, the most there may be: forget hosts that are gone", there)
 }

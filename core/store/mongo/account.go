@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -22,18 +23,18 @@ type account struct {
 	Revision int64  `bson:"revision"`
 }
 
-// GetAccount returns how a user signs in, see core.Accounts.
-func (s *Store) GetAccount(ctx context.Context, user string) (core.Account, error) {
+// GetAccount returns how a user signs in, see school.Accounts.
+func (s *Store) GetAccount(ctx context.Context, user string) (school.Account, error) {
 	if err := core.CheckName("user", user); err != nil {
-		return core.Account{}, err
+		return school.Account{}, err
 	}
-	a := core.Account{User: user}
+	a := school.Account{User: user}
 	doc, found, err := one[holder](ctx, s, users, m{"_id": user, "gone": absent}, "account")
 	switch {
 	case err != nil:
 		return a, err
 	case !found:
-		return a, noUser(user)
+		return a, school.NoUser(user)
 	case doc.Account == nil:
 		return a, nil
 	}
@@ -42,8 +43,8 @@ func (s *Store) GetAccount(ctx context.Context, user string) (core.Account, erro
 	return a, err
 }
 
-// PutAccount makes or changes an account, see core.Accounts.
-func (s *Store) PutAccount(ctx context.Context, a core.Account) (int64, error) {
+// PutAccount makes or changes an account, see school.Accounts.
+func (s *Store) PutAccount(ctx context.Context, a school.Account) (int64, error) {
 	if err := bounds.Account(a); err != nil {
 		return 0, err
 	}
@@ -60,18 +61,12 @@ func (s *Store) PutAccount(ctx context.Context, a core.Account) (int64, error) {
 		return a.Revision + 1, err
 	}
 	there, err := s.GetAccount(ctx, a.User)
-	switch {
-	case err != nil:
-		return 0, err
-	case there.Revision == 0:
-		return 0, core.Errorf(core.CodeNotFound, a.User, "there is no account of %s any more", a.User)
-	}
-	return 0, core.Errorf(core.CodeConflict, a.User, "somebody changed account of %s meanwhile: read it again, then change it", a.User)
+	return 0, cmp.Or(err, core.NotPut("account of "+a.User, a.User, a.Revision, there.Revision > 0))
 }
 
 // own makes a document that hangs on a user, and takes it off again if that was deleted
-// meanwhile or has, with this one, more than most of them. all selects them.
-func (s *Store) own(ctx context.Context, in, user string, doc, all m, most int) (bool, error) {
+// meanwhile or has, with this one, more of them than the quota allows. all selects them.
+func (s *Store) own(ctx context.Context, in, user string, doc, all m, q core.Quota) (bool, error) {
 	if err := s.openUser(ctx, user); err != nil {
 		return false, err
 	}
@@ -79,16 +74,16 @@ func (s *Store) own(ctx context.Context, in, user string, doc, all m, most int) 
 	if err != nil || !is {
 		return false, err
 	}
-	n, err := s.count(ctx, in, all, most+1)
-	if err == nil && n > most {
-		err = core.Errorf(core.CodeLimit, user, "user %s has %d %s, the most there may be: remove some", user, most, in)
+	n, err := s.count(ctx, in, all, q.Most+1)
+	if err == nil {
+		err = q.Check(user, n-1)
 	}
 	if err == nil {
 		err = s.openUser(ctx, user)
 	}
 	if err != nil {
 		_, failed := s.remove(ctx, in, m{"_id": doc["_id"]})
-		return false, first(failed, err)
+		return false, cmp.Or(failed, err)
 	}
 	return true, nil
 }
@@ -100,18 +95,18 @@ type identityDoc struct {
 	Created int64  `bson:"created"`
 }
 
-func (d identityDoc) identity() core.Identity {
+func (d identityDoc) identity() school.Identity {
 	issuer, subject, _ := strings.Cut(d.ID, " ")
-	return core.Identity{Issuer: issuer, Subject: subject, User: d.User, Created: d.Created}
+	return school.Identity{Issuer: issuer, Subject: subject, User: d.User, Created: d.Created}
 }
 
-// AddIdentity ties an identity to a user, see core.Accounts.
-func (s *Store) AddIdentity(ctx context.Context, id core.Identity) error {
+// AddIdentity ties an identity to a user, see school.Accounts.
+func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
 	if err := bounds.Identity(id); err != nil {
 		return err
 	}
 	doc := m{"_id": id.Issuer + " " + id.Subject, "user": id.User, "created": id.Created}
-	is, err := s.own(ctx, identities, id.User, doc, m{"user": id.User}, core.MaxIdentities)
+	is, err := s.own(ctx, identities, id.User, doc, m{"user": id.User}, school.IdentityQuota)
 	if err != nil || is {
 		return err
 	}
@@ -122,43 +117,43 @@ func (s *Store) AddIdentity(ctx context.Context, id core.Identity) error {
 	case err != nil:
 		return err
 	case there.User != id.User:
-		return core.Errorf(core.CodeConflict, id.User, "this identity of %s is another user's", id.Issuer)
+		return school.IdentityTaken(id.User, id.Issuer)
 	}
 	return nil
 }
 
-// GetIdentity finds whose an identity is, see core.Accounts.
-func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (core.Identity, error) {
+// GetIdentity finds whose an identity is, see school.Accounts.
+func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (school.Identity, error) {
 	if err := bounds.IdentityKey(issuer, subject); err != nil {
-		return core.Identity{}, err
+		return school.Identity{}, err
 	}
 	doc, found, err := one[identityDoc](ctx, s, identities, m{"_id": issuer + " " + subject})
 	if err == nil && !found {
-		err = core.Errorf(core.CodeNotFound, "", "no user has this identity of %s", issuer)
+		err = school.NoIdentity(issuer)
 	}
 	if err != nil {
-		return core.Identity{}, err
+		return school.Identity{}, err
 	}
 	return doc.identity(), nil
 }
 
-// Identities lists a user's identities, see core.Accounts.
-func (s *Store) Identities(ctx context.Context, user string) ([]core.Identity, error) {
+// Identities lists a user's identities, see school.Accounts.
+func (s *Store) Identities(ctx context.Context, user string) ([]school.Identity, error) {
 	docs, err := some[identityDoc](ctx, s, identities, m{"user": user}, nil, 0)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
-	all := make([]core.Identity, len(docs))
+	all := make([]school.Identity, len(docs))
 	for i, doc := range docs {
 		all[i] = doc.identity()
 	}
-	slices.SortFunc(all, func(a, b core.Identity) int {
+	slices.SortFunc(all, func(a, b school.Identity) int {
 		return cmp.Or(strings.Compare(a.Issuer, b.Issuer), strings.Compare(a.Subject, b.Subject))
 	})
 	return all, nil
 }
 
-// RemoveIdentity removes an identity of a user, see core.Accounts.
+// RemoveIdentity removes an identity of a user, see school.Accounts.
 func (s *Store) RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error) {
 	n, err := s.remove(ctx, identities, m{"_id": issuer + " " + subject, "user": user})
 	return n == 1, err

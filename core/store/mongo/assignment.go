@@ -1,10 +1,12 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -16,8 +18,8 @@ func splitName(id string) (class, handle string) {
 	return class, handle
 }
 
-// PutAssignment makes or changes an assignment, see core.Assignments.
-func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, error) {
+// PutAssignment makes or changes an assignment, see school.Assignments.
+func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, error) {
 	if err := bounds.Assignment(a); err != nil {
 		return 0, err
 	}
@@ -38,48 +40,33 @@ func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, er
 	}
 	if err := s.openClass(ctx, a.Class); err != nil && (!a.Deleting || !core.Is(err, core.CodeConflict)) {
 		_, failed := s.remove(ctx, assignments, m{"_id": name, "revision": revision}) // the class was deleted meanwhile
-		return 0, first(failed, err)
+		return 0, cmp.Or(failed, err)
 	}
 	return revision, nil
 }
 
-// first returns the first error there is.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// GetAssignment returns an assignment, see school.Assignments.
+func (s *Store) GetAssignment(ctx context.Context, class, handle string) (school.Assignment, error) {
+	return single[school.Assignment](ctx, s, school.NoAssignment(nameOf(class, handle)), assignments, m{"_id": nameOf(class, handle)})
 }
 
-// GetAssignment returns an assignment, see core.Assignments.
-func (s *Store) GetAssignment(ctx context.Context, class, handle string) (core.Assignment, error) {
-	return single[core.Assignment](ctx, s, noAssignment(class, handle), assignments, m{"_id": nameOf(class, handle)})
-}
-
-func noAssignment(class, handle string) error {
-	name := nameOf(class, handle)
-	return core.Errorf(core.CodeNotFound, name, "there is no assignment %s: see drover assignment list", name)
-}
-
-// ListAssignments lists those of a class, see core.Assignments.
-func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
+// ListAssignments lists those of a class, see school.Assignments.
+func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]school.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.Assignment](ctx, s, assignments, m{"class": class, "handle": m{"$gt": after}}, by("handle"), limit)
+	return documents[school.Assignment](ctx, s, assignments, m{"class": class, "handle": m{"$gt": after}}, by("handle"), limit)
 }
 
-// DeleteAssignment removes an assignment, see core.Assignments.
+// DeleteAssignment removes an assignment, see school.Assignments.
 func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) error {
 	name := nameOf(class, handle)
 	return s.delete(ctx, deletion{
-		what: "assignment " + name, in: assignments, id: name, none: noAssignment(class, handle),
+		what: "assignment " + name, in: assignments, id: name, none: school.NoAssignment(name),
 		hindered: func(ctx context.Context) error {
 			n, err := s.count(ctx, submissions, m{"class": class, "assignment": handle}, 1)
 			if err == nil && n > 0 {
-				err = core.Errorf(core.CodeConflict, name, "assignment %s has submissions: delete them first", name)
+				err = school.AssignmentHasSubmissions(name)
 			}
 			return err
 		},
@@ -89,7 +76,7 @@ func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) erro
 // openAssignment returns nil if an assignment is there, to have something hung on it.
 func (s *Store) openAssignment(ctx context.Context, class, handle string) error {
 	name := nameOf(class, handle)
-	return s.open(ctx, assignments, name, "assignment "+name, noAssignment(class, handle))
+	return s.open(ctx, assignments, name, "assignment "+name, school.NoAssignment(name))
 }
 
 // takes returns nil if something can be hung on an assignment and on a user, if one is named.
@@ -107,8 +94,9 @@ func (s *Store) takes(ctx context.Context, class, handle, user string) error {
 }
 
 // hang makes a document that hangs on an assignment and perhaps a user, and takes it off again
-// if one of them was deleted meanwhile. make returns whether it made the document.
-func (s *Store) hang(ctx context.Context, in, id, class, handle, user string, make func() (bool, error)) (bool, error) {
+// if one of them was deleted meanwhile and it still is mine, as that says. make returns whether it
+// made the document.
+func (s *Store) hang(ctx context.Context, in string, mine m, class, handle, user string, make func() (bool, error)) (bool, error) {
 	if err := s.takes(ctx, class, handle, user); err != nil {
 		return false, err
 	}
@@ -117,14 +105,20 @@ func (s *Store) hang(ctx context.Context, in, id, class, handle, user string, ma
 		return false, err
 	}
 	if err := s.takes(ctx, class, handle, user); err != nil {
-		_, failed := s.remove(ctx, in, m{"_id": id})
-		return false, first(failed, err)
+		n, failed := s.remove(ctx, in, mine)
+		if failed == nil && n == 0 { // somebody who saw that it may be there has adopted it
+			n, failed = s.count(ctx, in, m{"_id": mine["_id"]}, 1)
+			if failed == nil && n == 1 {
+				return true, nil
+			}
+		}
+		return false, cmp.Or(failed, err)
 	}
 	return true, nil
 }
 
-// PutDeadline sets a user's own deadline, see core.Assignments.
-func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
+// PutDeadline sets a user's own deadline, see school.Assignments.
+func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err
 	}
@@ -137,24 +131,20 @@ func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.hang(ctx, deadlines, id, d.Class, d.Assignment, d.User, func() (bool, error) {
-		others, err := s.count(ctx, deadlines, m{"class": d.Class, "_id": m{"$ne": id}}, bounds.MaxDeadlines)
-		if err != nil {
+	_, err = s.hang(ctx, deadlines, m{"_id": id}, d.Class, d.Assignment, d.User, func() (bool, error) {
+		if err := s.room(ctx, school.DeadlineQuota, d.Class, deadlines, m{"class": d.Class, "_id": m{"$ne": id}}); err != nil {
 			return false, err
-		}
-		if others >= bounds.MaxDeadlines {
-			return false, core.Errorf(core.CodeLimit, d.Class, "class %s has %d personal deadlines, the most there may be: move the assignments' own", d.Class, others)
 		}
 		return true, s.put(ctx, deadlines, id, m{"class": d.Class, "assignment": d.Assignment, "user": d.User, "json": doc})
 	})
 	return err
 }
 
-// Deadlines lists personal deadlines, see core.Assignments.
-func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error) {
+// Deadlines lists personal deadlines, see school.Assignments.
+func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]school.Deadline, error) {
 	if err := core.CheckName("class", class); err != nil {
 		return nil, err
 	}
 	which := selection(map[string]string{"class": class, "assignment": assignment, "user": user})
-	return documents[core.Deadline](ctx, s, deadlines, which, by("assignment", "user"), 0)
+	return documents[school.Deadline](ctx, s, deadlines, which, by("assignment", "user"), 0)
 }

@@ -75,16 +75,16 @@ func (s *Store) refuse(ctx context.Context, a *recording, now *request) error {
 	return err
 }
 
-// Attempts returns a request's history, see core.ResultStore.
+// Attempts returns a request's history, see school.ResultStore.
 func (s *Store) Attempts(ctx context.Context, id string) ([]core.Attempt, error) {
 	now, found, err := one[request](ctx, s, requests, there(id), fullRow...)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, unknown(id)
+		return nil, core.NoRequest(id)
 	}
-	docs, err := some[attempt](ctx, s, attempts, m{"request": id}, by("-phase", "-recorded", "-order"), bounds.MaxGenerations)
+	docs, err := some[attempt](ctx, s, attempts, m{"request": id}, by("-phase", "-recorded", "-order"), core.MaxGenerations)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Store) Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	slices.SortFunc(docs, func(a, b attempt) int {
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Recorded, b.Recorded), bytes.Compare(a.Order[:], b.Order[:]))
 	})
-	docs = docs[max(0, len(docs)-bounds.MaxGenerations):]
+	docs = docs[max(0, len(docs)-core.MaxGenerations):]
 	all := make([]core.Attempt, len(docs))
 	for i := range docs {
 		if all[i], err = docs[i].attempt(); err != nil {
@@ -119,13 +119,13 @@ func (s *Store) lastAttempt(now *request) (attempt, error) {
 	return s.newAttempt(r, now.Generation*phases+phaseEnd, true, now.Finished)
 }
 
-// Rerun starts a new generation, see core.ResultStore. Returns LIMIT after
-// bounds.MaxGenerations of them.
+// Rerun starts a new generation, see school.ResultStore. Returns LIMIT after
+// core.MaxGenerations of them.
 func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spec, error) {
 	for {
 		now, found, err := one[request](ctx, s, requests, there(id), fullRow...)
 		if err == nil && !found {
-			err = unknown(id)
+			err = core.NoRequest(id)
 		}
 		if err != nil {
 			return core.Spec{}, err
@@ -143,11 +143,8 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	if err := decode(now.Spec, &spec, now.ID); err != nil {
 		return core.Spec{}, false, err
 	}
-	switch {
-	case !now.State.Terminal():
-		return core.Spec{}, false, core.Errorf(core.CodeConflict, now.ID, "request %s has not ended yet: wait for its end or cancel it, then run it again", now.ID)
-	case spec.Generation >= bounds.MaxGenerations:
-		return core.Spec{}, false, core.Errorf(core.CodeLimit, now.ID, "request %s was run again %d times, the most there may be: submit it anew", now.ID, spec.Generation)
+	if spec, err = spec.Again(now.State, submitted); err != nil {
+		return core.Spec{}, false, err
 	}
 	last, err := s.lastAttempt(now)
 	if err == nil {
@@ -156,14 +153,12 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	if err != nil {
 		return core.Spec{}, false, err
 	}
-	spec.Generation++
-	spec.Submitted = submitted
-	doc, err := bounds.EncodeSpec(spec)
+	doc, err := encode(spec, now.ID)
 	if err != nil {
 		return core.Spec{}, false, err
 	}
 	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State}, m{
-		"$set":   m{"gen": spec.Generation, "spec": string(doc), "state": core.RequestQueued, "finished": 0},
+		"$set":   m{"gen": spec.Generation, "spec": doc, "state": core.RequestQueued, "finished": 0},
 		"$unset": m{"result": "", "output": "", "blame": "", "score": "", "max_score": ""},
 	})
 	if err == nil && started {

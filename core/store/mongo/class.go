@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// PutClass makes or changes a class, see core.Roster.
-func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
+// PutClass makes or changes a class, see school.Roster.
+func (s *Store) PutClass(ctx context.Context, c school.Class) (int64, error) {
 	if err := bounds.Class(c); err != nil {
 		return 0, err
 	}
@@ -25,27 +26,27 @@ func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
 	return s.revise(ctx, r)
 }
 
-// GetClass returns a class, see core.Roster.
-func (s *Store) GetClass(ctx context.Context, handle string) (core.Class, error) {
-	return single[core.Class](ctx, s, noClass(handle), classes, m{"_id": handle})
+// GetClass returns a class, see school.Roster.
+func (s *Store) GetClass(ctx context.Context, handle string) (school.Class, error) {
+	return single[school.Class](ctx, s, school.NoClass(handle), classes, m{"_id": handle})
 }
 
-// ListClasses lists classes, see core.Roster.
-func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.Class, error) {
+// ListClasses lists classes, see school.Roster.
+func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]school.Class, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.Class](ctx, s, classes, m{"_id": m{"$gt": after}}, by("_id"), limit)
+	return documents[school.Class](ctx, s, classes, m{"_id": m{"$gt": after}}, by("_id"), limit)
 }
 
-// DeleteClass removes a class, see core.Roster.
+// DeleteClass removes a class, see school.Roster.
 func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 	return s.delete(ctx, deletion{
-		what: "class " + handle, in: classes, id: handle, none: noClass(handle),
+		what: "class " + handle, in: classes, id: handle, none: school.NoClass(handle),
 		hindered: func(ctx context.Context) error {
 			n, err := s.count(ctx, assignments, m{"class": handle, "gone": absent}, 1)
 			if err == nil && n > 0 {
-				err = core.Errorf(core.CodeConflict, handle, "class %s has assignments: delete them first", handle)
+				err = school.ClassHasAssignments(handle)
 			}
 			return err
 		},
@@ -54,11 +55,7 @@ func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 
 // openClass returns nil if a class is there, to have something hung on it.
 func (s *Store) openClass(ctx context.Context, handle string) error {
-	return s.open(ctx, classes, handle, "class "+handle, noClass(handle))
-}
-
-func noClass(handle string) error {
-	return core.Errorf(core.CodeNotFound, handle, "there is no class %s: see drover class list", handle)
+	return s.open(ctx, classes, handle, "class "+handle, school.NoClass(handle))
 }
 
 // member is a user's document as far as it says what classes the user is in: enrolments are kept
@@ -74,8 +71,8 @@ type enrolled struct {
 	Since int64         `bson:"since"`
 }
 
-// Enrol puts a user into a class, see core.Roster.
-func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
+// Enrol puts a user into a class, see school.Roster.
+func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
 	if err := bounds.Enrolment(e); err != nil {
 		return err
 	}
@@ -85,7 +82,7 @@ func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
 	place := m{"$set": m{"in." + e.Class: enrolled{e.Role, e.Since}}, "$addToSet": m{"classes": e.Class}}
 	for _, which := range []m{
 		{"_id": e.User, "gone": absent, "classes": e.Class},
-		{"_id": e.User, "gone": absent, fmt.Sprintf("classes.%d", core.MaxMemberships-1): m{"$exists": false}},
+		{"_id": e.User, "gone": absent, fmt.Sprintf("classes.%d", school.MaxMemberships-1): m{"$exists": false}},
 	} {
 		is, err := s.change(ctx, users, which, place)
 		if err != nil {
@@ -103,10 +100,10 @@ func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
 	if err := s.openUser(ctx, e.User); err != nil {
 		return err
 	}
-	return core.Errorf(core.CodeLimit, e.User, "user %s is in %d classes, the most there may be: drop it from some", e.User, core.MaxMemberships)
+	return school.MembershipQuota.Check(e.User, school.MaxMemberships)
 }
 
-// Drop takes a user out of a class, see core.Roster.
+// Drop takes a user out of a class, see school.Roster.
 func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
 	if !core.ValidName(class) {
 		return false, nil
@@ -123,8 +120,8 @@ func (s *Store) dismiss(ctx context.Context, class string) error {
 	return s.changeAll(ctx, users, m{"classes": class}, dropFrom(class))
 }
 
-// Members lists who is in a class, see core.Roster.
-func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error) {
+// Members lists who is in a class, see school.Roster.
+func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
@@ -132,24 +129,24 @@ func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]
 		return nil, nil
 	}
 	docs, err := some[member](ctx, s, users, m{"classes": class, "_id": m{"$gt": after}}, by("_id"), limit, "in."+class)
-	var all []core.Enrolment
+	var all []school.Enrolment
 	for _, doc := range docs {
 		all = append(all, doc.enrolments()...)
 	}
 	return all, err
 }
 
-// Memberships lists the classes of a user, see core.Roster.
-func (s *Store) Memberships(ctx context.Context, user string) ([]core.Enrolment, error) {
+// Memberships lists the classes of a user, see school.Roster.
+func (s *Store) Memberships(ctx context.Context, user string) ([]school.Enrolment, error) {
 	doc, _, err := one[member](ctx, s, users, m{"_id": user, "gone": absent}, "in")
 	return doc.enrolments(), err
 }
 
-func (d *member) enrolments() []core.Enrolment {
-	var all []core.Enrolment
+func (d *member) enrolments() []school.Enrolment {
+	var all []school.Enrolment
 	for class, e := range d.In {
-		all = append(all, core.Enrolment{Class: class, User: d.ID, Role: e.Role, Since: e.Since})
+		all = append(all, school.Enrolment{Class: class, User: d.ID, Role: e.Role, Since: e.Since})
 	}
-	slices.SortFunc(all, func(a, b core.Enrolment) int { return strings.Compare(a.Class, b.Class) })
+	slices.SortFunc(all, func(a, b school.Enrolment) int { return strings.Compare(a.Class, b.Class) })
 	return all
 }

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 )
 
-// deletion is that of something that must not go while something else hangs on it. Since no
+// deletion is that of something that must not go while something else refers to it. Since no
 // transaction spans the two, it is announced first: who hangs something on it looks, after it
 // did so, whether the thing is still open, and takes it off again if not.
 type deletion struct {
@@ -16,7 +17,7 @@ type deletion struct {
 	none     error
 	unless   m                               // a condition on the document itself
 	blocked  error                           // what to return where that does not hold
-	hindered func(ctx context.Context) error // what still hangs on it, or nil
+	hindered func(ctx context.Context) error // what still refers to it, or nil
 }
 
 // closingTime is for how long an announced deletion counts. Who deletes and has not done so
@@ -46,7 +47,7 @@ func (s *Store) delete(ctx context.Context, d deletion) error {
 	return err
 }
 
-// decide makes a thing that was closed until then one that is gone, if nothing hangs on it.
+// decide makes a thing that was closed until then one that is gone, if nothing refers to it.
 func (s *Store) decide(ctx context.Context, d deletion, until int64) error {
 	if err := d.hindered(ctx); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (s *Store) open(ctx context.Context, in, id, what string, none error) error
 		case !found:
 			return none
 		case doc.Deleting || doc.Closing > s.now():
-			return core.Errorf(core.CodeConflict, id, "%s is being deleted", what)
+			return school.Deleting(id, what)
 		case doc.Closing == 0:
 			return nil
 		}

@@ -4,16 +4,18 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // digestPage is how many documents Digests holds at once.
 const digestPage = 100
 
-// Digests calls fn with every digest that something names, perhaps more than once. Requests
-// come before the history, into which a rerun moves their results.
+// Digests calls fn with every digest that something names, perhaps more than once. Submissions
+// come before requests, which may still be in their documents; requests come
+// before the history, into which a rerun moves their results.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	for _, walk := range []func(context.Context, func(string) error) error{
-		s.imageDigests, s.downloads, s.requestDigests, s.attemptDigests, s.submissionDigests, s.harnessDigests,
+		s.imageDigests, s.downloads, s.submissionDigests, s.requestDigests, s.attemptDigests, s.harnessDigests,
 	} {
 		if err := walk(ctx, fn); err != nil {
 			return err
@@ -24,20 +26,31 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 
 func (s *Store) requestDigests(ctx context.Context, fn func(digest string) error) error {
 	return pages(ctx, s, requests, []string{"spec", "result"}, func(doc *request) (string, error) {
-		var spec core.Spec
-		if err := decode(doc.Spec, &spec, doc.ID); err != nil {
+		if err := specDigests(doc.Spec, doc.ID, fn); err != nil {
 			return "", err
-		}
-		for _, f := range append([]*core.File{spec.Stdin, spec.Harness, spec.Attachment}, pointers(spec.Files)...) {
-			if f == nil {
-				continue
-			}
-			if err := fn(f.Digest); err != nil {
-				return "", err
-			}
 		}
 		return doc.ID, fileDigests(doc.Result, doc.ID, fn)
 	})
+}
+
+// specDigests calls fn with the digests that a spec names, if there is one.
+func specDigests(doc, id string, fn func(digest string) error) error {
+	if doc == "" {
+		return nil
+	}
+	var spec core.Spec
+	if err := decode(doc, &spec, id); err != nil {
+		return err
+	}
+	for _, f := range append([]*core.File{spec.Stdin, spec.Harness, spec.Attachment}, pointers(spec.Files)...) {
+		if f == nil {
+			continue
+		}
+		if err := fn(f.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) attemptDigests(ctx context.Context, fn func(digest string) error) error {
@@ -47,7 +60,10 @@ func (s *Store) attemptDigests(ctx context.Context, fn func(digest string) error
 }
 
 func (s *Store) submissionDigests(ctx context.Context, fn func(digest string) error) error {
-	return pages(ctx, s, submissions, []string{"json"}, func(doc *submission) (string, error) {
+	return pages(ctx, s, submissions, []string{"json", "spec"}, func(doc *submission) (string, error) {
+		if err := specDigests(doc.Spec, doc.ID, fn); err != nil {
+			return "", err
+		}
 		return doc.ID, fileDigests(doc.JSON, doc.ID, fn)
 	})
 }
@@ -58,7 +74,7 @@ func (s *Store) harnessDigests(ctx context.Context, fn func(digest string) error
 	for _, in := range []string{assignments, experiments} {
 		err := pages(ctx, s, in, []string{"json"}, func(doc *document) (string, error) {
 			var of struct {
-				Harness *core.Harness `json:"harness"`
+				Harness *school.Harness `json:"harness"`
 			}
 			if err := decode(doc.JSON, &of, doc.ID); err != nil || of.Harness == nil {
 				return doc.ID, err

@@ -28,19 +28,20 @@
 //	AddToken          the token's document; its hash is unique           after: one that nobody has the secret of
 //	SpendToken, …     the deletion of the document                       –
 //	AddIdentity       the identity's document                            after: it is the user's, or goes with it
-//	CreateSubmission  the submission's document                          after: its request is not kept yet: the same call
-//	                                                                     again does so, or the Purge that meets it
+//	CreateSubmission  the submission's document, which has the request   after: its request has no document yet. It counts
+//	                  that grades it until that has its own              as one that waits, and whoever asks for requests
+//	                                                                     makes it first: Get, List, Unfinished
 //	Bind              the change of the submission's request             before: the other one is kept too, until the
 //	                                                                     submission goes
 //	Delete…           the change to gone, which hides the document       before: it is closed for half a minute. After: what
-//	                                                                     hangs on it; the same call again, or a new thing
+//	                                                                     refers to it; the same call again, or a new thing
 //	                                                                     of that name, deletes that first
 //
-// A class, assignment or user is deleted only if nothing hangs on it, and nothing is hung on one
-// that is being deleted. Both look after they wrote: who deletes closes the thing and then looks
-// for what hangs on it, who hangs something on it does so and then looks whether it is closed,
-// and takes it off again if so. What a program leaves that dies before this second look names
-// something that is not there; a user's membership of such a class can be dropped.
+// A class, assignment or user is deleted only if nothing refers to it, and nothing may refer to one
+// that is being deleted. Both sides check after their write: a deletion closes the document and then
+// searches for references; a new reference is written, then checks whether its target is closed, and
+// is removed again if so. If a program dies before this second check, a reference to a missing
+// document is left; a user's membership of such a class can be dropped.
 //
 // The history of a request is in the order in which things were recorded. The result that counts
 // stands in the request's document until a rerun moves it; Get is one read. Of long output the

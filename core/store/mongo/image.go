@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/store/bounds"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -18,12 +17,8 @@ func (s *Store) PutImage(ctx context.Context, image core.Image) error {
 	if err != nil {
 		return err
 	}
-	others, err := s.count(ctx, images, m{"_id": m{"$ne": image.Ref()}}, bounds.MaxImages)
-	if err != nil {
+	if err := s.room(ctx, core.ImageQuota, image.Name, images, m{"_id": m{"$ne": image.Ref()}}); err != nil {
 		return err
-	}
-	if others >= bounds.MaxImages {
-		return core.Errorf(core.CodeLimit, image.Name, "there are %d images already, the most there may be: remove some that no pool uses", others)
 	}
 	seq, err := s.next(ctx, "images")
 	if err != nil {
@@ -59,7 +54,7 @@ func (s *Store) GetImage(ctx context.Context, ref string) (core.Image, error) {
 		return core.Image{}, err
 	}
 	if len(found) == 0 {
-		return core.Image{}, noImage(ref)
+		return core.Image{}, core.NoImage(ref)
 	}
 	return found[0], nil
 }
@@ -77,7 +72,7 @@ func (s *Store) DeleteImage(ctx context.Context, ref string) error {
 	}
 	n, err := s.remove(ctx, images, which)
 	if err == nil && n == 0 {
-		err = noImage(ref)
+		err = core.NoImage(ref)
 	}
 	return err
 }
@@ -88,10 +83,6 @@ func imageFilter(ref string) (m, error) {
 		return m{"name": name}, err
 	}
 	return m{"_id": ref}, err
-}
-
-func noImage(ref string) error {
-	return core.Errorf(core.CodeNotFound, ref, "there is no image %s: drover image list shows all; make one with drover image build or drover image import", ref)
 }
 
 func (s *Store) imageDigests(ctx context.Context, fn func(digest string) error) error {

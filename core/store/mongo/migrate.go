@@ -15,7 +15,8 @@ import (
 var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 1 had what is only indexes
 	nothing, // 2: tokens, identities, and accounts in the users' documents
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 3: wishes of hosts
+	nothing, // 3: wishes of hosts
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 4: submissions whose requests are to be made
 }
 
 func nothing(context.Context, *Store) error { return nil }

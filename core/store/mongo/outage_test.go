@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/mongo"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -18,7 +19,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	server := mongotest.Alone(t)
 	s := open(t, server.URL("d"))
-	storetest.Killed(t, func() core.ResultStore { return s },
+	storetest.Killed(t, func() school.ResultStore { return s },
 		func() { require.NoError(t, server.Kill()) },
 		func() { require.NoError(t, server.Restart(t.Context())) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // setting is a document that is read and written whole: a pool's or an image's.
@@ -26,12 +25,8 @@ func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
 	if err != nil {
 		return err
 	}
-	others, err := s.count(ctx, pools, m{"_id": m{"$ne": p.Name}}, bounds.MaxPools)
-	if err != nil {
+	if err := s.room(ctx, core.PoolQuota, p.Name, pools, m{"_id": m{"$ne": p.Name}}); err != nil {
 		return err
-	}
-	if others >= bounds.MaxPools {
-		return core.Errorf(core.CodeLimit, p.Name, "there are %d pools already, the most there may be", others)
 	}
 	return s.put(ctx, pools, p.Name, m{"json": doc})
 }
@@ -39,6 +34,15 @@ func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
 // Pools lists the pools by name.
 func (s *Store) Pools(ctx context.Context) ([]core.Pool, error) {
 	return settings[core.Pool](ctx, s, pools, m{}, "_id")
+}
+
+// room returns LIMIT if others use up a quota.
+func (s *Store) room(ctx context.Context, q core.Quota, id, in string, others m) error {
+	n, err := s.count(ctx, in, others, q.Most)
+	if err != nil {
+		return err
+	}
+	return q.Check(id, n)
 }
 
 // settings reads documents into what they hold.

@@ -2,16 +2,13 @@ package mongo
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"drover/core"
 )
 
 // purgeBatch is how many requests are deleted together.
 const purgeBatch = 100
 
-// Purge deletes what finished before the time, see core.ResultStore.
+// Purge deletes what finished before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -43,29 +40,12 @@ func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int
 	if err != nil || len(docs) == 0 {
 		return n, err
 	}
-	ids, err := s.unnamed(ctx, idsOf(docs))
-	if err != nil {
-		return n, err
-	}
-	due["_id"] = m{"$in": ids}
+	due["_id"] = m{"$in": idsOf(docs)}
 	if err := s.changeAll(ctx, requests, due, leave); err != nil {
 		return n, err
 	}
 	more, err := s.sweep(ctx, m{}, batch-n)
 	return n + more, err
-}
-
-// unnamed returns the requests that no submission names. One that does so and has not marked
-// its request is marked now: who submitted it was broken off.
-func (s *Store) unnamed(ctx context.Context, ids []string) ([]string, error) {
-	docs, err := some[submission](ctx, s, submissions, m{"request": m{"$in": ids}}, nil, 0, "request")
-	for _, doc := range docs {
-		if err := s.keep(ctx, doc.ID, doc.Request); err != nil && !core.Is(err, core.CodeNotFound) {
-			return nil, err
-		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { return id == doc.Request })
-	}
-	return ids, err
 }
 
 // leave makes a request one that is not there any more.

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,15 +68,20 @@ var (
 // there matches a request by id that is not being deleted.
 func there(id string) m { return m{"_id": id, "state": m{"$ne": gone}} }
 
-// Create makes a request durable, see core.ResultStore.
+// Create makes a request durable, see school.ResultStore.
 func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
 	doc, err := bounds.Spec(spec)
 	if err != nil {
 		return core.Row{}, false, err
 	}
+	return s.create(ctx, spec, string(doc), false)
+}
+
+// create makes a request. One that is kept is out of the reach of purges.
+func (s *Store) create(ctx context.Context, spec core.Spec, doc string, kept bool) (core.Row, bool, error) {
 	fresh := request{
 		ID: spec.ID, Generation: 1, Submitter: spec.Submitter, Pool: spec.Pool, Assignment: spec.Assignment, Submission: spec.Submission,
-		Once: once(spec.Submitter, spec.Idempotency), Spec: string(doc), Notify: spec.Notifies(), State: core.RequestQueued,
+		Once: once(spec.Submitter, spec.Idempotency), Spec: doc, Notify: spec.Notifies(), State: core.RequestQueued, Kept: kept,
 	}
 	for {
 		is, err := s.insert(ctx, requests, fresh)
@@ -119,15 +123,8 @@ func (s *Store) taken(ctx context.Context, spec *core.Spec) (core.Row, bool, err
 	if err != nil || !found {
 		return core.Row{}, false, err
 	}
-	same := row.Spec
-	same.Generation, same.Submitted = spec.Generation, spec.Submitted
-	was, err := bounds.EncodeSpec(same)
-	if err != nil {
-		return core.Row{}, false, err
-	}
-	is, err := bounds.EncodeSpec(*spec)
-	if err == nil && !bytes.Equal(was, is) {
-		err = core.Errorf(core.CodeConflict, spec.ID, "request id %s is taken by another request: make a new id", spec.ID)
+	if !spec.SameAs(row.Spec) {
+		err = core.RequestTaken(spec.ID)
 	}
 	return row, true, err
 }
@@ -178,24 +175,31 @@ func encode(what any, id string) (string, error) {
 	return string(doc), core.Wrap(err, core.CodeInvalid, id, "%s cannot be written as JSON", id)
 }
 
-// Get returns one row with its whole result, see core.ResultStore.
+// Get returns one row with its whole result, see school.ResultStore.
 func (s *Store) Get(ctx context.Context, id string) (core.Row, error) {
 	row, found, err := s.row(ctx, there(id), fullRow)
-	if err == nil && !found {
-		err = unknown(id)
+	if err != nil || found {
+		return row, err
+	}
+	if err := s.settle(ctx, m{"request": id}); err != nil {
+		return core.Row{}, err
+	}
+	if row, found, err = s.row(ctx, there(id), fullRow); err == nil && !found {
+		err = core.NoRequest(id)
 	}
 	return row, err
 }
 
-func unknown(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no request %s: see drover request list", id)
-}
-
-// List returns a page of rows, see core.ResultStore.
+// List returns a page of rows, see school.ResultStore.
 func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 	limit, err := bounds.Filter(f)
 	if err != nil {
 		return nil, err
+	}
+	if f.Idempotency == "" { // no request of a submission has a key
+		if err := s.settle(ctx, m{}); err != nil {
+			return nil, err
+		}
 	}
 	which := m{"state": m{"$ne": gone}}
 	for name, value := range map[string]string{"submitter": f.Submitter, "pool": f.Pool, "assignment": f.Assignment, "once": once(f.Submitter, f.Idempotency)} {
@@ -222,9 +226,12 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 	return rows, nil
 }
 
-// Unfinished lists specs without an end, see core.ResultStore.
+// Unfinished lists specs without an end, see school.ResultStore.
 func (s *Store) Unfinished(ctx context.Context, after string, limit int) ([]core.Spec, error) {
 	if err := bounds.Page(limit); err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx, m{}); err != nil {
 		return nil, err
 	}
 	docs, err := some[request](ctx, s, requests, m{"state": core.RequestQueued, "_id": m{"$gt": after}}, by("_id"), limit, "spec")

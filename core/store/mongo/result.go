@@ -10,7 +10,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// Record stores a result, see core.ResultStore.
+// Record stores a result, see school.ResultStore.
 func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 	doc, err := bounds.Result(r)
 	if err != nil {
@@ -102,10 +102,10 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 		return false, false, err
 	}
 	if !found {
-		return false, false, unknown(r.ID)
+		return false, false, core.NoRequest(r.ID)
 	}
-	if r.Generation < 1 || r.Generation > now.Generation {
-		return false, false, core.Errorf(core.CodeNotFound, r.ID, "request %s has no generation %d, its current one is %d", r.ID, r.Generation, now.Generation)
+	if err := core.CheckGeneration("request", r.ID, r.Generation, now.Generation); err != nil {
+		return false, false, err
 	}
 	last, over := now.ended(r.Generation)
 	if !over {
@@ -118,7 +118,7 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 	return false, true, s.refuse(ctx, a, &now)
 }
 
-// Terminal says which keys have ended, see core.ResultStore. Returns INVALID for
+// Terminal says which keys have ended, see school.ResultStore. Returns INVALID for
 // a key that is none.
 func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
 	ended := make(map[string]core.RequestState, len(keys))

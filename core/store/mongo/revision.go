@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -17,7 +18,7 @@ type document struct {
 	Revision int64  `bson:"revision,omitempty"`
 	Secret   string `bson:"secret,omitempty"`  // a webhook's
 	Closing  int64  `bson:"closing,omitempty"` // until when somebody sees whether it may be deleted
-	Gone     bool   `bson:"gone,omitempty"`    // it is not there any more, only something that hangs on it
+	Gone     bool   `bson:"gone,omitempty"`    // it is not there any more, only something that refers to it
 }
 
 // documents reads what documents hold, of those that are there.
@@ -71,7 +72,7 @@ type revised struct {
 	revision int64 // that the caller knows; 0 makes it
 }
 
-// revise makes a document or changes it, as core.Roster says of every Put. Returns errTaken if
+// revise makes a document or changes it, as school.Roster says of every Put. Returns errTaken if
 // another one has something of it that is unique.
 func (s *Store) revise(ctx context.Context, r revised) (int64, error) {
 	fields := maps.Clone(r.fields)
@@ -92,13 +93,7 @@ func (s *Store) revise(ctx context.Context, r revised) (int64, error) {
 		return r.revision + 1, err
 	}
 	_, found, err := one[document](ctx, s, r.in, m{"_id": r.id, "gone": absent}, "_id")
-	switch {
-	case err != nil:
-		return 0, err
-	case found:
-		return 0, core.Errorf(core.CodeConflict, r.name, "somebody changed %s meanwhile: read it again, then change it", r.what)
-	}
-	return 0, core.Errorf(core.CodeNotFound, r.name, "there is no %s any more", r.what)
+	return 0, cmp.Or(err, core.NotPut(r.what, r.name, r.revision, found))
 }
 
 // found makes the document of a new thing.
@@ -115,7 +110,7 @@ func (s *Store) found(ctx context.Context, r revised, fields m) error {
 	case !found:
 		return errTaken
 	case !there.Gone:
-		return core.Errorf(core.CodeConflict, r.name, "there is a %s already: take another name, or change that one", r.what)
+		return core.NotPut(r.what, r.name, 0, true)
 	}
 	if err := s.clear(ctx, r.in, r.id); err != nil { // its deletion was broken off
 		return err

@@ -21,12 +21,8 @@ func (s *Store) PutSchedule(ctx context.Context, schedule core.Schedule) (int64,
 		return 0, err
 	}
 	r.fields = m{"json": doc}
-	others, err := s.count(ctx, schedules, m{"_id": m{"$ne": name}}, core.MaxSchedules)
-	if err != nil {
+	if err := s.room(ctx, core.ScheduleQuota, name, schedules, m{"_id": m{"$ne": name}}); err != nil {
 		return 0, err
-	}
-	if others >= core.MaxSchedules {
-		return 0, core.Errorf(core.CodeLimit, name, "there are %d schedules already, the most there may be: remove some", others)
 	}
 	return s.revise(ctx, r)
 }
@@ -35,7 +31,7 @@ func (s *Store) PutSchedule(ctx context.Context, schedule core.Schedule) (int64,
 func (s *Store) DeleteSchedule(ctx context.Context, name string) error {
 	n, err := s.remove(ctx, schedules, m{"_id": name})
 	if err == nil && n == 0 {
-		err = core.Errorf(core.CodeNotFound, name, "there is no schedule %s: see drover schedule list", name)
+		err = core.NoSchedule(name)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ const (
 	wishes      = "wishes" // of hosts
 )
 
-// index is one of a collection's. A unique one keeps a promise of core.ResultStore and is
+// index is one of a collection's. A unique one keeps a promise of school.ResultStore and is
 // of one field, which those leave out that claim nothing; the others make a page cost what it shows.
 type index struct {
 	in     string
@@ -80,6 +80,7 @@ var indexes = []index{
 	{submissions, "class", false, by("class", "_id")},
 	{submissions, "user", false, by("user", "_id")},
 	{submissions, "request", false, by("request")},
+	{submissions, "unmade", false, by("unmade", "_id")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{wishes, "host", false, by("host", "kind")},
 	{entries, "class", false, by("class", "_id")},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -88,8 +89,8 @@ func TestOlderDatabaseIsBroughtUp(t *testing.T) {
 	hasIndexes(t, s)
 	a, err := s.GetAccount(ctx, "ann")
 	require.NoError(t, err)
-	require.Equal(t, core.Account{User: "ann"}, a)
-	_, err = s.PutAccount(ctx, core.Account{User: "ann", Language: "de"})
+	require.Equal(t, school.Account{User: "ann"}, a)
+	_, err = s.PutAccount(ctx, school.Account{User: "ann", Language: "de"})
 	require.NoError(t, err)
 	require.NoError(t, s.AddToken(ctx, storetest.Token("ann", "t")))
 	in, err := s.Memberships(ctx, "ann")
@@ -211,31 +212,6 @@ func TestAnnouncedDeletionEnds(t *testing.T) {
 	is, err := s.change(ctx, classes, m{"_id": "cs101", "closing": until}, m{"$set": m{"gone": true}})
 	require.NoError(t, err)
 	require.False(t, is)
-}
-
-// A submission whose maker died before it marked its request keeps that all the same.
-func TestUnmarkedRequestIsKept(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	s := openHere(t, mongotest.Database(t), Options{})
-	storetest.School(t, s)
-	sub := storetest.Submission("cs101", "hw1", "ann")
-	spec := storetest.Grading(sub)
-	sub.Request = spec.ID
-	_, _, err := s.Create(ctx, spec)
-	require.NoError(t, err)
-	_, err = s.Record(ctx, storetest.Result(spec, "1.1"))
-	require.NoError(t, err)
-	_, _, err = s.CreateSubmission(ctx, sub)
-	require.NoError(t, err)
-	_, err = s.change(ctx, requests, m{"_id": spec.ID}, m{"$unset": m{"kept": ""}})
-	require.NoError(t, err)
-	n, err := s.Purge(ctx, time.Now().Add(time.Hour), 10)
-	require.NoError(t, err)
-	require.Zero(t, n)
-	doc, _, err := one[request](ctx, s, requests, m{"_id": spec.ID})
-	require.NoError(t, err)
-	require.True(t, doc.Kept)
 }
 
 // Who is broken off while it records long output leaves pieces of it: a repeat makes no more of

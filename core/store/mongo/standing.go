@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ListSubmissions returns a page of submissions, see core.Submissions.
-func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
+// ListSubmissions returns a page of submissions, see school.Submissions.
+func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]school.Standing, error) {
 	limit, err := bounds.Submissions(f)
 	if err != nil {
 		return nil, err
@@ -26,8 +27,8 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	return s.standings(ctx, docs)
 }
 
-// Standings returns each user's newest submission, see core.Submissions.
-func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]core.Standing, error) {
+// Standings returns each user's newest submission, see school.Submissions.
+func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]school.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (s *Store) newest(ctx context.Context, which m, limit int) ([]string, error
 }
 
 // standings says what became of submissions.
-func (s *Store) standings(ctx context.Context, docs []submission) ([]core.Standing, error) {
+func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Standing, error) {
 	var named []string
 	for _, doc := range docs {
 		if doc.Request != "" {
@@ -86,23 +87,20 @@ func (s *Store) standings(ctx context.Context, docs []submission) ([]core.Standi
 			results[r.ID] = r
 		}
 	}
-	var all []core.Standing
+	var all []school.Standing
 	for _, doc := range docs {
 		sub, err := doc.read()
 		if err != nil {
 			return nil, err
 		}
-		one := core.Standing{Submission: sub}
-		if r, is := results[sub.Request]; is && r.Submission == sub.ID {
-			one.State, one.Blame, one.Score, one.MaxScore = r.State, r.Blame, r.Score, r.MaxScore
+		r, is := results[sub.Request]
+		if !is || r.Submission != sub.ID {
+			r = request{}
 		}
-		if g := sub.Grade; g != nil {
-			one.Score = &g.Score
-			if g.MaxScore != nil {
-				one.MaxScore = g.MaxScore
-			}
+		if r.State == "" && doc.Unmade != "" {
+			r.State = core.RequestQueued
 		}
-		all = append(all, one)
+		all = append(all, sub.Standing(r.State, r.Blame, r.Score, r.MaxScore))
 	}
 	return all, nil
 }

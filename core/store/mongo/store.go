@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -18,7 +19,7 @@ type Options struct {
 	Select  time.Duration // to find a server that can be written to; default 5 s
 }
 
-// Store is a core.ResultStore in a database. It is safe for concurrent use.
+// Store is a school.ResultStore in a database. It is safe for concurrent use.
 type Store struct {
 	name     string // for people: hosts and database, without user and password
 	password string
@@ -33,7 +34,7 @@ type Store struct {
 	failed  error // of closing
 }
 
-var _ core.ResultStore = (*Store)(nil)
+var _ school.ResultStore = (*Store)(nil)
 
 // closeTimeout is how long Close waits for calls that others have under way.
 const closeTimeout = 5 * time.Second
@@ -82,7 +83,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.put(ctx, meta, "ping", m{"at": s.now()})
 }
 
-// ID names the store, see core.ResultStore.
+// ID names the store, see school.ResultStore.
 func (s *Store) ID(ctx context.Context) (string, error) {
 	doc, ok, err := one[identity](ctx, s, meta, m{"_id": "store"})
 	if err == nil && !ok {

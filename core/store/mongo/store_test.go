@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/mongo"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -38,13 +38,13 @@ func open(t *testing.T, url string) *mongo.Store {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) core.ResultStore { return open(t, mongotest.Database(t)) })
+	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, mongotest.Database(t)) })
 }
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	urls := []string{mongotest.Database(t), mongotest.Database(t)}
-	storetest.Identity(t, func(n int) (core.ResultStore, error) {
+	storetest.Identity(t, func(n int) (school.ResultStore, error) {
 		return mongo.Open(context.Background(), urls[n], mongo.Options{Timeout: 2 * time.Minute})
 	})
 }

@@ -1,9 +1,11 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,67 +22,81 @@ type submission struct {
 	Request     string `bson:"request,omitempty"`
 	Grade       string `bson:"grade,omitempty"` // JSON
 	JSON        string `bson:"json"`            // of what it was at first
+
+	Unmade unmade `bson:"unmade,omitempty"` // its request has no document yet
+	Spec   string `bson:"spec,omitempty"`   // JSON of that, as long as it is unmade
 }
 
+// unmade says who makes the request of a submission that was stored without it.
+type unmade string
+
+const (
+	unmadeFresh   unmade = "fresh"   // who submitted it, who may still take the submission off again
+	unmadeAdopted unmade = "adopted" // somebody who found it; it stays
+)
+
 // read returns the submission itself.
-func (d *submission) read() (core.Submission, error) {
-	var sub core.Submission
+func (d *submission) read() (school.Submission, error) {
+	var sub school.Submission
 	if err := decode(d.JSON, &sub, d.ID); err != nil {
-		return core.Submission{}, err
+		return school.Submission{}, err
 	}
 	sub.Idempotency, sub.Request = d.Idempotency, d.Request
 	if d.Grade == "" {
 		return sub, nil
 	}
-	sub.Grade = &core.Grade{}
+	sub.Grade = &school.Grade{}
 	return sub, decode(d.Grade, sub.Grade, d.ID)
 }
 
-// CreateSubmission makes a submission durable, see core.Submissions.
-func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
-	doc, err := bounds.Submission(sub)
+// CreateSubmission makes a submission durable, see school.Submissions.
+func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, grading *core.Spec) (school.Submission, bool, error) {
+	doc, spec, err := bounds.Submission(sub, grading)
 	if err != nil {
-		return core.Submission{}, false, err
+		return school.Submission{}, false, err
 	}
 	if there, found, err := s.handed(ctx, &sub); err != nil || found {
 		return there, false, err
 	}
-	if sub.Request != "" {
-		n, err := s.count(ctx, requests, madeFor(sub.Request, sub.ID), 1)
-		if err != nil {
-			return core.Submission{}, false, err
-		}
-		if n == 0 {
-			return core.Submission{}, false, first(s.takes(ctx, sub.Class, sub.Assignment, sub.User), noRequestFor(sub.ID, sub.Request))
-		}
+	fresh := submission{
+		ID: sub.ID, Class: sub.Class, Assignment: sub.Assignment, User: sub.User, Once: once(sub.User, sub.Idempotency),
+		Idempotency: sub.Idempotency, Request: sub.Request, JSON: string(doc),
 	}
-	is, err := s.hang(ctx, submissions, sub.ID, sub.Class, sub.Assignment, sub.User, func() (bool, error) {
-		return s.insert(ctx, submissions, submission{
-			ID: sub.ID, Class: sub.Class, Assignment: sub.Assignment, User: sub.User, Once: once(sub.User, sub.Idempotency),
-			Idempotency: sub.Idempotency, Request: sub.Request, JSON: string(doc),
-		})
-	})
+	if grading != nil {
+		n, err := s.count(ctx, requests, there(grading.ID), 1)
+		if err == nil && n > 0 {
+			err = cmp.Or(s.takes(ctx, sub.Class, sub.Assignment, sub.User), core.RequestTaken(grading.ID))
+		}
+		if err != nil {
+			return school.Submission{}, false, err
+		}
+		fresh.Unmade, fresh.Spec = unmadeFresh, string(spec)
+	}
+	mine := m{"_id": sub.ID}
+	if grading != nil {
+		mine["unmade"] = unmadeFresh
+	}
+	is, err := s.hang(ctx, submissions, mine, sub.Class, sub.Assignment, sub.User, func() (bool, error) { return s.insert(ctx, submissions, fresh) })
 	if err != nil {
-		return core.Submission{}, false, err
+		return school.Submission{}, false, err
 	}
 	if !is {
-		return s.CreateSubmission(ctx, sub) // somebody was faster
+		return s.CreateSubmission(ctx, sub, grading) // somebody was faster
 	}
-	if sub.Request == "" {
+	if grading == nil {
 		return sub, true, nil
 	}
-	if err := s.keep(ctx, sub.ID, sub.Request); core.Is(err, core.CodeNotFound) { // purged meanwhile
-		_, failed := s.remove(ctx, submissions, m{"_id": sub.ID})
-		return core.Submission{}, false, first(failed, err)
+	if err := s.makeRequest(ctx, &fresh); core.Is(err, core.CodeNotFound) { // all of them are being deleted
+		return school.Submission{}, false, cmp.Or(s.takes(ctx, sub.Class, sub.Assignment, sub.User), err)
 	} else if err != nil {
-		return core.Submission{}, false, err
+		return school.Submission{}, false, err
 	}
 	return sub, true, nil
 }
 
 // handed returns the submission that is there instead of sub, if one is. Returns
 // CONFLICT if its id is another one's.
-func (s *Store) handed(ctx context.Context, sub *core.Submission) (core.Submission, bool, error) {
+func (s *Store) handed(ctx context.Context, sub *school.Submission) (school.Submission, bool, error) {
 	ways := []m{{"_id": sub.ID}}
 	if key := once(sub.User, sub.Idempotency); key != "" {
 		ways = []m{{"once": key}, {"_id": sub.ID}}
@@ -88,23 +104,21 @@ func (s *Store) handed(ctx context.Context, sub *core.Submission) (core.Submissi
 	for _, which := range ways {
 		doc, found, err := one[submission](ctx, s, submissions, which)
 		if err != nil {
-			return core.Submission{}, false, err
+			return school.Submission{}, false, err
 		}
 		if !found {
 			continue
 		}
 		there, err := doc.read()
 		if err == nil && which["_id"] != nil && !bounds.SameSubmission(there, *sub) {
-			return core.Submission{}, false, core.Errorf(core.CodeConflict, sub.ID, "submission id %s is taken by another submission: make a new id", sub.ID)
+			return school.Submission{}, false, school.SubmissionTaken(sub.ID)
 		}
-		if err == nil && there.Request != "" { // the first call may have been broken off before it did
-			if err = s.keep(ctx, there.ID, there.Request); core.Is(err, core.CodeNotFound) {
-				err = nil
-			}
+		if err == nil && doc.Unmade != "" { // the first call was broken off
+			err = s.settle(ctx, m{"_id": doc.ID})
 		}
 		return there, true, err
 	}
-	return core.Submission{}, false, nil
+	return school.Submission{}, false, nil
 }
 
 // madeFor matches a request that was made for a submission.
@@ -117,32 +131,24 @@ func madeFor(request, submission string) m {
 func (s *Store) keep(ctx context.Context, id, request string) error {
 	is, err := s.change(ctx, requests, madeFor(request, id), m{"$set": m{"kept": true}})
 	if err == nil && !is {
-		err = noRequestFor(id, request)
+		err = school.NoRequestFor(request, id)
 	}
 	return err
 }
 
-func noRequestFor(id, request string) error {
-	return core.Errorf(core.CodeNotFound, request, "there is no request %s that was made for submission %s", request, id)
-}
-
-// GetSubmission returns a submission, see core.Submissions.
-func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
+// GetSubmission returns a submission, see school.Submissions.
+func (s *Store) GetSubmission(ctx context.Context, id string) (school.Submission, error) {
 	doc, found, err := one[submission](ctx, s, submissions, m{"_id": id})
 	if err == nil && !found {
-		err = noSubmission(id)
+		err = school.NoSubmission(id)
 	}
 	if err != nil {
-		return core.Submission{}, err
+		return school.Submission{}, err
 	}
 	return doc.read()
 }
 
-func noSubmission(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no submission %s: see drover assignment submissions", id)
-}
-
-// Bind makes another request count, see core.Submissions. Of several at once that
+// Bind makes another request count, see school.Submissions. Of several at once that
 // lose, the requests are spared by purges too, until their submission goes.
 func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if err := core.CheckName("request id", to); err != nil {
@@ -162,8 +168,8 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	return s.change(ctx, submissions, which, m{"$set": m{"request": to}})
 }
 
-// SetGrade sets or removes a grade, see core.Submissions.
-func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
+// SetGrade sets or removes a grade, see school.Submissions.
+func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error {
 	if err := bounds.Grade(id, g); err != nil {
 		return err
 	}
@@ -177,12 +183,12 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	}
 	is, err := s.change(ctx, submissions, m{"_id": id}, how)
 	if err == nil && !is {
-		err = noSubmission(id)
+		err = school.NoSubmission(id)
 	}
 	return err
 }
 
-// DeleteSubmissions removes submissions of an assignment, see core.Submissions.
+// DeleteSubmissions removes submissions of an assignment, see school.Submissions.
 func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, 0, err

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"drover/core"
@@ -54,7 +53,7 @@ func (s *Store) CreateTask(ctx context.Context, t core.Task) (bool, error) {
 	case core.Is(err, core.CodeNotFound):
 		return false, nil // it is its unique key that is taken
 	case err == nil && !bounds.SameTask(there, t):
-		err = core.Errorf(core.CodeConflict, t.ID, "task id %s is taken by another task: make a new id", t.ID)
+		err = core.TaskTaken(t.ID)
 	}
 	return false, err
 }
@@ -66,14 +65,14 @@ func (s *Store) changeTask(ctx context.Context, id string, generation int, do fu
 	for {
 		doc, found, err := one[task](ctx, s, tasks, m{"_id": id}, "json", "revision")
 		if err == nil && !found {
-			err = noTask(id)
+			err = core.NoTask(id)
 		}
 		if err != nil {
 			return core.Task{}, false, err
 		}
 		t, err := doc.read()
-		if err == nil && (generation < 1 || generation > t.Generation) && generation != anyGeneration {
-			err = core.Errorf(core.CodeNotFound, id, "task %s has no generation %d, its current one is %d", id, generation, t.Generation)
+		if err == nil && generation != anyGeneration {
+			err = core.CheckGeneration("task", id, generation, t.Generation)
 		}
 		if err != nil {
 			return core.Task{}, false, err
@@ -128,15 +127,11 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 		return false, err
 	}
 	_, is, err := s.changeTask(ctx, e.ID, e.Generation, func(t *core.Task, how m) (bool, error) {
-		if e.Generation < t.Generation || t.State.Terminal() {
-			return false, nil
-		}
-		t.State, t.Ended, t.Note = e.State, s.now(), e.Note
-		t.Progress, t.Download = e.Progress, e.Download
-		if len(t.Notify) > 0 {
+		is := t.End(e, s.now())
+		if is && len(t.Notify) > 0 {
 			tell(how, t.Generation, t.Ended)
 		}
-		return true, nil
+		return is, nil
 	})
 	return is, err
 }
@@ -147,12 +142,7 @@ func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) err
 		return err
 	}
 	_, _, err := s.changeTask(ctx, id, f.Generation, func(t *core.Task, _ m) (bool, error) {
-		if slices.Contains(t.Failures, f) {
-			return false, nil
-		}
-		t.Failures = append(t.Failures, f)
-		t.Failures = t.Failures[max(0, len(t.Failures)-core.MaxTaskFailures):]
-		return true, nil
+		return t.Fail(f), nil
 	})
 	return err
 }
@@ -160,15 +150,11 @@ func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) err
 // RetryTask starts a task's next generation, see core.TaskLedger.
 func (s *Store) RetryTask(ctx context.Context, id string, now int64) (core.Task, error) {
 	t, _, err := s.changeTask(ctx, id, anyGeneration, func(t *core.Task, _ m) (bool, error) {
-		if err := bounds.Retry(*t, now); err != nil {
-			return false, err
-		}
-		t.Generation++
-		t.Created, t.State, t.Ended, t.Note, t.Progress, t.Download = now, core.TaskQueued, 0, "", nil, nil
-		return true, nil
+		err := t.Retry(now)
+		return err == nil, err
 	})
 	if isTaken(err) {
-		err = core.Errorf(core.CodeConflict, id, "another task does the same as %s and has not ended yet: wait for its end, or cancel it", id)
+		err = core.TaskTwin(id)
 	}
 	if err != nil {
 		return core.Task{}, err
@@ -176,13 +162,9 @@ func (s *Store) RetryTask(ctx context.Context, id string, now int64) (core.Task,
 	return t, nil
 }
 
-func noTask(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no task %s: see drover task list", id)
-}
-
 // GetTask returns one task, see core.TaskLedger.
 func (s *Store) GetTask(ctx context.Context, id string) (core.Task, error) {
-	return single[core.Task](ctx, s, noTask(id), tasks, m{"_id": id})
+	return single[core.Task](ctx, s, core.NoTask(id), tasks, m{"_id": id})
 }
 
 // UnfinishedTasks lists tasks without an end, see core.TaskLedger.

@@ -3,7 +3,7 @@ package mongo
 import (
 	"context"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -15,15 +15,15 @@ type tokenDoc struct {
 	JSON string `bson:"json"` // of all but hash and used
 }
 
-func (d *tokenDoc) token() (core.Token, error) {
-	var t core.Token
+func (d *tokenDoc) token() (school.Token, error) {
+	var t school.Token
 	err := decode(d.JSON, &t, d.ID)
 	t.Hash, t.Used = d.Hash, d.Used
 	return t, err
 }
 
-// AddToken keeps a token, see core.Accounts.
-func (s *Store) AddToken(ctx context.Context, t core.Token) error {
+// AddToken keeps a token, see school.Accounts.
+func (s *Store) AddToken(ctx context.Context, t school.Token) error {
 	if err := bounds.Token(t); err != nil {
 		return err
 	}
@@ -33,39 +33,35 @@ func (s *Store) AddToken(ctx context.Context, t core.Token) error {
 	}
 	is, err := s.own(ctx, tokens, t.User,
 		m{"_id": t.ID, "hash": t.Hash, "user": t.User, "kind": t.Kind, "created": t.Created, "expires": t.Expires, "used": t.Used, "json": doc},
-		m{"user": t.User, "kind": t.Kind, "expires": m{"$gt": t.Created}}, core.MaxTokens)
+		m{"user": t.User, "kind": t.Kind, "expires": m{"$gt": t.Created}}, school.TokenQuota)
 	if err == nil && !is {
-		err = core.Errorf(core.CodeConflict, t.ID, "there is a token %s already: make another one", t.ID)
+		err = school.TokenTaken(t.ID)
 	}
 	return err
 }
 
-// TokenByHash finds a token, see core.Accounts.
-func (s *Store) TokenByHash(ctx context.Context, hash string) (core.Token, error) {
+// TokenByHash finds a token, see school.Accounts.
+func (s *Store) TokenByHash(ctx context.Context, hash string) (school.Token, error) {
 	if err := bounds.TokenHash(hash); err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	doc, found, err := one[tokenDoc](ctx, s, tokens, m{"hash": hash})
 	if err == nil && !found {
-		err = noToken()
+		err = school.NoToken()
 	}
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	return doc.token()
 }
 
-func noToken() error {
-	return core.Errorf(core.CodeNotFound, "", "there is no such token: it was used up, revoked or never made")
-}
-
-// Tokens lists a user's tokens, see core.Accounts.
-func (s *Store) Tokens(ctx context.Context, user string, kind core.TokenKind) ([]core.Token, error) {
+// Tokens lists a user's tokens, see school.Accounts.
+func (s *Store) Tokens(ctx context.Context, user string, kind school.TokenKind) ([]school.Token, error) {
 	docs, err := some[tokenDoc](ctx, s, tokens, m{"user": user, "kind": kind}, by("-created", "-_id"), 0)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
-	all := make([]core.Token, len(docs))
+	all := make([]school.Token, len(docs))
 	for i := range docs {
 		if all[i], err = docs[i].token(); err != nil {
 			return nil, err
@@ -74,35 +70,35 @@ func (s *Store) Tokens(ctx context.Context, user string, kind core.TokenKind) ([
 	return all, nil
 }
 
-// SpendToken removes a token and returns it, see core.Accounts.
-func (s *Store) SpendToken(ctx context.Context, hash string) (core.Token, error) {
+// SpendToken removes a token and returns it, see school.Accounts.
+func (s *Store) SpendToken(ctx context.Context, hash string) (school.Token, error) {
 	t, err := s.TokenByHash(ctx, hash)
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	n, err := s.remove(ctx, tokens, m{"_id": t.ID, "hash": hash})
 	if err == nil && n == 0 {
-		err = noToken()
+		err = school.NoToken()
 	}
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	return t, nil
 }
 
-// RemoveToken removes a user's token, see core.Accounts.
+// RemoveToken removes a user's token, see school.Accounts.
 func (s *Store) RemoveToken(ctx context.Context, user, id string) (bool, error) {
 	n, err := s.remove(ctx, tokens, m{"_id": id, "user": user})
 	return n == 1, err
 }
 
-// TouchToken notes when a token was used, see core.Accounts.
+// TouchToken notes when a token was used, see school.Accounts.
 func (s *Store) TouchToken(ctx context.Context, id string, at int64) error {
 	_, err := s.change(ctx, tokens, m{"_id": id}, m{"$max": m{"used": at}})
 	return err
 }
 
-// PurgeTokens removes expired tokens, see core.Accounts.
+// PurgeTokens removes expired tokens, see school.Accounts.
 func (s *Store) PurgeTokens(ctx context.Context, before int64, limit int) (int, error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, err

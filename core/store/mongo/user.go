@@ -3,12 +3,12 @@ package mongo
 import (
 	"context"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// PutUser makes or changes a user, see core.Roster.
-func (s *Store) PutUser(ctx context.Context, u core.User) (int64, error) {
+// PutUser makes or changes a user, see school.Roster.
+func (s *Store) PutUser(ctx context.Context, u school.User) (int64, error) {
 	if err := bounds.User(u); err != nil {
 		return 0, err
 	}
@@ -26,42 +26,42 @@ func (s *Store) PutUser(ctx context.Context, u core.User) (int64, error) {
 	}
 	revision, err := s.revise(ctx, r)
 	if isTaken(err) {
-		err = core.Errorf(core.CodeConflict, u.Handle, "the e-mail address %s is another user's: use another one", u.Email)
+		err = school.EmailTaken(u.Handle, u.Email)
 	}
 	return revision, err
 }
 
-// GetUser finds a user by handle or e-mail address, see core.Roster.
-func (s *Store) GetUser(ctx context.Context, handle string) (core.User, error) {
+// GetUser finds a user by handle or e-mail address, see school.Roster.
+func (s *Store) GetUser(ctx context.Context, handle string) (school.User, error) {
 	key, byEmail, err := bounds.UserKey(handle)
 	if err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	which := m{"_id": key}
 	if byEmail {
 		which = m{"email": key}
 	}
-	return single[core.User](ctx, s, noUser(key), users, which)
+	return single[school.User](ctx, s, school.NoUser(key), users, which)
 }
 
-// ListUsers lists users, see core.Roster.
-func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]core.User, error) {
+// ListUsers lists users, see school.Roster.
+func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]school.User, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.User](ctx, s, users, m{"_id": m{"$gt": after}}, by("_id"), limit)
+	return documents[school.User](ctx, s, users, m{"_id": m{"$gt": after}}, by("_id"), limit)
 }
 
-// DeleteUser removes a user, see core.Roster.
+// DeleteUser removes a user, see school.Roster.
 func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	return s.delete(ctx, deletion{
-		what: "user " + handle, in: users, id: handle, none: noUser(handle),
+		what: "user " + handle, in: users, id: handle, none: school.NoUser(handle),
 		unless:  m{"classes.0": m{"$exists": false}},
-		blocked: core.Errorf(core.CodeConflict, handle, "user %s is in a class: drop it there first", handle),
+		blocked: school.UserIsEnrolled(handle),
 		hindered: func(ctx context.Context) error {
 			n, err := s.count(ctx, submissions, m{"user": handle}, 1)
 			if err == nil && n > 0 {
-				err = core.Errorf(core.CodeConflict, handle, "user %s has submissions: disable it instead", handle)
+				err = school.UserHasSubmissions(handle)
 			}
 			return err
 		},
@@ -70,9 +70,5 @@ func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 
 // openUser returns nil if a user is there, to have something hung on it.
 func (s *Store) openUser(ctx context.Context, handle string) error {
-	return s.open(ctx, users, handle, "user "+handle, noUser(handle))
-}
-
-func noUser(name string) error {
-	return core.Errorf(core.CodeNotFound, name, "there is no user %s: see drover user list", name)
+	return s.open(ctx, users, handle, "user "+handle, school.NoUser(handle))
 }

@@ -22,12 +22,8 @@ func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
 	if w.Secret != "" {
 		r.fields["secret"] = w.Secret
 	}
-	others, err := s.count(ctx, webhooks, m{"class": w.Class, "_id": m{"$ne": w.ID}}, bounds.MaxWebhooks)
-	if err != nil {
+	if err := s.room(ctx, core.WebhookQuota, w.ID, webhooks, m{"class": w.Class, "_id": m{"$ne": w.ID}}); err != nil {
 		return 0, err
-	}
-	if others >= bounds.MaxWebhooks {
-		return 0, core.Errorf(core.CodeLimit, w.ID, "there are %d webhooks already, the most there may be: remove some that nobody listens to", others)
 	}
 	return s.revise(ctx, r)
 }
@@ -36,7 +32,7 @@ func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
 func (s *Store) GetWebhook(ctx context.Context, id string) (core.Webhook, error) {
 	doc, found, err := one[document](ctx, s, webhooks, m{"_id": id})
 	if err == nil && !found {
-		err = noWebhook(id)
+		err = core.NoWebhook(id)
 	}
 	if err != nil {
 		return core.Webhook{}, err
@@ -55,13 +51,9 @@ func (d *document) webhook() (core.Webhook, error) {
 func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	n, err := s.remove(ctx, webhooks, m{"_id": id})
 	if err == nil && n == 0 {
-		err = noWebhook(id)
+		err = core.NoWebhook(id)
 	}
 	return err
-}
-
-func noWebhook(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no webhook %s: see drover webhook list", id)
 }
 
 // ListWebhooks lists a class's webhooks, see core.Webhooks.

@@ -33,12 +33,8 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 		if err != nil || is {
 			return is, err
 		}
-		others, err := s.count(ctx, wishes, m{"_id": m{"$ne": doc.ID}}, core.MaxHostWishes)
-		if err != nil {
+		if err := s.room(ctx, core.WishQuota, w.Host, wishes, m{"_id": m{"$ne": doc.ID}}); err != nil {
 			return false, err
-		}
-		if others >= core.MaxHostWishes {
-			return false, bounds.ManyWishes(w.Host, others)
 		}
 		if is, err := s.insert(ctx, wishes, doc); err != nil || is {
 			return is, err

@@ -5,15 +5,16 @@ import (
 	"database/sql"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// GetAccount returns how a user signs in, see core.Accounts.
-func (s *Store) GetAccount(ctx context.Context, user string) (core.Account, error) {
+// GetAccount returns how a user signs in, see school.Accounts.
+func (s *Store) GetAccount(ctx context.Context, user string) (school.Account, error) {
 	if err := core.CheckName("user", user); err != nil {
-		return core.Account{}, err
+		return school.Account{}, err
 	}
-	a, is := core.Account{User: user}, false
+	a, is := school.Account{User: user}, false
 	err := s.rows(ctx, `SELECT coalesce(a.password, ''), coalesce(a.revision, 0), a.doc FROM users u
 		LEFT JOIN accounts a ON a.user = u.handle WHERE u.handle = ?`, []any{user}, func(rows *sql.Rows) error {
 		var password string
@@ -31,13 +32,13 @@ func (s *Store) GetAccount(ctx context.Context, user string) (core.Account, erro
 		return err
 	})
 	if err == nil && !is {
-		err = noUser(user)
+		err = school.NoUser(user)
 	}
 	return a, err
 }
 
-// PutAccount makes or changes an account, see core.Accounts.
-func (s *Store) PutAccount(ctx context.Context, a core.Account) (int64, error) {
+// PutAccount makes or changes an account, see school.Accounts.
+func (s *Store) PutAccount(ctx context.Context, a school.Account) (int64, error) {
 	if err := bounds.Account(a); err != nil {
 		return 0, err
 	}
@@ -57,13 +58,13 @@ func (s *Store) PutAccount(ctx context.Context, a core.Account) (int64, error) {
 func (t *tx) user(handle string) error {
 	is, err := t.any("SELECT 1 FROM users WHERE handle = ?", handle)
 	if err == nil && !is {
-		err = noUser(handle)
+		err = school.NoUser(handle)
 	}
 	return err
 }
 
-// AddIdentity ties an identity to a user, see core.Accounts.
-func (s *Store) AddIdentity(ctx context.Context, id core.Identity) error {
+// AddIdentity ties an identity to a user, see school.Accounts.
+func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
 	if err := bounds.Identity(id); err != nil {
 		return err
 	}
@@ -81,39 +82,40 @@ func (s *Store) AddIdentity(ctx context.Context, id core.Identity) error {
 		case whose == id.User:
 			return 0, nil
 		case whose != "":
-			return 0, core.Errorf(core.CodeConflict, id.User, "this identity of %s is another user's", id.Issuer)
-		case others >= core.MaxIdentities:
-			return 0, core.Errorf(core.CodeLimit, id.User, "user %s has %d identities, the most there may be: remove some", id.User, others)
+			return 0, school.IdentityTaken(id.User, id.Issuer)
+		}
+		if err := school.IdentityQuota.Check(id.User, others); err != nil {
+			return 0, err
 		}
 		return t.exec("INSERT INTO identities (issuer, subject, user, created) VALUES (?, ?, ?, ?)", id.Issuer, id.Subject, id.User, id.Created)
 	})
 	return err
 }
 
-// GetIdentity finds whose an identity is, see core.Accounts.
-func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (core.Identity, error) {
+// GetIdentity finds whose an identity is, see school.Accounts.
+func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (school.Identity, error) {
 	if err := bounds.IdentityKey(issuer, subject); err != nil {
-		return core.Identity{}, err
+		return school.Identity{}, err
 	}
 	found, err := s.identities(ctx, "SELECT issuer, subject, user, created FROM identities WHERE issuer = ? AND subject = ?", issuer, subject)
 	if err == nil && len(found) == 0 {
-		err = core.Errorf(core.CodeNotFound, "", "no user has this identity of %s", issuer)
+		err = school.NoIdentity(issuer)
 	}
 	if err != nil {
-		return core.Identity{}, err
+		return school.Identity{}, err
 	}
 	return found[0], nil
 }
 
-// Identities lists a user's identities, see core.Accounts.
-func (s *Store) Identities(ctx context.Context, user string) ([]core.Identity, error) {
+// Identities lists a user's identities, see school.Accounts.
+func (s *Store) Identities(ctx context.Context, user string) ([]school.Identity, error) {
 	return s.identities(ctx, "SELECT issuer, subject, user, created FROM identities WHERE user = ? ORDER BY issuer, subject", user)
 }
 
-func (s *Store) identities(ctx context.Context, query string, args ...any) ([]core.Identity, error) {
-	var all []core.Identity
+func (s *Store) identities(ctx context.Context, query string, args ...any) ([]school.Identity, error) {
+	var all []school.Identity
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
-		var id core.Identity
+		var id school.Identity
 		err := rows.Scan(&id.Issuer, &id.Subject, &id.User, &id.Created)
 		all = append(all, id)
 		return err
@@ -121,7 +123,7 @@ func (s *Store) identities(ctx context.Context, query string, args ...any) ([]co
 	return all, err
 }
 
-// RemoveIdentity removes an identity of a user, see core.Accounts.
+// RemoveIdentity removes an identity of a user, see school.Accounts.
 func (s *Store) RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error) {
 	return commit(ctx, s.committer, user, 0, func(t *tx) (bool, error) {
 		n, err := t.exec("DELETE FROM identities WHERE issuer = ? AND subject = ? AND user = ?", issuer, subject, user)

@@ -1,16 +1,18 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// PutAssignment makes or changes an assignment, see core.Assignments.
-func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, error) {
+// PutAssignment makes or changes an assignment, see school.Assignments.
+func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, error) {
 	if err := bounds.Assignment(a); err != nil {
 		return 0, err
 	}
@@ -30,34 +32,29 @@ func (s *Store) PutAssignment(ctx context.Context, a core.Assignment) (int64, er
 	})
 }
 
-// GetAssignment returns an assignment, see core.Assignments.
-func (s *Store) GetAssignment(ctx context.Context, class, handle string) (core.Assignment, error) {
-	return single[core.Assignment](ctx, s, noAssignment(class, handle), "SELECT doc FROM assignments WHERE class = ? AND handle = ?", class, handle)
+// GetAssignment returns an assignment, see school.Assignments.
+func (s *Store) GetAssignment(ctx context.Context, class, handle string) (school.Assignment, error) {
+	return single[school.Assignment](ctx, s, school.NoAssignment(class+"/"+handle), "SELECT doc FROM assignments WHERE class = ? AND handle = ?", class, handle)
 }
 
-func noAssignment(class, handle string) error {
-	name := class + "/" + handle
-	return core.Errorf(core.CodeNotFound, name, "there is no assignment %s: see drover assignment list", name)
-}
-
-// ListAssignments lists those of a class, see core.Assignments.
-func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]core.Assignment, error) {
+// ListAssignments lists those of a class, see school.Assignments.
+func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]school.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.Assignment](ctx, s, "SELECT doc FROM assignments WHERE class = ? AND handle > ? ORDER BY handle LIMIT ?", class, after, limit)
+	return documents[school.Assignment](ctx, s, "SELECT doc FROM assignments WHERE class = ? AND handle > ? ORDER BY handle LIMIT ?", class, after, limit)
 }
 
-// DeleteAssignment removes an assignment, see core.Assignments.
+// DeleteAssignment removes an assignment, see school.Assignments.
 func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) error {
 	name := class + "/" + handle
 	_, err := commit(ctx, s.committer, name, 0, func(t *tx) (int, error) {
 		if is, err := t.any("SELECT 1 FROM submissions WHERE class = ? AND assignment = ?", class, handle); err != nil || is {
-			return 0, conflict(err, name, "assignment %s has submissions: delete them first", name)
+			return 0, cmp.Or(err, school.AssignmentHasSubmissions(name))
 		}
 		n, err := t.exec("DELETE FROM assignments WHERE class = ? AND handle = ?", class, handle)
 		if err == nil && n == 0 {
-			return 0, noAssignment(class, handle)
+			return 0, school.NoAssignment(class + "/" + handle)
 		}
 		for _, table := range []string{"deadlines", "experiments"} {
 			if err == nil {
@@ -75,17 +72,17 @@ func (t *tx) takes(class, handle string) error {
 	err := t.one("SELECT deleting FROM assignments WHERE class = ? AND handle = ?", []any{class, handle}, &deleting)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return noAssignment(class, handle)
+		return school.NoAssignment(class + "/" + handle)
 	case err != nil:
 		return err
 	case deleting:
-		return core.Errorf(core.CodeConflict, handle, "assignment %s/%s is being deleted", class, handle)
+		return school.Deleting(class+"/"+handle, "assignment "+class+"/"+handle)
 	}
 	return t.open(class)
 }
 
-// PutDeadline sets a user's own deadline, see core.Assignments.
-func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
+// PutDeadline sets a user's own deadline, see school.Assignments.
+func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err
 	}
@@ -103,13 +100,8 @@ func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 		if err := t.hasUser(d.User); err != nil {
 			return 0, err
 		}
-		var others int
-		err := t.one("SELECT count(*) FROM deadlines WHERE class = ? AND NOT (assignment = ? AND user = ?)", []any{d.Class, d.Assignment, d.User}, &others)
-		if err != nil {
+		if err := t.room(school.DeadlineQuota, d.Class, "SELECT count(*) FROM deadlines WHERE class = ? AND NOT (assignment = ? AND user = ?)", d.Class, d.Assignment, d.User); err != nil {
 			return 0, err
-		}
-		if others >= bounds.MaxDeadlines {
-			return 0, core.Errorf(core.CodeLimit, d.Class, "class %s has %d personal deadlines, the most there may be: move the assignments' own", d.Class, others)
 		}
 		return t.exec("INSERT INTO deadlines (class, assignment, user, doc) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET doc = excluded.doc",
 			d.Class, d.Assignment, d.User, doc)
@@ -117,15 +109,15 @@ func (s *Store) PutDeadline(ctx context.Context, d core.Deadline) error {
 	return err
 }
 
-// Deadlines lists personal deadlines, see core.Assignments.
-func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]core.Deadline, error) {
+// Deadlines lists personal deadlines, see school.Assignments.
+func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) ([]school.Deadline, error) {
 	if err := core.CheckName("class", class); err != nil {
 		return nil, err
 	}
 	query, args := selection("SELECT doc FROM deadlines", []condition{
 		{"class = ?", class}, {"assignment = ?", assignment}, {"user = ?", user},
 	})
-	return documents[core.Deadline](ctx, s, query+" ORDER BY assignment, user", args...)
+	return documents[school.Deadline](ctx, s, query+" ORDER BY assignment, user", args...)
 }
 
 // condition is a term of a WHERE that counts unless its value is "".

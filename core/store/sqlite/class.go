@@ -1,16 +1,17 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// PutClass makes or changes a class, see core.Roster.
-func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
+// PutClass makes or changes a class, see school.Roster.
+func (s *Store) PutClass(ctx context.Context, c school.Class) (int64, error) {
 	if err := bounds.Class(c); err != nil {
 		return 0, err
 	}
@@ -24,28 +25,28 @@ func (s *Store) PutClass(ctx context.Context, c core.Class) (int64, error) {
 	return commit(ctx, s.committer, c.Handle, len(doc), func(t *tx) (int64, error) { return t.put(row) })
 }
 
-// GetClass returns a class, see core.Roster.
-func (s *Store) GetClass(ctx context.Context, handle string) (core.Class, error) {
-	return single[core.Class](ctx, s, noClass(handle), "SELECT doc FROM classes WHERE handle = ?", handle)
+// GetClass returns a class, see school.Roster.
+func (s *Store) GetClass(ctx context.Context, handle string) (school.Class, error) {
+	return single[school.Class](ctx, s, school.NoClass(handle), "SELECT doc FROM classes WHERE handle = ?", handle)
 }
 
-// ListClasses lists classes, see core.Roster.
-func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]core.Class, error) {
+// ListClasses lists classes, see school.Roster.
+func (s *Store) ListClasses(ctx context.Context, after string, limit int) ([]school.Class, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.Class](ctx, s, "SELECT doc FROM classes WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
+	return documents[school.Class](ctx, s, "SELECT doc FROM classes WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
 }
 
-// DeleteClass removes a class, see core.Roster.
+// DeleteClass removes a class, see school.Roster.
 func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
 		if is, err := t.any("SELECT 1 FROM assignments WHERE class = ?", handle); err != nil || is {
-			return 0, conflict(err, handle, "class %s has assignments: delete them first", handle)
+			return 0, cmp.Or(err, school.ClassHasAssignments(handle))
 		}
 		n, err := t.exec("DELETE FROM classes WHERE handle = ?", handle)
 		if err == nil && n == 0 {
-			return 0, noClass(handle)
+			return 0, school.NoClass(handle)
 		}
 		if err != nil {
 			return 0, err
@@ -58,25 +59,21 @@ func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 	return err
 }
 
-func noClass(handle string) error {
-	return core.Errorf(core.CodeNotFound, handle, "there is no class %s: see drover class list", handle)
-}
-
 // open returns nil if the class is there and not being deleted.
 func (t *tx) open(class string) error {
 	var deleting bool
 	err := t.one("SELECT deleting FROM classes WHERE handle = ?", []any{class}, &deleting)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return noClass(class)
+		return school.NoClass(class)
 	case err == nil && deleting:
-		return core.Errorf(core.CodeConflict, class, "class %s is being deleted", class)
+		return school.Deleting(class, "class "+class)
 	}
 	return err
 }
 
-// Enrol puts a user into a class, see core.Roster.
-func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
+// Enrol puts a user into a class, see school.Roster.
+func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
 	if err := bounds.Enrolment(e); err != nil {
 		return err
 	}
@@ -87,12 +84,8 @@ func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
 		if err := t.hasUser(e.User); err != nil {
 			return 0, err
 		}
-		var others int
-		if err := t.one("SELECT count(*) FROM enrolments WHERE user = ? AND class <> ?", []any{e.User, e.Class}, &others); err != nil {
+		if err := t.room(school.MembershipQuota, e.User, "SELECT count(*) FROM enrolments WHERE user = ? AND class <> ?", e.User, e.Class); err != nil {
 			return 0, err
-		}
-		if others >= core.MaxMemberships {
-			return 0, core.Errorf(core.CodeLimit, e.User, "user %s is in %d classes, the most there may be: drop it from some", e.User, others)
 		}
 		return t.exec(`INSERT INTO enrolments (class, user, role, since) VALUES (?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET role = excluded.role, since = excluded.since`, e.Class, e.User, string(e.Role), e.Since)
@@ -103,12 +96,12 @@ func (s *Store) Enrol(ctx context.Context, e core.Enrolment) error {
 func (t *tx) hasUser(handle string) error {
 	is, err := t.any("SELECT 1 FROM users WHERE handle = ?", handle)
 	if err == nil && !is {
-		return noUser(handle)
+		return school.NoUser(handle)
 	}
 	return err
 }
 
-// Drop takes a user out of a class, see core.Roster.
+// Drop takes a user out of a class, see school.Roster.
 func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
 	return commit(ctx, s.committer, user, 0, func(t *tx) (bool, error) {
 		n, err := t.exec("DELETE FROM enrolments WHERE class = ? AND user = ?", class, user)
@@ -118,23 +111,23 @@ func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
 
 const selectEnrolments = "SELECT class, user, role, since FROM enrolments "
 
-// Members lists who is in a class, see core.Roster.
-func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]core.Enrolment, error) {
+// Members lists who is in a class, see school.Roster.
+func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
 	return s.enrolments(ctx, selectEnrolments+"WHERE class = ? AND user > ? ORDER BY user LIMIT ?", class, after, limit)
 }
 
-// Memberships lists the classes of a user, see core.Roster.
-func (s *Store) Memberships(ctx context.Context, user string) ([]core.Enrolment, error) {
-	return s.enrolments(ctx, selectEnrolments+"WHERE user = ? ORDER BY class LIMIT ?", user, core.MaxMemberships)
+// Memberships lists the classes of a user, see school.Roster.
+func (s *Store) Memberships(ctx context.Context, user string) ([]school.Enrolment, error) {
+	return s.enrolments(ctx, selectEnrolments+"WHERE user = ? ORDER BY class LIMIT ?", user, school.MaxMemberships)
 }
 
-func (s *Store) enrolments(ctx context.Context, query string, args ...any) ([]core.Enrolment, error) {
-	var all []core.Enrolment
+func (s *Store) enrolments(ctx context.Context, query string, args ...any) ([]school.Enrolment, error) {
+	var all []school.Enrolment
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
-		var e core.Enrolment
+		var e school.Enrolment
 		err := rows.Scan(&e.Class, &e.User, &e.Role, &e.Since)
 		all = append(all, e)
 		return err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // PutImage makes an image the newest of its name.
@@ -19,12 +18,8 @@ func (s *Store) PutImage(ctx context.Context, image core.Image) error {
 		return core.Wrap(err, core.CodeInvalid, image.Name, "image %s cannot be written as JSON", image.Name)
 	}
 	_, err = commit(ctx, s.committer, image.Name, len(doc), func(t *tx) (int, error) {
-		var others int
-		if err := t.one("SELECT count(*) FROM images WHERE name <> ? OR digest <> ?", []any{image.Name, image.Digest}, &others); err != nil {
+		if err := t.room(core.ImageQuota, image.Name, "SELECT count(*) FROM images WHERE name <> ? OR digest <> ?", image.Name, image.Digest); err != nil {
 			return 0, err
-		}
-		if others >= bounds.MaxImages {
-			return 0, core.Errorf(core.CodeLimit, image.Name, "there are %d images already, the most there may be: remove some that no pool uses", others)
 		}
 		if _, err := t.exec("DELETE FROM images WHERE name = ? AND digest = ?", image.Name, image.Digest); err != nil {
 			return 0, err
@@ -49,7 +44,7 @@ func (s *Store) GetImage(ctx context.Context, ref string) (core.Image, error) {
 		return core.Image{}, err
 	}
 	if len(found) == 0 {
-		return core.Image{}, noImage(ref)
+		return core.Image{}, core.NoImage(ref)
 	}
 	return found[0], nil
 }
@@ -68,15 +63,11 @@ func (s *Store) DeleteImage(ctx context.Context, ref string) error {
 	_, err = commit(ctx, s.committer, name, 0, func(t *tx) (int, error) {
 		n, err := t.exec("DELETE FROM images WHERE name = ?1 AND (?2 = '' OR digest = ?2)", name, digest)
 		if err == nil && n == 0 {
-			err = noImage(ref)
+			err = core.NoImage(ref)
 		}
 		return n, err
 	})
 	return err
-}
-
-func noImage(ref string) error {
-	return core.Errorf(core.CodeNotFound, ref, "there is no image %s: drover image list shows all; make one with drover image build or drover image import", ref)
 }
 
 func (s *Store) imageRows(ctx context.Context, query string, args ...any) ([]core.Image, error) {

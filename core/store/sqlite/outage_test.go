@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/store/bounds"
 	"drover/core/store/storetest"
@@ -170,7 +171,7 @@ func TestGoesAndComesBack(t *testing.T) {
 		now.Store(s)
 	}
 	back()
-	storetest.Killed(t, func() core.ResultStore { return now.Load() }, func() { require.NoError(t, now.Load().Close()) }, back)
+	storetest.Killed(t, func() school.ResultStore { return now.Load() }, func() { require.NoError(t, now.Load().Close()) }, back)
 	require.NoError(t, now.Load().Close())
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // PutPool keeps a pool's settings. Returns INVALID if they cannot be, LIMIT if
@@ -20,12 +19,8 @@ func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
 		return core.Wrap(err, core.CodeInvalid, p.Name, "pool %s cannot be written as JSON", p.Name)
 	}
 	_, err = commit(ctx, s.committer, p.Name, len(doc), func(t *tx) (int, error) {
-		var others int
-		if err := t.one("SELECT count(*) FROM pools WHERE name <> ?", []any{p.Name}, &others); err != nil {
+		if err := t.room(core.PoolQuota, p.Name, "SELECT count(*) FROM pools WHERE name <> ?", p.Name); err != nil {
 			return 0, err
-		}
-		if others >= bounds.MaxPools {
-			return 0, core.Errorf(core.CodeLimit, p.Name, "there are %d pools already, the most there may be", others)
 		}
 		return t.exec("INSERT INTO pools (name, settings) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET settings = ?2", p.Name, doc)
 	})

@@ -19,7 +19,7 @@ const endedBefore = `(SELECT id FROM tasks WHERE ended > 0 AND ended < ? AND exp
 	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'task.ended' AND o.id = tasks.id)
 	ORDER BY ended, id LIMIT ?)`
 
-// Purge deletes what finished before the time, see core.ResultStore.
+// Purge deletes what finished before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {

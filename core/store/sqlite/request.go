@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -18,26 +17,30 @@ type created struct {
 	is  bool
 }
 
-// Create makes a request durable, see core.ResultStore.
+// Create makes a request durable, see school.ResultStore.
 func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
 	doc, err := bounds.Spec(spec)
 	if err != nil {
 		return core.Row{}, false, err
 	}
 	made, err := commit(ctx, s.committer, spec.ID, len(doc), func(t *tx) (created, error) {
-		n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, notify, state, finished, spec)
-			VALUES (?, 1, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
-			spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, spec.Notifies(), doc)
-		if err != nil {
-			return created{}, err
-		}
-		if n == 1 {
-			return created{core.Row{Spec: spec, State: core.RequestQueued}, true}, nil
+		is, err := t.create(&spec, doc, false)
+		if err != nil || is {
+			return created{core.Row{Spec: spec, State: core.RequestQueued}, is}, err
 		}
 		row, err := t.taken(&spec)
 		return created{row: row}, err
 	})
 	return made.row, made.is, err
+}
+
+// create inserts a request, unless another one has its id or its idempotency key. One that is kept
+// is out of the reach of purges.
+func (t *tx) create(spec *core.Spec, doc []byte, kept bool) (bool, error) {
+	n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, notify, kept, state, finished, spec)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
+		spec.ID, spec.Submitter, spec.Pool, spec.Assignment, spec.Submission, spec.Idempotency, spec.Notifies(), kept, doc)
+	return n == 1, err
 }
 
 // taken returns the row that is there instead of spec. Returns CONFLICT if that
@@ -53,18 +56,8 @@ func (t *tx) taken(spec *core.Spec) (core.Row, error) {
 	if err != nil {
 		return core.Row{}, err
 	}
-	same := row.Spec
-	same.Generation, same.Submitted = spec.Generation, spec.Submitted
-	was, err := bounds.EncodeSpec(same)
-	if err != nil {
-		return core.Row{}, err
-	}
-	is, err := bounds.EncodeSpec(*spec)
-	if err != nil {
-		return core.Row{}, err
-	}
-	if !bytes.Equal(was, is) {
-		return core.Row{}, core.Errorf(core.CodeConflict, spec.ID, "request id %s is taken by another request: make a new id", spec.ID)
+	if !spec.SameAs(row.Spec) {
+		return core.Row{}, core.RequestTaken(spec.ID)
 	}
 	return row, nil
 }
@@ -105,20 +98,16 @@ func (t *tx) row(query string, args ...any) (core.Row, error) {
 	return scanRow(func(into ...any) error { return t.one(query, args, into...) })
 }
 
-// Get returns one row with its whole result, see core.ResultStore.
+// Get returns one row with its whole result, see school.ResultStore.
 func (s *Store) Get(ctx context.Context, id string) (core.Row, error) {
 	rows, err := s.list(ctx, fullRow+" WHERE r.id = ?", id)
 	if err != nil {
 		return core.Row{}, err
 	}
 	if len(rows) == 0 {
-		return core.Row{}, unknown(id)
+		return core.Row{}, core.NoRequest(id)
 	}
 	return rows[0], nil
-}
-
-func unknown(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no request %s: see drover request list", id)
 }
 
 func (s *Store) list(ctx context.Context, query string, args ...any) ([]core.Row, error) {
@@ -131,7 +120,7 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]core.Row
 	return all, err
 }
 
-// List returns a page of rows, see core.ResultStore.
+// List returns a page of rows, see school.ResultStore.
 func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 	limit, err := bounds.Filter(f)
 	if err != nil {
@@ -158,7 +147,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 	return s.list(ctx, briefRow+" WHERE "+strings.Join(where, " AND ")+" ORDER BY r.id DESC LIMIT ?", append(args, limit)...)
 }
 
-// Unfinished lists specs without an end, see core.ResultStore.
+// Unfinished lists specs without an end, see school.ResultStore.
 func (s *Store) Unfinished(ctx context.Context, after string, limit int) ([]core.Spec, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
@@ -181,25 +170,22 @@ func (s *Store) specs(ctx context.Context, query string, args ...any) ([]core.Sp
 	return all, err
 }
 
-// Rerun starts a new generation, see core.ResultStore. Returns LIMIT after
-// bounds.MaxGenerations of them.
+// Rerun starts a new generation, see school.ResultStore. Returns LIMIT after
+// core.MaxGenerations of them.
 func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spec, error) {
 	return commit(ctx, s.committer, id, core.MaxSpecBytes, func(t *tx) (core.Spec, error) {
 		row, err := t.row(briefRow+" WHERE r.id = ?", id)
 		spec := row.Spec
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return core.Spec{}, unknown(id)
+			return core.Spec{}, core.NoRequest(id)
 		case err != nil:
 			return core.Spec{}, err
-		case !row.State.Terminal():
-			return core.Spec{}, core.Errorf(core.CodeConflict, id, "request %s has not ended yet: wait for its end or cancel it, then run it again", id)
-		case spec.Generation >= bounds.MaxGenerations:
-			return core.Spec{}, core.Errorf(core.CodeLimit, id, "request %s was run again %d times, the most there may be: submit it anew", id, spec.Generation)
 		}
-		spec.Generation++
-		spec.Submitted = submitted
-		doc, err := bounds.EncodeSpec(spec)
+		if spec, err = spec.Again(row.State, submitted); err != nil {
+			return core.Spec{}, err
+		}
+		doc, err := encode(spec, id)
 		if err != nil {
 			return core.Spec{}, err
 		}
@@ -213,7 +199,7 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 // the log from being folded into the file.
 const digestPage = 100
 
-// Digests calls fn with every digest that is named here, see core.ResultStore.
+// Digests calls fn with every digest that is named here, see school.ResultStore.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	images, err := s.ListImages(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// Record stores a result, see core.ResultStore.
+// Record stores a result, see school.ResultStore.
 func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 	doc, err := bounds.Result(r)
 	if err != nil {
@@ -24,12 +24,14 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		err := t.one("SELECT generation, state, notify FROM requests WHERE id = ?", []any{r.ID}, &generation, &state, &notify)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return false, unknown(r.ID)
+			return false, core.NoRequest(r.ID)
 		case err != nil:
 			return false, err
-		case r.Generation < 1 || r.Generation > generation:
-			return false, core.Errorf(core.CodeNotFound, r.ID, "request %s has no generation %d, its current one is %d", r.ID, r.Generation, generation)
-		case r.Generation < generation || state.Terminal():
+		}
+		if err := core.CheckGeneration("request", r.ID, r.Generation, generation); err != nil {
+			return false, err
+		}
+		if r.Generation < generation || state.Terminal() {
 			return t.refuse(&r, doc, s.now())
 		}
 		if err := t.accept(&r, doc, s.now()); err != nil || !notify {
@@ -83,7 +85,7 @@ func (t *tx) refuse(r *core.Result, doc []byte, now int64) (bool, error) {
 // terminalPage is how many keys one query of Terminal takes.
 const terminalPage = 1000
 
-// Terminal says which keys have ended, see core.ResultStore. Returns INVALID for
+// Terminal says which keys have ended, see school.ResultStore. Returns INVALID for
 // a key that is none.
 func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
 	ended := make(map[string]core.RequestState, len(keys))
@@ -118,12 +120,12 @@ func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.Re
 	return ended, nil
 }
 
-// Attempts returns a request's history, see core.ResultStore.
+// Attempts returns a request's history, see school.ResultStore.
 func (s *Store) Attempts(ctx context.Context, id string) ([]core.Attempt, error) {
 	var all []core.Attempt
 	err := s.rows(ctx, `SELECT result, accepted, recorded, substr(stdout, 1, ?2), substr(stderr, 1, ?2)
 		FROM attempts WHERE seq IN (SELECT seq FROM attempts WHERE id = ?1 ORDER BY seq DESC LIMIT ?3) ORDER BY seq`,
-		[]any{id, bounds.AttemptOutput + 1, bounds.MaxGenerations}, func(rows *sql.Rows) error {
+		[]any{id, bounds.AttemptOutput + 1, core.MaxGenerations}, func(rows *sql.Rows) error {
 			var a core.Attempt
 			var doc, stdout, stderr sql.RawBytes
 			if err := rows.Scan(&doc, &a.Accepted, &a.Recorded, &stdout, &stderr); err != nil {

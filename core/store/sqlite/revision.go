@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -22,7 +23,7 @@ type revised struct {
 	revision int64    // that the caller knows; 0 makes the row
 }
 
-// put makes a row or changes it, as core.Roster says of every Put.
+// put makes a row or changes it, as school.Roster says of every Put.
 func (t *tx) put(r revised) (int64, error) {
 	next := r.revision + 1
 	if r.revision == 0 {
@@ -30,7 +31,7 @@ func (t *tx) put(r revised) (int64, error) {
 		names, args := split(all, "", ", ")
 		n, err := t.exec("INSERT INTO "+r.table+" ("+names+") VALUES (?"+strings.Repeat(", ?", len(all)-1)+") ON CONFLICT DO NOTHING", args...)
 		if err == nil && n == 0 {
-			err = core.Errorf(core.CodeConflict, r.id(), "there is a %s already: take another name, or change that one", r.what)
+			err = core.NotPut(r.what, r.id(), 0, true)
 		}
 		return next, err
 	}
@@ -41,13 +42,7 @@ func (t *tx) put(r revised) (int64, error) {
 		return next, err
 	}
 	is, err := t.any("SELECT 1 FROM "+r.table+" WHERE "+where, key...)
-	switch {
-	case err != nil:
-		return 0, err
-	case is:
-		return 0, core.Errorf(core.CodeConflict, r.id(), "somebody changed %s meanwhile: read it again, then change it", r.what)
-	}
-	return 0, core.Errorf(core.CodeNotFound, r.id(), "there is no %s any more", r.what)
+	return 0, cmp.Or(err, core.NotPut(r.what, r.id(), r.revision, is))
 }
 
 // id is the last part of the key.
@@ -69,6 +64,15 @@ func (t *tx) any(query string, args ...any) (bool, error) {
 	var is bool
 	err := t.one("SELECT EXISTS ("+query+")", args, &is)
 	return is, err
+}
+
+// room returns LIMIT if the others that a query counts use up a quota.
+func (t *tx) room(q core.Quota, id, count string, args ...any) error {
+	var others int
+	if err := t.one(count, args, &others); err != nil {
+		return err
+	}
+	return q.Check(id, others)
 }
 
 // encode writes a document of the store.

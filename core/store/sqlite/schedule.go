@@ -18,12 +18,8 @@ func (s *Store) PutSchedule(ctx context.Context, schedule core.Schedule) (int64,
 		return 0, err
 	}
 	return commit(ctx, s.committer, schedule.Name, len(doc), func(t *tx) (int64, error) {
-		var others int
-		if err := t.one("SELECT count(*) FROM schedules WHERE name <> ?", []any{schedule.Name}, &others); err != nil {
+		if err := t.room(core.ScheduleQuota, schedule.Name, "SELECT count(*) FROM schedules WHERE name <> ?", schedule.Name); err != nil {
 			return 0, err
-		}
-		if others >= core.MaxSchedules {
-			return 0, core.Errorf(core.CodeLimit, schedule.Name, "there are %d schedules already, the most there may be: remove some", others)
 		}
 		return t.put(revised{
 			"schedule " + schedule.Name, "schedules", []column{{"name", schedule.Name}}, []column{{"doc", doc}}, schedule.Revision,
@@ -36,7 +32,7 @@ func (s *Store) DeleteSchedule(ctx context.Context, name string) error {
 	_, err := commit(ctx, s.committer, name, 0, func(t *tx) (int, error) {
 		n, err := t.exec("DELETE FROM schedules WHERE name = ?", name)
 		if err == nil && n == 0 {
-			err = core.Errorf(core.CodeNotFound, name, "there is no schedule %s: see drover schedule list", name)
+			err = core.NoSchedule(name)
 		}
 		return n, err
 	})

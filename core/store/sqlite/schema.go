@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes
 // version 1 of an empty file. Released ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, school, ledger, accounts, wishes}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes}
 
 // tables of the ledger. Times are ms since 1970, 0 until it happened.
 const tables = `
@@ -52,7 +52,7 @@ CREATE TABLE pings (
 ) STRICT;
 `
 
-// indexes of version 1. The unique ones keep promises of core.ResultStore, the
+// indexes of version 1. The unique ones keep promises of school.ResultStore, the
 // others make a list's page cost what it shows.
 const indexes = `
 CREATE UNIQUE INDEX requests_idempotency ON requests (submitter, idempotency) WHERE idempotency <> '';

@@ -5,7 +5,7 @@ package sqlite
 //
 // A request that a submission names is kept: no purge by age takes it. What became
 // of requests that were made for a submission can be read from one index alone.
-const school = `
+const campus = `
 CREATE TABLE users (
 	handle   TEXT PRIMARY KEY,
 	email    TEXT NOT NULL, -- '' is none

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/storetest"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +114,7 @@ func takesAccounts(t *testing.T, s *Store) {
 	t.Helper()
 	_, err := s.PutUser(t.Context(), storetest.User("ann"))
 	require.NoError(t, err)
-	_, err = s.PutAccount(t.Context(), core.Account{User: "ann", Language: "de"})
+	_, err = s.PutAccount(t.Context(), school.Account{User: "ann", Language: "de"})
 	require.NoError(t, err)
 	require.NoError(t, s.AddToken(t.Context(), storetest.Token("ann", "t")))
 	require.NoError(t, s.AddIdentity(t.Context(), storetest.IdentityOf("ann", "1")))

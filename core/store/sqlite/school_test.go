@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/storetest"
 
 	"github.com/stretchr/testify/require"
@@ -17,12 +18,10 @@ func readSchool(t *testing.T, s *Store) {
 	sub := storetest.Submission("cs101", "hw1", "ann")
 	spec, other := storetest.Grading(sub), storetest.Grading(sub)
 	sub.Request, sub.Idempotency = spec.ID, "key"
-	for _, spec := range []core.Spec{spec, other} {
-		_, _, err := s.Create(t.Context(), spec)
-		require.NoError(t, err)
-	}
+	_, _, err := s.Create(t.Context(), other)
+	require.NoError(t, err)
 	for range 2 {
-		_, _, err := s.CreateSubmission(t.Context(), sub)
+		_, _, err := s.CreateSubmission(t.Context(), sub, &spec)
 		require.NoError(t, err)
 	}
 	is, err := s.Bind(t.Context(), sub.ID, spec.ID, other.ID)
@@ -30,7 +29,7 @@ func readSchool(t *testing.T, s *Store) {
 	require.True(t, is)
 	_, err = s.PutUser(t.Context(), storetest.User("ann")) // taken
 	require.Error(t, err)
-	for _, f := range []core.SubmissionFilter{
+	for _, f := range []school.SubmissionFilter{
 		{User: "a"},
 		{Class: "a"},
 		{Class: "a", User: "a"},

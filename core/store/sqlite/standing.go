@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -15,8 +16,8 @@ const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.s
 const joinRequest = ` LEFT JOIN requests r INDEXED BY requests_submission
 	ON r.submission = s.id AND r.submission <> '' AND r.id = s.request`
 
-// ListSubmissions returns a page of submissions, see core.Submissions.
-func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([]core.Standing, error) {
+// ListSubmissions returns a page of submissions, see school.Submissions.
+func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]school.Standing, error) {
 	limit, err := bounds.Submissions(f)
 	if err != nil {
 		return nil, err
@@ -31,8 +32,8 @@ func (s *Store) ListSubmissions(ctx context.Context, f core.SubmissionFilter) ([
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
 }
 
-// Standings returns each user's newest submission, see core.Submissions.
-func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]core.Standing, error) {
+// Standings returns each user's newest submission, see school.Submissions.
+func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]school.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
@@ -41,8 +42,8 @@ func (s *Store) Standings(ctx context.Context, class, assignment, after string, 
 		class, assignment, after, limit)
 }
 
-func (s *Store) standings(ctx context.Context, query string, args ...any) ([]core.Standing, error) {
-	var all []core.Standing
+func (s *Store) standings(ctx context.Context, query string, args ...any) ([]school.Standing, error) {
+	var all []school.Standing
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var row submissionRow
 		var state, blame sql.NullString

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/storetest"
 )
 
@@ -24,14 +25,14 @@ func BenchmarkPages(b *testing.B) {
 	}
 	defer func() { _ = s.Close() }()
 	fillClass(b, s)
-	for name, read := range map[string]func() ([]core.Standing, error){
-		"standings=500": func() ([]core.Standing, error) { return s.Standings(b.Context(), "cs101", "hw1", "", benchStudents) },
-		"standings=50":  func() ([]core.Standing, error) { return s.Standings(b.Context(), "cs101", "hw1", "u250", 50) },
-		"of_assignment=50": func() ([]core.Standing, error) {
-			return s.ListSubmissions(b.Context(), core.SubmissionFilter{Class: "cs101", Assignment: "hw1"})
+	for name, read := range map[string]func() ([]school.Standing, error){
+		"standings=500": func() ([]school.Standing, error) { return s.Standings(b.Context(), "cs101", "hw1", "", benchStudents) },
+		"standings=50":  func() ([]school.Standing, error) { return s.Standings(b.Context(), "cs101", "hw1", "u250", 50) },
+		"of_assignment=50": func() ([]school.Standing, error) {
+			return s.ListSubmissions(b.Context(), school.SubmissionFilter{Class: "cs101", Assignment: "hw1"})
 		},
-		"of_user=20": func() ([]core.Standing, error) {
-			return s.ListSubmissions(b.Context(), core.SubmissionFilter{Class: "cs101", Assignment: "hw1", User: "u250"})
+		"of_user=20": func() ([]school.Standing, error) {
+			return s.ListSubmissions(b.Context(), school.SubmissionFilter{Class: "cs101", Assignment: "hw1", User: "u250"})
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -77,10 +78,7 @@ func fillClass(b *testing.B, s *Store) {
 					result.Tests = append(result.Tests, core.Test{Name: "a test", Score: 1, MaxScore: 1, Message: "what was expected, and what was there"})
 				}
 				if err == nil {
-					_, _, err = s.Create(ctx, spec)
-				}
-				if err == nil {
-					_, _, err = s.CreateSubmission(ctx, sub)
+					_, _, err = s.CreateSubmission(ctx, sub, &spec)
 				}
 				if err == nil {
 					_, err = s.Record(ctx, result)

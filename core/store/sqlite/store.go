@@ -13,7 +13,7 @@ import (
 	"errors"
 	"sync"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/service/clock"
 )
 
@@ -22,7 +22,7 @@ type Options struct {
 	Clock clock.Clock // default: the machine's
 }
 
-// Store is a core.ResultStore in a file. It is safe for concurrent use.
+// Store is a school.ResultStore in a file. It is safe for concurrent use.
 type Store struct {
 	path  string
 	clock clock.Clock
@@ -37,7 +37,7 @@ type Store struct {
 	closing sync.Once
 }
 
-var _ core.ResultStore = (*Store)(nil)
+var _ school.ResultStore = (*Store)(nil)
 
 // Open opens the file, makes it if it is missing (its folder must exist; mode
 // 0600) and brings it to this program's schema. Returns INVALID for a path that
@@ -88,7 +88,7 @@ func (s *Store) Close() error {
 	return fault(err, s.path)
 }
 
-// ID names the store, see core.ResultStore.
+// ID names the store, see school.ResultStore.
 func (s *Store) ID(ctx context.Context) (string, error) {
 	var id string
 	err := s.rows(ctx, "SELECT id FROM store WHERE one = 1", nil, func(rows *sql.Rows) error { return rows.Scan(&id) })

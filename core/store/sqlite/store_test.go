@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/storetest"
 
@@ -25,13 +25,13 @@ func open(t *testing.T, path string) *sqlite.Store {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) core.ResultStore { return open(t, filepath.Join(t.TempDir(), "drover.db")) })
+	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, filepath.Join(t.TempDir(), "drover.db")) })
 }
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	storetest.Identity(t, func(n int) (core.ResultStore, error) {
+	storetest.Identity(t, func(n int) (school.ResultStore, error) {
 		return sqlite.Open(t.Context(), filepath.Join(dir, fmt.Sprintf("%d.db", n)), sqlite.Options{})
 	})
 }

@@ -1,27 +1,29 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // handed is the answer of CreateSubmission.
 type handed struct {
-	submission core.Submission
+	submission school.Submission
 	is         bool
 }
 
-// CreateSubmission makes a submission durable, see core.Submissions.
-func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core.Submission, bool, error) {
-	doc, err := bounds.Submission(sub)
+// CreateSubmission makes a submission durable, see school.Submissions.
+func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, grading *core.Spec) (school.Submission, bool, error) {
+	doc, spec, err := bounds.Submission(sub, grading)
 	if err != nil {
-		return core.Submission{}, false, err
+		return school.Submission{}, false, err
 	}
-	made, err := commit(ctx, s.committer, sub.ID, len(doc), func(t *tx) (handed, error) {
+	made, err := commit(ctx, s.committer, sub.ID, len(doc)+len(spec), func(t *tx) (handed, error) {
 		if first, err := t.handed(&sub); err != nil || first.ID != "" {
 			return handed{submission: first}, err
 		}
@@ -31,9 +33,10 @@ func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core
 		if err := t.hasUser(sub.User); err != nil {
 			return handed{}, err
 		}
-		if sub.Request != "" {
-			if err := t.keep(sub.ID, sub.Request); err != nil {
-				return handed{}, err
+		if grading != nil {
+			is, err := t.create(grading, spec, true)
+			if err != nil || !is {
+				return handed{}, cmp.Or(err, core.RequestTaken(grading.ID))
 			}
 		}
 		_, err := t.exec("INSERT INTO submissions (id, class, assignment, user, idempotency, request, doc) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -45,7 +48,7 @@ func (s *Store) CreateSubmission(ctx context.Context, sub core.Submission) (core
 
 // handed returns the submission that is there instead of sub, if one is. Returns
 // CONFLICT if its id is another one's.
-func (t *tx) handed(sub *core.Submission) (core.Submission, error) {
+func (t *tx) handed(sub *school.Submission) (school.Submission, error) {
 	const query = "SELECT " + submissionColumns + " FROM submissions s WHERE "
 	if sub.Idempotency != "" {
 		first, err := t.submission(query+"s.user = ? AND s.idempotency = ? AND s.idempotency <> ''", sub.User, sub.Idempotency)
@@ -55,20 +58,20 @@ func (t *tx) handed(sub *core.Submission) (core.Submission, error) {
 	}
 	first, err := t.submission(query+"s.id = ?", sub.ID)
 	if err == nil && first.ID != "" && !bounds.SameSubmission(first, *sub) {
-		return core.Submission{}, core.Errorf(core.CodeConflict, sub.ID, "submission id %s is taken by another submission: make a new id", sub.ID)
+		return school.Submission{}, school.SubmissionTaken(sub.ID)
 	}
 	return first, err
 }
 
 // submission returns what a query finds, or nothing.
-func (t *tx) submission(query string, args ...any) (core.Submission, error) {
+func (t *tx) submission(query string, args ...any) (school.Submission, error) {
 	var row submissionRow
 	err := t.one(query, args, row.into()...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return core.Submission{}, nil
+		return school.Submission{}, nil
 	}
 	if err != nil {
-		return core.Submission{}, err
+		return school.Submission{}, err
 	}
 	return row.submission()
 }
@@ -78,7 +81,7 @@ func (t *tx) submission(query string, args ...any) (core.Submission, error) {
 func (t *tx) keep(id, request string) error {
 	n, err := t.exec("UPDATE requests SET kept = 1 WHERE id = ? AND submission = ?", request, id)
 	if err == nil && n == 0 {
-		return core.Errorf(core.CodeNotFound, request, "there is no request %s that was made for submission %s", request, id)
+		return school.NoRequestFor(request, id)
 	}
 	return err
 }
@@ -94,22 +97,22 @@ type submissionRow struct {
 
 func (r *submissionRow) into() []any { return []any{&r.doc, &r.idempotency, &r.request, &r.grade} }
 
-func (r *submissionRow) submission() (core.Submission, error) {
-	var sub core.Submission
+func (r *submissionRow) submission() (school.Submission, error) {
+	var sub school.Submission
 	if err := decode(r.doc, &sub, "a submission"); err != nil {
-		return core.Submission{}, err
+		return school.Submission{}, err
 	}
 	sub.Idempotency, sub.Request = r.idempotency, r.request
 	if r.grade == nil {
 		return sub, nil
 	}
-	sub.Grade = &core.Grade{}
+	sub.Grade = &school.Grade{}
 	return sub, decode(r.grade, sub.Grade, sub.ID)
 }
 
-// GetSubmission returns a submission, see core.Submissions.
-func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, error) {
-	var found *core.Submission
+// GetSubmission returns a submission, see school.Submissions.
+func (s *Store) GetSubmission(ctx context.Context, id string) (school.Submission, error) {
+	var found *school.Submission
 	err := s.rows(ctx, "SELECT "+submissionColumns+" FROM submissions s WHERE s.id = ?", []any{id}, func(rows *sql.Rows) error {
 		var row submissionRow
 		if err := rows.Scan(row.into()...); err != nil {
@@ -120,19 +123,15 @@ func (s *Store) GetSubmission(ctx context.Context, id string) (core.Submission, 
 		return err
 	})
 	if err == nil && found == nil {
-		err = noSubmission(id)
+		err = school.NoSubmission(id)
 	}
 	if err != nil {
-		return core.Submission{}, err
+		return school.Submission{}, err
 	}
 	return *found, nil
 }
 
-func noSubmission(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no submission %s: see drover assignment submissions", id)
-}
-
-// Bind makes another request count, see core.Submissions.
+// Bind makes another request count, see school.Submissions.
 func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if err := core.CheckName("request id", to); err != nil {
 		return false, err
@@ -142,7 +141,7 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 		err := t.one("SELECT request FROM submissions WHERE id = ?", []any{id}, &request)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return false, noSubmission(id)
+			return false, school.NoSubmission(id)
 		case err != nil || request != from:
 			return false, err
 		}
@@ -154,8 +153,8 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	})
 }
 
-// SetGrade sets or removes a grade, see core.Submissions.
-func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
+// SetGrade sets or removes a grade, see school.Submissions.
+func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error {
 	if err := bounds.Grade(id, g); err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 	_, err := commit(ctx, s.committer, id, len(doc), func(t *tx) (int, error) {
 		n, err := t.exec("UPDATE submissions SET grade = ? WHERE id = ?", doc, id)
 		if err == nil && n == 0 {
-			err = noSubmission(id)
+			err = school.NoSubmission(id)
 		}
 		return n, err
 	})
@@ -181,7 +180,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *core.Grade) error {
 const removable = `(SELECT s.id FROM submissions s WHERE s.class = ?1 AND s.assignment = ?2 AND NOT EXISTS
 	(SELECT 1 FROM requests r WHERE r.submission = s.id AND r.submission <> '' AND r.state = 'queued') ORDER BY s.id LIMIT ?3)`
 
-// DeleteSubmissions removes submissions of an assignment, see core.Submissions.
+// DeleteSubmissions removes submissions of an assignment, see school.Submissions.
 func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, 0, err

@@ -1,10 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strings"
 
 	"drover/core"
@@ -23,7 +23,7 @@ func (s *Store) CreateTask(ctx context.Context, task core.Task) (bool, error) {
 		case err == nil && bounds.SameTask(there, task):
 			return false, nil
 		case err == nil:
-			return false, core.Errorf(core.CodeConflict, task.ID, "task id %s is taken by another task: make a new id", task.ID)
+			return false, core.TaskTaken(task.ID)
 		case !core.Is(err, core.CodeNotFound):
 			return false, err
 		}
@@ -41,7 +41,7 @@ func (t *tx) task(id string) (core.Task, error) {
 	var doc []byte
 	err := t.one("SELECT doc FROM tasks WHERE id = ?", []any{id}, &doc)
 	if errors.Is(err, sql.ErrNoRows) {
-		return task, noTask(id)
+		return task, core.NoTask(id)
 	}
 	if err != nil {
 		return task, err
@@ -52,8 +52,8 @@ func (t *tx) task(id string) (core.Task, error) {
 // generation reads a task that has had a generation. Returns NOTFOUND.
 func (t *tx) generation(id string, n int) (core.Task, error) {
 	task, err := t.task(id)
-	if err == nil && (n < 1 || n > task.Generation) {
-		err = core.Errorf(core.CodeNotFound, id, "task %s has no generation %d, its current one is %d", id, n, task.Generation)
+	if err == nil {
+		err = core.CheckGeneration("task", id, n, task.Generation)
 	}
 	return task, err
 }
@@ -80,11 +80,9 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 	}
 	return commit(ctx, s.committer, e.ID, len(e.Note), func(t *tx) (bool, error) {
 		task, err := t.generation(e.ID, e.Generation)
-		if err != nil || e.Generation < task.Generation || task.State.Terminal() {
+		if err != nil || !task.End(e, s.now()) {
 			return false, err
 		}
-		task.State, task.Ended, task.Note = e.State, s.now(), e.Note
-		task.Progress, task.Download = e.Progress, e.Download
 		if err := t.change(task); err != nil || len(task.Notify) == 0 {
 			return true, err
 		}
@@ -99,11 +97,9 @@ func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) err
 	}
 	_, err := commit(ctx, s.committer, id, len(f.Text), func(t *tx) (bool, error) {
 		task, err := t.generation(id, f.Generation)
-		if err != nil || slices.Contains(task.Failures, f) {
+		if err != nil || !task.Fail(f) {
 			return false, err
 		}
-		task.Failures = append(task.Failures, f)
-		task.Failures = task.Failures[max(0, len(task.Failures)-core.MaxTaskFailures):]
 		return true, t.change(task)
 	})
 	return err
@@ -116,21 +112,15 @@ func (s *Store) RetryTask(ctx context.Context, id string, now int64) (core.Task,
 		if err != nil {
 			return core.Task{}, err
 		}
-		if err := bounds.Retry(task, now); err != nil {
+		if err := task.Retry(now); err != nil {
 			return core.Task{}, err
 		}
 		waits, err := t.any("SELECT 1 FROM tasks WHERE unique_key = ? AND unique_key <> '' AND state = 'queued'", task.Unique)
 		if err != nil || waits {
-			return core.Task{}, conflict(err, id, "another task does the same as %s and has not ended yet: wait for its end, or cancel it", id)
+			return core.Task{}, cmp.Or(err, core.TaskTwin(id))
 		}
-		task.Generation++
-		task.Created, task.State, task.Ended, task.Note, task.Progress, task.Download = now, core.TaskQueued, 0, "", nil, nil
 		return task, t.change(task)
 	})
-}
-
-func noTask(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no task %s: see drover task list", id)
 }
 
 // GetTask returns one task, see core.TaskLedger.
@@ -140,7 +130,7 @@ func (s *Store) GetTask(ctx context.Context, id string) (core.Task, error) {
 		return core.Task{}, err
 	}
 	if len(tasks) == 0 {
-		return core.Task{}, noTask(id)
+		return core.Task{}, core.NoTask(id)
 	}
 	return tasks[0], nil
 }

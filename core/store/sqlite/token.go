@@ -1,15 +1,16 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// AddToken keeps a token, see core.Accounts.
-func (s *Store) AddToken(ctx context.Context, token core.Token) error {
+// AddToken keeps a token, see school.Accounts.
+func (s *Store) AddToken(ctx context.Context, token school.Token) error {
 	if err := bounds.Token(token); err != nil {
 		return err
 	}
@@ -23,14 +24,10 @@ func (s *Store) AddToken(ctx context.Context, token core.Token) error {
 		}
 		is, err := t.any("SELECT 1 FROM tokens WHERE id = ? UNION ALL SELECT 1 FROM tokens WHERE hash = ?", token.ID, token.Hash)
 		if err != nil || is {
-			return 0, conflict(err, token.ID, "there is a token %s already: make another one", token.ID)
+			return 0, cmp.Or(err, school.TokenTaken(token.ID))
 		}
-		var others int
-		if err := t.one("SELECT count(*) FROM tokens WHERE user = ? AND kind = ? AND expires > ?", []any{token.User, token.Kind, token.Created}, &others); err != nil {
+		if err := t.room(school.TokenQuota, token.User, "SELECT count(*) FROM tokens WHERE user = ? AND kind = ? AND expires > ?", token.User, token.Kind, token.Created); err != nil {
 			return 0, err
-		}
-		if others >= core.MaxTokens {
-			return 0, core.Errorf(core.CodeLimit, token.User, "user %s has %d tokens, the most there may be: revoke some", token.User, others)
 		}
 		return t.exec("INSERT INTO tokens (id, hash, user, kind, created, expires, used, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			token.ID, token.Hash, token.User, token.Kind, token.Created, token.Expires, token.Used, doc)
@@ -38,32 +35,28 @@ func (s *Store) AddToken(ctx context.Context, token core.Token) error {
 	return err
 }
 
-// TokenByHash finds a token, see core.Accounts.
-func (s *Store) TokenByHash(ctx context.Context, hash string) (core.Token, error) {
+// TokenByHash finds a token, see school.Accounts.
+func (s *Store) TokenByHash(ctx context.Context, hash string) (school.Token, error) {
 	if err := bounds.TokenHash(hash); err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	found, err := s.tokens(ctx, "SELECT hash, used, doc FROM tokens WHERE hash = ?", hash)
 	if err == nil && len(found) == 0 {
-		err = noToken()
+		err = school.NoToken()
 	}
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	return found[0], nil
 }
 
-func noToken() error {
-	return core.Errorf(core.CodeNotFound, "", "there is no such token: it was used up, revoked or never made")
-}
-
-// Tokens lists a user's tokens, see core.Accounts.
-func (s *Store) Tokens(ctx context.Context, user string, kind core.TokenKind) ([]core.Token, error) {
+// Tokens lists a user's tokens, see school.Accounts.
+func (s *Store) Tokens(ctx context.Context, user string, kind school.TokenKind) ([]school.Token, error) {
 	return s.tokens(ctx, "SELECT hash, used, doc FROM tokens WHERE user = ? AND kind = ? ORDER BY created DESC, id DESC", user, kind)
 }
 
-func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]core.Token, error) {
-	var all []core.Token
+func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]school.Token, error) {
+	var all []school.Token
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var hash string
 		var used int64
@@ -71,7 +64,7 @@ func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]core.T
 		if err := rows.Scan(&hash, &used, &doc); err != nil {
 			return err
 		}
-		var token core.Token
+		var token school.Token
 		err := decode(doc, &token, "a token")
 		token.Hash, token.Used = hash, used
 		all = append(all, token)
@@ -80,26 +73,26 @@ func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]core.T
 	return all, err
 }
 
-// SpendToken removes a token and returns it, see core.Accounts.
-func (s *Store) SpendToken(ctx context.Context, hash string) (core.Token, error) {
+// SpendToken removes a token and returns it, see school.Accounts.
+func (s *Store) SpendToken(ctx context.Context, hash string) (school.Token, error) {
 	token, err := s.TokenByHash(ctx, hash)
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	_, err = commit(ctx, s.committer, token.ID, 0, func(t *tx) (int, error) {
 		n, err := t.exec("DELETE FROM tokens WHERE hash = ?", hash)
 		if err == nil && n == 0 {
-			err = noToken()
+			err = school.NoToken()
 		}
 		return n, err
 	})
 	if err != nil {
-		return core.Token{}, err
+		return school.Token{}, err
 	}
 	return token, nil
 }
 
-// RemoveToken removes a user's token, see core.Accounts.
+// RemoveToken removes a user's token, see school.Accounts.
 func (s *Store) RemoveToken(ctx context.Context, user, id string) (bool, error) {
 	return commit(ctx, s.committer, id, 0, func(t *tx) (bool, error) {
 		n, err := t.exec("DELETE FROM tokens WHERE id = ? AND user = ?", id, user)
@@ -107,7 +100,7 @@ func (s *Store) RemoveToken(ctx context.Context, user, id string) (bool, error) 
 	})
 }
 
-// TouchToken notes when a token was used, see core.Accounts.
+// TouchToken notes when a token was used, see school.Accounts.
 func (s *Store) TouchToken(ctx context.Context, id string, at int64) error {
 	_, err := commit(ctx, s.committer, id, 0, func(t *tx) (int, error) {
 		return t.exec("UPDATE tokens SET used = max(used, ?) WHERE id = ?", at, id)
@@ -115,7 +108,7 @@ func (s *Store) TouchToken(ctx context.Context, id string, at int64) error {
 	return err
 }
 
-// PurgeTokens removes expired tokens, see core.Accounts.
+// PurgeTokens removes expired tokens, see school.Accounts.
 func (s *Store) PurgeTokens(ctx context.Context, before int64, limit int) (int, error) {
 	if err := bounds.Page(limit); err != nil {
 		return 0, err

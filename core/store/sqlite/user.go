@@ -1,15 +1,17 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
-// PutUser makes or changes a user, see core.Roster.
-func (s *Store) PutUser(ctx context.Context, u core.User) (int64, error) {
+// PutUser makes or changes a user, see school.Roster.
+func (s *Store) PutUser(ctx context.Context, u school.User) (int64, error) {
 	if err := bounds.User(u); err != nil {
 		return 0, err
 	}
@@ -27,48 +29,51 @@ func (s *Store) PutUser(ctx context.Context, u core.User) (int64, error) {
 				return 0, err
 			}
 			if taken {
-				return 0, core.Errorf(core.CodeConflict, u.Handle, "the e-mail address %s is another user's: use another one", u.Email)
+				return 0, school.EmailTaken(u.Handle, u.Email)
 			}
 		}
 		return t.put(row)
 	})
 }
 
-// GetUser finds a user by handle or e-mail address, see core.Roster.
-func (s *Store) GetUser(ctx context.Context, handle string) (core.User, error) {
+// GetUser finds a user by handle or e-mail address, see school.Roster.
+func (s *Store) GetUser(ctx context.Context, handle string) (school.User, error) {
 	key, byEmail, err := bounds.UserKey(handle)
 	if err != nil {
-		return core.User{}, err
+		return school.User{}, err
 	}
 	query := "SELECT doc FROM users WHERE handle = ?"
 	if byEmail {
 		query = "SELECT doc FROM users WHERE email = ? AND email <> ''"
 	}
-	return single[core.User](ctx, s, noUser(key), query, key)
+	return single[school.User](ctx, s, school.NoUser(key), query, key)
 }
 
-// ListUsers lists users, see core.Roster.
-func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]core.User, error) {
+// ListUsers lists users, see school.Roster.
+func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]school.User, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return documents[core.User](ctx, s, "SELECT doc FROM users WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
+	return documents[school.User](ctx, s, "SELECT doc FROM users WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
 }
 
-// DeleteUser removes a user with all that is its own, see core.Roster.
+// DeleteUser removes a user with all that is its own, see school.Roster.
 func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
-		for _, b := range []struct{ query, why string }{
-			{"SELECT 1 FROM enrolments WHERE user = ?", "is in a class: drop it there first"},
-			{"SELECT 1 FROM submissions WHERE user = ?", "has submissions: disable it instead"},
+		for _, b := range []struct {
+			query string
+			why   core.Refusal
+		}{
+			{"SELECT 1 FROM enrolments WHERE user = ?", school.UserIsEnrolled},
+			{"SELECT 1 FROM submissions WHERE user = ?", school.UserHasSubmissions},
 		} {
 			if is, err := t.any(b.query, handle); err != nil || is {
-				return 0, conflict(err, handle, "user %s %s", handle, b.why)
+				return 0, cmp.Or(err, b.why(handle))
 			}
 		}
 		n, err := t.exec("DELETE FROM users WHERE handle = ?", handle)
 		if err == nil && n == 0 {
-			return 0, noUser(handle)
+			return 0, school.NoUser(handle)
 		}
 		if err != nil {
 			return 0, err
@@ -81,18 +86,6 @@ func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 		return n, nil
 	})
 	return err
-}
-
-// conflict is CONFLICT if nothing else failed.
-func conflict(err error, id, format string, args ...any) error {
-	if err != nil {
-		return err
-	}
-	return core.Errorf(core.CodeConflict, id, format, args...)
-}
-
-func noUser(name string) error {
-	return core.Errorf(core.CodeNotFound, name, "there is no user %s: see drover user list", name)
 }
 
 // documents reads the documents that a query finds.

@@ -22,12 +22,8 @@ func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
 		columns = append(columns, column{"secret", w.Secret})
 	}
 	return commit(ctx, s.committer, w.ID, len(doc), func(t *tx) (int64, error) {
-		var others int
-		if err := t.one("SELECT count(*) FROM webhooks WHERE class = ? AND id <> ?", []any{w.Class, w.ID}, &others); err != nil {
+		if err := t.room(core.WebhookQuota, w.ID, "SELECT count(*) FROM webhooks WHERE class = ? AND id <> ?", w.Class, w.ID); err != nil {
 			return 0, err
-		}
-		if others >= bounds.MaxWebhooks {
-			return 0, core.Errorf(core.CodeLimit, w.ID, "there are %d webhooks already, the most there may be: remove some that nobody listens to", others)
 		}
 		return t.put(revised{"webhook " + w.ID, "webhooks", []column{{"id", w.ID}}, columns, w.Revision})
 	})
@@ -40,7 +36,7 @@ func (s *Store) GetWebhook(ctx context.Context, id string) (core.Webhook, error)
 		return core.Webhook{}, err
 	}
 	if len(found) == 0 {
-		return core.Webhook{}, noWebhook(id)
+		return core.Webhook{}, core.NoWebhook(id)
 	}
 	return found[0], nil
 }
@@ -50,15 +46,11 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	_, err := commit(ctx, s.committer, id, 0, func(t *tx) (int, error) {
 		n, err := t.exec("DELETE FROM webhooks WHERE id = ?", id)
 		if err == nil && n == 0 {
-			err = noWebhook(id)
+			err = core.NoWebhook(id)
 		}
 		return n, err
 	})
 	return err
-}
-
-func noWebhook(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no webhook %s: see drover webhook list", id)
 }
 
 // ListWebhooks lists a class's webhooks, see core.Webhooks.

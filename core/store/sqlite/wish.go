@@ -18,12 +18,8 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 		return false, err
 	}
 	return commit(ctx, s.committer, w.Host, len(doc), func(t *tx) (bool, error) {
-		var others int
-		if err := t.one("SELECT count(*) FROM host_wishes WHERE NOT (host = ? AND kind = ?)", []any{w.Host, w.Kind}, &others); err != nil {
+		if err := t.room(core.WishQuota, w.Host, "SELECT count(*) FROM host_wishes WHERE NOT (host = ? AND kind = ?)", w.Host, w.Kind); err != nil {
 			return false, err
-		}
-		if others >= core.MaxHostWishes {
-			return false, bounds.ManyWishes(w.Host, others)
 		}
 		n, err := t.exec(`INSERT INTO host_wishes (host, kind, at, doc) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT DO UPDATE SET at = ?3, doc = ?4 WHERE at <= ?3`, w.Host, w.Kind, w.At, doc)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -18,11 +19,11 @@ import (
 const phc = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$aGFzaC+/hash"
 
 // IdentityOf makes an identity of a user.
-func IdentityOf(user, subject string) core.Identity {
-	return core.Identity{Issuer: "https://id.example", Subject: subject, User: user, Created: 5}
+func IdentityOf(user, subject string) school.Identity {
+	return school.Identity{Issuer: "https://id.example", Subject: subject, User: user, Created: 5}
 }
 
-func mustAccount(t *testing.T, s core.ResultStore, a core.Account) core.Account {
+func mustAccount(t *testing.T, s school.ResultStore, a school.Account) school.Account {
 	t.Helper()
 	revision, err := s.PutAccount(t.Context(), a)
 	require.NoError(t, err)
@@ -31,23 +32,23 @@ func mustAccount(t *testing.T, s core.ResultStore, a core.Account) core.Account 
 	return a
 }
 
-func accounts(t *testing.T, s core.ResultStore) {
+func accounts(t *testing.T, s school.ResultStore) {
 	ann := mustUser(t, s, User("ann"))
-	is := func(want core.Account) {
+	is := func(want school.Account) {
 		t.Helper()
 		got, err := s.GetAccount(t.Context(), want.User)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	is(core.Account{User: "ann"})
-	a := mustAccount(t, s, core.Account{User: "ann", Password: phc, ChangedAt: 5, SignedOut: 6, MustChange: true, Language: "de-CH"})
+	is(school.Account{User: "ann"})
+	a := mustAccount(t, s, school.Account{User: "ann", Password: phc, ChangedAt: 5, SignedOut: 6, MustChange: true, Language: "de-CH"})
 	is(a)
 	ann.Name = "another"
 	mustUser(t, s, ann)
 	is(a) // a change of the user is none of the account
-	a = mustAccount(t, s, core.Account{User: "ann", Revision: a.Revision})
+	a = mustAccount(t, s, school.Account{User: "ann", Revision: a.Revision})
 	is(a)
-	text, err := json.Marshal(core.Account{User: "ann", Password: phc})
+	text, err := json.Marshal(school.Account{User: "ann", Password: phc})
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "argon2id")
 	u, err := s.GetUser(t.Context(), "ann")
@@ -57,29 +58,29 @@ func accounts(t *testing.T, s core.ResultStore) {
 	_, err = s.GetAccount(t.Context(), "nobody")
 	requireCode(t, core.CodeNotFound, err)
 	for _, revision := range []int64{0, 1} {
-		_, err = s.PutAccount(t.Context(), core.Account{User: "nobody", Revision: revision})
+		_, err = s.PutAccount(t.Context(), school.Account{User: "nobody", Revision: revision})
 		requireCode(t, core.CodeNotFound, err)
 	}
 }
 
-func accountsRefuse(t *testing.T, s core.ResultStore) {
+func accountsRefuse(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	for name, c := range map[string]struct {
-		change func(*core.Account)
+		change func(*school.Account)
 		want   core.Code
 	}{
-		"user":          {func(a *core.Account) { a.User = "../ann" }, core.CodeInvalid},
-		"plain":         {func(a *core.Account) { a.Password = "s3cret" }, core.CodeInvalid},
-		"plain with $":  {func(a *core.Account) { a.Password = "$s3cret" }, core.CodeInvalid},
-		"two lines":     {func(a *core.Account) { a.Password = phc + "\ns3cret" }, core.CodeInvalid},
-		"long":          {func(a *core.Account) { a.Password = phc + strings.Repeat("s3cret", 100) }, core.CodeLimit},
-		"language":      {func(a *core.Account) { a.Language = "../de" }, core.CodeInvalid},
-		"long language": {func(a *core.Account) { a.Language = "de" + strings.Repeat("-x", 10) }, core.CodeInvalid},
-		"changed":       {func(a *core.Account) { a.ChangedAt = -1 }, core.CodeInvalid},
-		"signed out":    {func(a *core.Account) { a.SignedOut = -1 }, core.CodeInvalid},
-		"revision":      {func(a *core.Account) { a.Revision = -1 }, core.CodeInvalid},
+		"user":          {func(a *school.Account) { a.User = "../ann" }, core.CodeInvalid},
+		"plain":         {func(a *school.Account) { a.Password = "s3cret" }, core.CodeInvalid},
+		"plain with $":  {func(a *school.Account) { a.Password = "$s3cret" }, core.CodeInvalid},
+		"two lines":     {func(a *school.Account) { a.Password = phc + "\ns3cret" }, core.CodeInvalid},
+		"long":          {func(a *school.Account) { a.Password = phc + strings.Repeat("s3cret", 100) }, core.CodeLimit},
+		"language":      {func(a *school.Account) { a.Language = "../de" }, core.CodeInvalid},
+		"long language": {func(a *school.Account) { a.Language = "de" + strings.Repeat("-x", 10) }, core.CodeInvalid},
+		"changed":       {func(a *school.Account) { a.ChangedAt = -1 }, core.CodeInvalid},
+		"signed out":    {func(a *school.Account) { a.SignedOut = -1 }, core.CodeInvalid},
+		"revision":      {func(a *school.Account) { a.Revision = -1 }, core.CodeInvalid},
 	} {
-		a := core.Account{User: "ann", Password: phc}
+		a := school.Account{User: "ann", Password: phc}
 		c.change(&a)
 		_, err := s.PutAccount(t.Context(), a)
 		require.Error(t, err, name)
@@ -91,12 +92,12 @@ func accountsRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // accountsDelete shows that nothing of a user is left to the next one of its name.
-func accountsDelete(t *testing.T, s core.ResultStore) {
+func accountsDelete(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
 	mustUser(t, s, User("bob"))
 	for _, user := range []string{"ann", "bob"} {
-		mustAccount(t, s, core.Account{User: user, Password: phc})
+		mustAccount(t, s, school.Account{User: user, Password: phc})
 		require.NoError(t, s.AddToken(ctx, Token(user, "of-"+user)))
 		require.NoError(t, s.AddIdentity(ctx, IdentityOf(user, user)))
 	}
@@ -111,20 +112,20 @@ func accountsDelete(t *testing.T, s core.ResultStore) {
 	mustUser(t, s, User("ann"))
 	a, err := s.GetAccount(ctx, "ann")
 	require.NoError(t, err)
-	require.Equal(t, core.Account{User: "ann"}, a)
-	require.Empty(t, tokenIDs(t, s, "ann", core.TokenAPI))
-	require.Equal(t, []string{"of-bob"}, tokenIDs(t, s, "bob", core.TokenAPI))
+	require.Equal(t, school.Account{User: "ann"}, a)
+	require.Empty(t, tokenIDs(t, s, "ann", school.TokenAPI))
+	require.Equal(t, []string{"of-bob"}, tokenIDs(t, s, "bob", school.TokenAPI))
 	ids, err := s.Identities(ctx, "bob")
 	require.NoError(t, err)
-	require.Equal(t, []core.Identity{IdentityOf("bob", "bob")}, ids)
+	require.Equal(t, []school.Identity{IdentityOf("bob", "bob")}, ids)
 }
 
 // raceAccountDelete hangs things on a user that is deleted at that moment: none of them
 // is left once it is gone.
-func raceAccountDelete(t *testing.T, s core.ResultStore) {
+func raceAccountDelete(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	for round := range 5 {
-		mustUser(t, s, core.User{Handle: "ann"})
+		mustUser(t, s, school.User{Handle: "ann"})
 		var gone atomic.Bool
 		together(t, 7, func(i int) error {
 			name := fmt.Sprintf("%d-%d", round, i)
@@ -135,7 +136,7 @@ func raceAccountDelete(t *testing.T, s core.ResultStore) {
 			case 1:
 				err = s.AddIdentity(ctx, IdentityOf("ann", name))
 			case 2:
-				_, err = s.PutAccount(ctx, core.Account{User: "ann", Password: phc})
+				_, err = s.PutAccount(ctx, school.Account{User: "ann", Password: phc})
 			default:
 				if err = s.DeleteUser(ctx, "ann"); err == nil {
 					gone.Store(true)
@@ -147,20 +148,20 @@ func raceAccountDelete(t *testing.T, s core.ResultStore) {
 			return err
 		})
 		require.True(t, gone.Load())
-		require.Empty(t, tokenIDs(t, s, "ann", core.TokenAPI))
+		require.Empty(t, tokenIDs(t, s, "ann", school.TokenAPI))
 		ids, err := s.Identities(ctx, "ann")
 		require.NoError(t, err)
 		require.Empty(t, ids)
 	}
 }
 
-func identities(t *testing.T, s core.ResultStore) {
+func identities(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
 	mustUser(t, s, User("bob"))
 	b, a, other := IdentityOf("ann", "b ü|1"), IdentityOf("ann", "a"), IdentityOf("ann", "z")
 	other.Issuer = "http://127.0.0.1:8080/realms/x"
-	for _, id := range []core.Identity{b, a, other} {
+	for _, id := range []school.Identity{b, a, other} {
 		require.NoError(t, s.AddIdentity(ctx, id))
 	}
 	later := a
@@ -171,7 +172,7 @@ func identities(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeConflict, s.AddIdentity(ctx, taken))
 	all, err := s.Identities(ctx, "ann")
 	require.NoError(t, err)
-	require.Equal(t, []core.Identity{other, a, b}, all, "as they were first")
+	require.Equal(t, []school.Identity{other, a, b}, all, "as they were first")
 	got, err := s.GetIdentity(ctx, b.Issuer, b.Subject)
 	require.NoError(t, err)
 	require.Equal(t, b, got)
@@ -191,24 +192,24 @@ func identities(t *testing.T, s core.ResultStore) {
 	require.NoError(t, s.AddIdentity(ctx, taken), "it is free now")
 }
 
-func identitiesRefuse(t *testing.T, s core.ResultStore) {
+func identitiesRefuse(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	for name, c := range map[string]struct {
-		change func(*core.Identity)
+		change func(*school.Identity)
 		want   core.Code
 	}{
-		"nobody":       {func(id *core.Identity) { id.User = "nobody" }, core.CodeNotFound},
-		"user":         {func(id *core.Identity) { id.User = "" }, core.CodeInvalid},
-		"no issuer":    {func(id *core.Identity) { id.Issuer = "" }, core.CodeInvalid},
-		"no URL":       {func(id *core.Identity) { id.Issuer = "id.example" }, core.CodeInvalid},
-		"a space":      {func(id *core.Identity) { id.Issuer += "/a b" }, core.CodeInvalid},
-		"a password":   {func(id *core.Identity) { id.Issuer = "https://a:b@id.example" }, core.CodeInvalid},
-		"long issuer":  {func(id *core.Identity) { id.Issuer += strings.Repeat("x", bounds.MaxIssuer) }, core.CodeLimit},
-		"no subject":   {func(id *core.Identity) { id.Subject = "" }, core.CodeInvalid},
-		"two lines":    {func(id *core.Identity) { id.Subject = "a\nb" }, core.CodeInvalid},
-		"no UTF-8":     {func(id *core.Identity) { id.Subject = "\xff" }, core.CodeInvalid},
-		"long subject": {func(id *core.Identity) { id.Subject = strings.Repeat("x", bounds.MaxSub+1) }, core.CodeLimit},
-		"long ago":     {func(id *core.Identity) { id.Created = -1 }, core.CodeInvalid},
+		"nobody":       {func(id *school.Identity) { id.User = "nobody" }, core.CodeNotFound},
+		"user":         {func(id *school.Identity) { id.User = "" }, core.CodeInvalid},
+		"no issuer":    {func(id *school.Identity) { id.Issuer = "" }, core.CodeInvalid},
+		"no URL":       {func(id *school.Identity) { id.Issuer = "id.example" }, core.CodeInvalid},
+		"a space":      {func(id *school.Identity) { id.Issuer += "/a b" }, core.CodeInvalid},
+		"a password":   {func(id *school.Identity) { id.Issuer = "https://a:b@id.example" }, core.CodeInvalid},
+		"long issuer":  {func(id *school.Identity) { id.Issuer += strings.Repeat("x", bounds.MaxIssuer) }, core.CodeLimit},
+		"no subject":   {func(id *school.Identity) { id.Subject = "" }, core.CodeInvalid},
+		"two lines":    {func(id *school.Identity) { id.Subject = "a\nb" }, core.CodeInvalid},
+		"no UTF-8":     {func(id *school.Identity) { id.Subject = "\xff" }, core.CodeInvalid},
+		"long subject": {func(id *school.Identity) { id.Subject = strings.Repeat("x", bounds.MaxSub+1) }, core.CodeLimit},
+		"long ago":     {func(id *school.Identity) { id.Created = -1 }, core.CodeInvalid},
 	} {
 		id := IdentityOf("ann", "1")
 		c.change(&id)
@@ -218,23 +219,23 @@ func identitiesRefuse(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
-func identitiesLimit(t *testing.T, s core.ResultStore) {
+func identitiesLimit(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
-	for i := range core.MaxIdentities {
+	for i := range school.MaxIdentities {
 		require.NoError(t, s.AddIdentity(t.Context(), IdentityOf("ann", fmt.Sprint(i))))
 	}
 	requireCode(t, core.CodeLimit, s.AddIdentity(t.Context(), IdentityOf("ann", "more")))
 	require.NoError(t, s.AddIdentity(t.Context(), IdentityOf("ann", "7")), "one that is there")
 	all, err := s.Identities(t.Context(), "ann")
 	require.NoError(t, err)
-	require.Len(t, all, core.MaxIdentities)
-	require.False(t, slices.ContainsFunc(all, func(id core.Identity) bool { return id.Subject == "more" }))
+	require.Len(t, all, school.MaxIdentities)
+	require.False(t, slices.ContainsFunc(all, func(id school.Identity) bool { return id.Subject == "more" }))
 }
 
 // raceIdentity shows that of many users who are tied to one identity one gets it.
-func raceIdentity(t *testing.T, s core.ResultStore) {
+func raceIdentity(t *testing.T, s school.ResultStore) {
 	together(t, 10, func(i int) error {
-		_, err := s.PutUser(t.Context(), core.User{Handle: fmt.Sprintf("u%d", i)})
+		_, err := s.PutUser(t.Context(), school.User{Handle: fmt.Sprintf("u%d", i)})
 		return err
 	})
 	for round := range 5 {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
 // fullAssignment is an assignment with every field set.
-func fullAssignment() core.Assignment {
+func fullAssignment() school.Assignment {
 	a := Assignment("cs101", "hw2")
 	a.Text = "# Sort\n\n\tint main() { return '\u00fc' < 1; } <script>\n"
 	a.Due, a.Cutoff, a.HideUntil = 1000, 2000, 500
@@ -26,8 +27,8 @@ func fullAssignment() core.Assignment {
 	return a
 }
 
-func assignments(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func assignments(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	mustClass(t, s, Class("cs102"))
 	a := mustAssignment(t, s, fullAssignment())
 	got, err := s.GetAssignment(t.Context(), "cs101", "hw2")
@@ -44,40 +45,40 @@ func assignments(t *testing.T, s core.ResultStore) {
 	a = mustAssignment(t, s, a)
 	first, err := s.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
-	for after, want := range map[string][]core.Assignment{"": {first, a}, "hw1": {a}, "hw2": nil, "hw1x": {a}} {
+	for after, want := range map[string][]school.Assignment{"": {first, a}, "hw1": {a}, "hw2": nil, "hw1x": {a}} {
 		all, err := s.ListAssignments(t.Context(), "cs101", after, 10)
 		require.NoError(t, err)
 		require.Equal(t, want, all, after)
 	}
 	all, err := s.ListAssignments(t.Context(), "cs101", "", 1)
 	require.NoError(t, err)
-	require.Equal(t, []core.Assignment{first}, all)
+	require.Equal(t, []school.Assignment{first}, all)
 }
 
-func assignmentsRefuse(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func assignmentsRefuse(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	for name, c := range map[string]struct {
-		change func(a *core.Assignment)
+		change func(a *school.Assignment)
 		want   core.Code
 	}{
-		"no class":        {func(a *core.Assignment) { a.Class = "" }, core.CodeInvalid},
-		"unknown class":   {func(a *core.Assignment) { a.Class = "cs102" }, core.CodeNotFound},
-		"handle":          {func(a *core.Assignment) { a.Handle = "hw 2" }, core.CodeInvalid},
-		"no title":        {func(a *core.Assignment) { a.Title = "" }, core.CodeInvalid},
-		"long title":      {func(a *core.Assignment) { a.Title = strings.Repeat("x", 201) }, core.CodeLimit},
-		"control":         {func(a *core.Assignment) { a.Text = "a\x1b[2J" }, core.CodeInvalid},
-		"carriage return": {func(a *core.Assignment) { a.Text = "a\r\n" }, core.CodeInvalid},
-		"long text":       {func(a *core.Assignment) { a.Text = strings.Repeat("x", bounds.MaxText+1) }, core.CodeLimit},
-		"cutoff":          {func(a *core.Assignment) { a.Due, a.Cutoff = 2, 1 }, core.CodeInvalid},
-		"due":             {func(a *core.Assignment) { a.Due = -1 }, core.CodeInvalid},
-		"priority":        {func(a *core.Assignment) { a.Priority = "heavy" }, core.CodeInvalid},
-		"no pool":         {func(a *core.Assignment) { a.Harness, a.Pool = Harness(1), "" }, core.CodeInvalid},
-		"limit":           {func(a *core.Assignment) { a.Limits.Pids = -1 }, core.CodeInvalid},
-		"files":           {func(a *core.Assignment) { a.MaxFiles = core.MaxFiles + 1 }, core.CodeInvalid},
-		"bytes":           {func(a *core.Assignment) { a.MaxBytes = -1 }, core.CodeInvalid},
-		"digest":          {func(a *core.Assignment) { a.Harness = &core.Harness{File: core.File{Digest: "md5:00"}} }, core.CodeInvalid},
-		"config":          {func(a *core.Assignment) { a.Harness = Harness(1); a.Harness.Config = []byte("{") }, core.CodeInvalid},
-		"long config": {func(a *core.Assignment) {
+		"no class":        {func(a *school.Assignment) { a.Class = "" }, core.CodeInvalid},
+		"unknown class":   {func(a *school.Assignment) { a.Class = "cs102" }, core.CodeNotFound},
+		"handle":          {func(a *school.Assignment) { a.Handle = "hw 2" }, core.CodeInvalid},
+		"no title":        {func(a *school.Assignment) { a.Title = "" }, core.CodeInvalid},
+		"long title":      {func(a *school.Assignment) { a.Title = strings.Repeat("x", 201) }, core.CodeLimit},
+		"control":         {func(a *school.Assignment) { a.Text = "a\x1b[2J" }, core.CodeInvalid},
+		"carriage return": {func(a *school.Assignment) { a.Text = "a\r\n" }, core.CodeInvalid},
+		"long text":       {func(a *school.Assignment) { a.Text = strings.Repeat("x", bounds.MaxText+1) }, core.CodeLimit},
+		"cutoff":          {func(a *school.Assignment) { a.Due, a.Cutoff = 2, 1 }, core.CodeInvalid},
+		"due":             {func(a *school.Assignment) { a.Due = -1 }, core.CodeInvalid},
+		"priority":        {func(a *school.Assignment) { a.Priority = "heavy" }, core.CodeInvalid},
+		"no pool":         {func(a *school.Assignment) { a.Harness, a.Pool = Harness(1), "" }, core.CodeInvalid},
+		"limit":           {func(a *school.Assignment) { a.Limits.Pids = -1 }, core.CodeInvalid},
+		"files":           {func(a *school.Assignment) { a.MaxFiles = core.MaxFiles + 1 }, core.CodeInvalid},
+		"bytes":           {func(a *school.Assignment) { a.MaxBytes = -1 }, core.CodeInvalid},
+		"digest":          {func(a *school.Assignment) { a.Harness = &school.Harness{File: core.File{Digest: "md5:00"}} }, core.CodeInvalid},
+		"config":          {func(a *school.Assignment) { a.Harness = Harness(1); a.Harness.Config = []byte("{") }, core.CodeInvalid},
+		"long config": {func(a *school.Assignment) {
 			a.Harness = Harness(1)
 			a.Harness.Config = json.RawMessage(`"` + strings.Repeat("x", bounds.MaxHarnessConfig) + `"`)
 		}, core.CodeLimit},
@@ -95,8 +96,8 @@ func assignmentsRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // classDeleting shows what a class that is being deleted takes: nothing new.
-func classDeleting(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func classDeleting(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	a, err := s.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
 	class, err := s.GetClass(t.Context(), "cs101")
@@ -115,15 +116,15 @@ func classDeleting(t *testing.T, s core.ResultStore) {
 }
 
 // assignmentDeleting shows the same of an assignment.
-func assignmentDeleting(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func assignmentDeleting(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	first := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	a, err := s.GetAssignment(t.Context(), "cs101", "hw1")
 	require.NoError(t, err)
 	a.Deleting = true
 	a = mustAssignment(t, s, a)
 	requireTakesNothing(t, s)
-	got, is, err := s.CreateSubmission(t.Context(), first)
+	got, is, err := s.CreateSubmission(t.Context(), first, nil)
 	require.NoError(t, err, "a repeat finds the first one")
 	require.False(t, is)
 	require.Equal(t, first, got)
@@ -132,22 +133,22 @@ func assignmentDeleting(t *testing.T, s core.ResultStore) {
 	mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 }
 
-func requireTakesNothing(t *testing.T, s core.ResultStore) {
+func requireTakesNothing(t *testing.T, s school.ResultStore) {
 	t.Helper()
-	_, _, err := s.CreateSubmission(t.Context(), Submission("cs101", "hw1", "ann"))
+	_, _, err := s.CreateSubmission(t.Context(), Submission("cs101", "hw1", "ann"), nil)
 	requireCode(t, core.CodeConflict, err)
 	_, err = s.PutExperiment(t.Context(), Experiment("cs101", "hw1"))
 	requireCode(t, core.CodeConflict, err)
-	requireCode(t, core.CodeConflict, s.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}))
+	requireCode(t, core.CodeConflict, s.PutDeadline(t.Context(), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}))
 }
 
-func deadlines(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob")
+func deadlines(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
-	deadline := func(assignment, user string) core.Deadline {
-		return core.Deadline{Class: "cs101", Assignment: assignment, User: user, Due: 5, Cutoff: 6, By: "tess", Reason: "was ill:\nsee note", Since: 4}
+	deadline := func(assignment, user string) school.Deadline {
+		return school.Deadline{Class: "cs101", Assignment: assignment, User: user, Due: 5, Cutoff: 6, By: "tess", Reason: "was ill:\nsee note", Since: 4}
 	}
-	put := func(d core.Deadline) core.Deadline {
+	put := func(d school.Deadline) school.Deadline {
 		t.Helper()
 		require.NoError(t, s.PutDeadline(t.Context(), d))
 		return d
@@ -157,12 +158,12 @@ func deadlines(t *testing.T, s core.ResultStore) {
 	put(ann1) // instead of the first
 	for _, c := range []struct {
 		class, assignment, user string
-		want                    []core.Deadline
+		want                    []school.Deadline
 	}{
-		{"cs101", "", "", []core.Deadline{ann1, bob1, ann2}},
-		{"cs101", "hw1", "", []core.Deadline{ann1, bob1}},
-		{"cs101", "", "ann", []core.Deadline{ann1, ann2}},
-		{"cs101", "hw2", "ann", []core.Deadline{ann2}},
+		{"cs101", "", "", []school.Deadline{ann1, bob1, ann2}},
+		{"cs101", "hw1", "", []school.Deadline{ann1, bob1}},
+		{"cs101", "", "ann", []school.Deadline{ann1, ann2}},
+		{"cs101", "hw2", "ann", []school.Deadline{ann2}},
 		{"cs101", "hw2", "bob", nil},
 		{"cs102", "", "", nil},
 	} {
@@ -175,31 +176,31 @@ func deadlines(t *testing.T, s core.ResultStore) {
 	put(bob1)
 	got, err := s.Deadlines(t.Context(), "cs101", "hw1", "")
 	require.NoError(t, err)
-	require.Equal(t, []core.Deadline{ann1}, got)
+	require.Equal(t, []school.Deadline{ann1}, got)
 
 	require.NoError(t, s.DeleteAssignment(t.Context(), "cs101", "hw1"))
 	mustAssignment(t, s, Assignment("cs101", "hw1"))
 	got, err = s.Deadlines(t.Context(), "cs101", "", "")
 	require.NoError(t, err)
-	require.Equal(t, []core.Deadline{ann2}, got, "they go with their assignment")
+	require.Equal(t, []school.Deadline{ann2}, got, "they go with their assignment")
 }
 
-func deadlinesRefuse(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func deadlinesRefuse(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	for name, c := range map[string]struct {
-		change func(d *core.Deadline)
+		change func(d *school.Deadline)
 		want   core.Code
 	}{
-		"class":      {func(d *core.Deadline) { d.Class = "" }, core.CodeInvalid},
-		"assignment": {func(d *core.Deadline) { d.Assignment = "hw9" }, core.CodeNotFound},
-		"user":       {func(d *core.Deadline) { d.User = "nobody" }, core.CodeNotFound},
-		"by":         {func(d *core.Deadline) { d.By = "" }, core.CodeInvalid},
-		"cutoff":     {func(d *core.Deadline) { d.Cutoff = d.Due - 1 }, core.CodeInvalid},
-		"due":        {func(d *core.Deadline) { d.Due = -1 }, core.CodeInvalid},
-		"control":    {func(d *core.Deadline) { d.Reason = "\x00" }, core.CodeInvalid},
-		"long":       {func(d *core.Deadline) { d.Reason = strings.Repeat("x", bounds.MaxReason+1) }, core.CodeLimit},
+		"class":      {func(d *school.Deadline) { d.Class = "" }, core.CodeInvalid},
+		"assignment": {func(d *school.Deadline) { d.Assignment = "hw9" }, core.CodeNotFound},
+		"user":       {func(d *school.Deadline) { d.User = "nobody" }, core.CodeNotFound},
+		"by":         {func(d *school.Deadline) { d.By = "" }, core.CodeInvalid},
+		"cutoff":     {func(d *school.Deadline) { d.Cutoff = d.Due - 1 }, core.CodeInvalid},
+		"due":        {func(d *school.Deadline) { d.Due = -1 }, core.CodeInvalid},
+		"control":    {func(d *school.Deadline) { d.Reason = "\x00" }, core.CodeInvalid},
+		"long":       {func(d *school.Deadline) { d.Reason = strings.Repeat("x", bounds.MaxReason+1) }, core.CodeLimit},
 	} {
-		d := core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}
+		d := school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}
 		c.change(&d)
 		require.Equal(t, c.want, core.CodeOf(s.PutDeadline(t.Context(), d)), name)
 	}
@@ -211,7 +212,7 @@ func deadlinesRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // assignmentsPages reads assignments page by page while some come and go.
-func assignmentsPages(t *testing.T, s core.ResultStore) {
+func assignmentsPages(t *testing.T, s school.ResultStore) {
 	mustClass(t, s, Class("cs101"))
 	var want, got []string
 	for i := range 10 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func AuditEntry(actor, class, subject string) core.AuditEntry {
 	return core.AuditEntry{ID: NewID(), At: 5, Actor: actor, Action: core.ActGradeChange, Class: class, Subject: subject, Text: "grade 1 instead of 2:\n\tby hand"}
 }
 
-func auditLog(t *testing.T, s core.ResultStore) {
+func auditLog(t *testing.T, s school.ResultStore) {
 	add := func(d core.AuditEntry) core.AuditEntry {
 		t.Helper()
 		require.NoError(t, s.AddAuditEntry(t.Context(), d))
@@ -47,8 +48,8 @@ func auditLog(t *testing.T, s core.ResultStore) {
 }
 
 // auditLogStays shows that no purge and no deletion takes an entry.
-func auditLogStays(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func auditLogStays(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	d := AuditEntry("ann", "cs101", "cs101/hw1")
 	require.NoError(t, s.AddAuditEntry(t.Context(), d))
 	require.NoError(t, s.DeleteAssignment(t.Context(), "cs101", "hw1"))
@@ -61,7 +62,7 @@ func auditLogStays(t *testing.T, s core.ResultStore) {
 	require.Equal(t, []core.AuditEntry{d}, got)
 }
 
-func auditLogRefuses(t *testing.T, s core.ResultStore) {
+func auditLogRefuses(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
 		change func(d *core.AuditEntry)
 		want   core.Code

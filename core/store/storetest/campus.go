@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -16,20 +17,20 @@ import (
 // with what no other campus in the store has.
 type campus struct {
 	prefix      string
-	users       map[string]core.User
-	classes     map[string]core.Class
-	enrolled    map[[2]string]core.Enrolment // by class and user
-	assignments map[[2]string]core.Assignment
+	users       map[string]school.User
+	classes     map[string]school.Class
+	enrolled    map[[2]string]school.Enrolment // by class and user
+	assignments map[[2]string]school.Assignment
 	handed      []*handed // oldest first
 }
 
 // modelSchool does random things to a few users, classes and assignments and
 // compares the store's answers, and what it holds then, with a model's.
-func modelSchool(t *testing.T, s core.ResultStore) {
+func modelSchool(t *testing.T, s school.ResultStore) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := &campus{
-			prefix: NewID(), users: map[string]core.User{}, classes: map[string]core.Class{},
-			enrolled: map[[2]string]core.Enrolment{}, assignments: map[[2]string]core.Assignment{},
+			prefix: NewID(), users: map[string]school.User{}, classes: map[string]school.Class{},
+			enrolled: map[[2]string]school.Enrolment{}, assignments: map[[2]string]school.Assignment{},
 		}
 		ctx := t.Context()
 		c.begin(ctx, rt, s)
@@ -60,8 +61,8 @@ func (c *campus) draw(rt *rapid.T, kind string) string {
 }
 
 // begin makes the first user, class and assignment.
-func (c *campus) begin(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	u, class := core.User{Handle: c.prefix + "-usera"}, Class(c.prefix+"-classa")
+func (c *campus) begin(ctx context.Context, rt *rapid.T, s school.ResultStore) {
+	u, class := school.User{Handle: c.prefix + "-usera"}, Class(c.prefix+"-classa")
 	a := Assignment(class.Handle, c.prefix+"-hwa")
 	for _, put := range []func() (int64, error){
 		func() (int64, error) { return s.PutUser(ctx, u) },
@@ -94,8 +95,8 @@ func answered(rt *rapid.T, want core.Code, err error) bool {
 	return err == nil
 }
 
-func (c *campus) putUser(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	u := core.User{Handle: c.draw(rt, "user"), Name: rapid.SampledFrom([]string{"", "x", "ü"}).Draw(rt, "name")}
+func (c *campus) putUser(ctx context.Context, rt *rapid.T, s school.ResultStore) {
+	u := school.User{Handle: c.draw(rt, "user"), Name: rapid.SampledFrom([]string{"", "x", "ü"}).Draw(rt, "name")}
 	if mail := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "mail"); mail != "" {
 		u.Email = mail + "@" + c.prefix
 	}
@@ -118,7 +119,7 @@ func (c *campus) putUser(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	}
 }
 
-func (c *campus) deleteUser(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) deleteUser(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	handle := c.draw(rt, "user")
 	_, is := c.users[handle]
 	want := core.Code("")
@@ -138,8 +139,8 @@ func (c *campus) deleteUser(ctx context.Context, rt *rapid.T, s core.ResultStore
 	}
 }
 
-func (c *campus) putClass(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	class := core.Class{Handle: c.draw(rt, "class"), Title: "t", Deleting: rapid.IntRange(0, 4).Draw(rt, "deleting") == 0}
+func (c *campus) putClass(ctx context.Context, rt *rapid.T, s school.ResultStore) {
+	class := school.Class{Handle: c.draw(rt, "class"), Title: "t", Deleting: rapid.IntRange(0, 4).Draw(rt, "deleting") == 0}
 	was, is := c.classes[class.Handle]
 	n, want := revision(rt, is, was.Revision)
 	class.Revision = n
@@ -151,7 +152,7 @@ func (c *campus) putClass(ctx context.Context, rt *rapid.T, s core.ResultStore) 
 	}
 }
 
-func (c *campus) deleteClass(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) deleteClass(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	handle := c.draw(rt, "class")
 	_, is := c.classes[handle]
 	want := core.Code("")
@@ -185,8 +186,8 @@ func (c *campus) open(class string) core.Code {
 	return ""
 }
 
-func (c *campus) enrol(ctx context.Context, rt *rapid.T, s core.ResultStore) {
-	e := core.Enrolment{Class: c.draw(rt, "class"), User: c.draw(rt, "user"), Role: rapid.SampledFrom([]core.UserRole{core.RoleStudent, core.RoleTeacher}).Draw(rt, "role")}
+func (c *campus) enrol(ctx context.Context, rt *rapid.T, s school.ResultStore) {
+	e := school.Enrolment{Class: c.draw(rt, "class"), User: c.draw(rt, "user"), Role: rapid.SampledFrom([]core.UserRole{core.RoleStudent, core.RoleTeacher}).Draw(rt, "role")}
 	want := c.open(e.Class)
 	if _, is := c.users[e.User]; !is {
 		want = cmp.Or(want, core.CodeNotFound)
@@ -196,7 +197,7 @@ func (c *campus) enrol(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	}
 }
 
-func (c *campus) drop(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) drop(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	at := [2]string{c.draw(rt, "class"), c.draw(rt, "user")}
 	_, want := c.enrolled[at]
 	is, err := s.Drop(ctx, at[0], at[1])
@@ -205,7 +206,7 @@ func (c *campus) drop(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	delete(c.enrolled, at)
 }
 
-func (c *campus) putAssignment(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) putAssignment(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	a := Assignment(c.draw(rt, "class"), c.draw(rt, "hw"))
 	a.Deleting = rapid.IntRange(0, 4).Draw(rt, "deleting") == 0
 	was, is := c.assignments[[2]string{a.Class, a.Handle}]
@@ -222,7 +223,7 @@ func (c *campus) putAssignment(ctx context.Context, rt *rapid.T, s core.ResultSt
 	}
 }
 
-func (c *campus) deleteAssignment(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) deleteAssignment(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	at := [2]string{c.draw(rt, "class"), c.draw(rt, "hw")}
 	_, is := c.assignments[at]
 	want := core.Code("")

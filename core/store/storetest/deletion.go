@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
 // purgeSpares shows that no age takes a request that a submission names, or named.
-func purgeSpares(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func purgeSpares(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub, first := mustSubmit(t, s, "ann")
 	second, trial := mustCreate(t, s, Grading(sub)), mustCreate(t, s, Grading(sub))
 	trial2 := mustCreate(t, s, Grading(sub))
@@ -45,9 +46,9 @@ func purgeSpares(t *testing.T, s core.ResultStore) {
 
 // racePurge shows that a purge which runs while requests get bound takes them
 // before that, or never.
-func racePurge(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
-	var subs [racers]core.Submission
+func racePurge(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
+	var subs [racers]school.Submission
 	var specs [racers]core.Spec
 	for i := range subs {
 		subs[i] = mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
@@ -76,15 +77,15 @@ func racePurge(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func deleteSubmissions(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob")
+func deleteSubmissions(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	other := mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
 	plain := mustCreate(t, s, Spec("ann"))
 	sub, first := mustSubmit(t, s, "ann")
 	second, trial := mustCreate(t, s, Grading(sub)), Grading(sub)
 	e := mustExperiment(t, s, Experiment("cs101", "hw1"))
-	trial.Assignment = core.ExperimentAssignment(e.ID)
+	trial.Assignment = school.ExperimentAssignment(e.ID)
 	mustCreate(t, s, trial)
 	for _, spec := range []core.Spec{first, second, trial} {
 		mustRecord(t, s, Result(spec, "1.1"), true)
@@ -133,18 +134,15 @@ func deleteSubmissions(t *testing.T, s core.ResultStore) {
 }
 
 // deleteSubmissionsBatches deletes more than any batch, past those that wait.
-func deleteSubmissionsBatches(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func deleteSubmissionsBatches(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	const waiting, ended = 130, 250
 	together(t, waiting+ended, func(i int) error {
 		sub := Submission("cs101", "hw1", "ann")
 		spec := Grading(sub)
 		sub.ID, sub.Request = fmt.Sprintf("s%03d", i), spec.ID // the waiting ones first
 		spec.Submission = sub.ID
-		_, _, err := s.Create(t.Context(), spec)
-		if err == nil {
-			_, _, err = s.CreateSubmission(t.Context(), sub)
-		}
+		_, _, err := s.CreateSubmission(t.Context(), sub, &spec)
 		if err == nil && i >= waiting {
 			_, err = s.Record(t.Context(), Result(spec, "1.1"))
 		}
@@ -162,8 +160,8 @@ func deleteSubmissionsBatches(t *testing.T, s core.ResultStore) {
 }
 
 // digestsSchool shows that a purge hears of every file that coursework names.
-func digestsSchool(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func digestsSchool(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	want := map[string]bool{}
 	name := func(n int) int { want[digest(n)] = true; return n }
 	a := Assignment("cs101", "hw2")

@@ -6,20 +6,21 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
-func experiments(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func experiments(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	a := Experiment("cs101", "hw1")
 	a.Harness, a.Users, a.Repeat = Harness(1), []string{"ann", "bob"}, 3
 	a = mustExperiment(t, s, a)
 	b := mustExperiment(t, s, Experiment("cs101", "hw1"))
 	mustExperiment(t, s, Experiment("cs101", "hw2"))
-	for _, state := range []core.ExperimentState{core.ExperimentReady, core.ExperimentApplying, core.ExperimentApplied} {
+	for _, state := range []school.ExperimentState{school.ExperimentReady, school.ExperimentApplying, school.ExperimentApplied} {
 		a.State, a.Requests, a.DecidedBy, a.Decided = state, 6, "tom", 9
 		a = mustExperiment(t, s, a)
 	}
@@ -28,10 +29,10 @@ func experiments(t *testing.T, s core.ResultStore) {
 	require.Equal(t, a, got)
 	all, err := s.ListExperiments(t.Context(), "cs101", "hw1", 10)
 	require.NoError(t, err)
-	require.Equal(t, []core.Experiment{b, a}, all, "newest first")
+	require.Equal(t, []school.Experiment{b, a}, all, "newest first")
 	all, err = s.ListExperiments(t.Context(), "cs101", "hw1", 1)
 	require.NoError(t, err)
-	require.Equal(t, []core.Experiment{b}, all)
+	require.Equal(t, []school.Experiment{b}, all)
 	require.NoError(t, s.DeleteAssignment(t.Context(), "cs101", "hw1"))
 	_, err = s.GetExperiment(t.Context(), a.ID)
 	requireCode(t, core.CodeNotFound, err)
@@ -39,24 +40,24 @@ func experiments(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 }
 
-func experimentsRefuse(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func experimentsRefuse(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	for name, c := range map[string]struct {
-		change func(e *core.Experiment)
+		change func(e *school.Experiment)
 		want   core.Code
 	}{
-		"id":         {func(e *core.Experiment) { e.ID = "" }, core.CodeInvalid},
-		"assignment": {func(e *core.Experiment) { e.Assignment = "hw9" }, core.CodeNotFound},
-		"class":      {func(e *core.Experiment) { e.Class = "cs102" }, core.CodeNotFound},
-		"state":      {func(e *core.Experiment) { e.State = "" }, core.CodeInvalid},
-		"by":         {func(e *core.Experiment) { e.By = "" }, core.CodeInvalid},
-		"decided":    {func(e *core.Experiment) { e.DecidedBy = "A" }, core.CodeInvalid},
-		"never":      {func(e *core.Experiment) { e.Repeat = 0 }, core.CodeInvalid},
-		"often":      {func(e *core.Experiment) { e.Repeat = bounds.MaxRepeat + 1 }, core.CodeInvalid},
-		"requests":   {func(e *core.Experiment) { e.Requests = -1 }, core.CodeInvalid},
-		"user":       {func(e *core.Experiment) { e.Users = []string{""} }, core.CodeInvalid},
-		"users":      {func(e *core.Experiment) { e.Users = slices.Repeat([]string{"ann"}, bounds.MaxExperimentUsers+1) }, core.CodeLimit},
-		"harness":    {func(e *core.Experiment) { e.Harness = &core.Harness{} }, core.CodeInvalid},
+		"id":         {func(e *school.Experiment) { e.ID = "" }, core.CodeInvalid},
+		"assignment": {func(e *school.Experiment) { e.Assignment = "hw9" }, core.CodeNotFound},
+		"class":      {func(e *school.Experiment) { e.Class = "cs102" }, core.CodeNotFound},
+		"state":      {func(e *school.Experiment) { e.State = "" }, core.CodeInvalid},
+		"by":         {func(e *school.Experiment) { e.By = "" }, core.CodeInvalid},
+		"decided":    {func(e *school.Experiment) { e.DecidedBy = "A" }, core.CodeInvalid},
+		"never":      {func(e *school.Experiment) { e.Repeat = 0 }, core.CodeInvalid},
+		"often":      {func(e *school.Experiment) { e.Repeat = bounds.MaxRepeat + 1 }, core.CodeInvalid},
+		"requests":   {func(e *school.Experiment) { e.Requests = -1 }, core.CodeInvalid},
+		"user":       {func(e *school.Experiment) { e.Users = []string{""} }, core.CodeInvalid},
+		"users":      {func(e *school.Experiment) { e.Users = slices.Repeat([]string{"ann"}, bounds.MaxExperimentUsers+1) }, core.CodeLimit},
+		"harness":    {func(e *school.Experiment) { e.Harness = &school.Harness{} }, core.CodeInvalid},
 	} {
 		e := Experiment("cs101", "hw1")
 		c.change(&e)
@@ -71,11 +72,11 @@ func experimentsRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // experimentsMove tries every move: the store makes those of the transition table and no other.
-func experimentsMove(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func experimentsMove(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	states := []string{""}
-	for _, tr := range core.Transitions() {
-		if tr.Entity == core.EntityExperiment && !slices.Contains(states, tr.To) {
+	for _, tr := range school.Transitions() {
+		if !slices.Contains(states, tr.To) {
 			states = append(states, tr.To)
 			require.Equal(t, []string{"PutExperiment"}, tr.By)
 		}
@@ -84,12 +85,12 @@ func experimentsMove(t *testing.T, s core.ResultStore) {
 	for _, from := range states {
 		for _, to := range states[1:] {
 			was := Experiment("cs101", "hw1")
-			was.State = core.ExperimentState(from)
+			was.State = school.ExperimentState(from)
 			was = coretest.PutExperiment(t, s, was)
 			e := was
-			e.State = core.ExperimentState(to)
+			e.State = school.ExperimentState(to)
 			_, err := s.PutExperiment(t.Context(), e)
-			if from == to || core.MayMove(core.EntityExperiment, from, to) {
+			if from == to || was.State.MayBecome(e.State) {
 				require.NoError(t, err, "%s → %s", from, to)
 				continue
 			}

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
 // id shows that a store has a name that nothing changes.
-func id(t *testing.T, s core.ResultStore) {
+func id(t *testing.T, s school.ResultStore) {
 	first := mustID(t, s)
 	require.NoError(t, core.CheckName("store", first))
 	spec := mustCreate(t, s, Spec("ann"))
@@ -22,9 +23,9 @@ func id(t *testing.T, s core.ResultStore) {
 // Identity shows that a store has the same id however often it is opened, also by
 // several at once that all find it new, and that another one has another. open opens
 // the n-th store; the test closes it.
-func Identity(t *testing.T, open func(n int) (core.ResultStore, error)) {
+func Identity(t *testing.T, open func(n int) (school.ResultStore, error)) {
 	t.Helper()
-	var stores [6]core.ResultStore
+	var stores [6]school.ResultStore
 	var ids [len(stores)]string
 	together(t, len(stores), func(i int) (err error) {
 		if stores[i], err = open(i % 2); err == nil {
@@ -45,7 +46,7 @@ func Identity(t *testing.T, open func(n int) (core.ResultStore, error)) {
 	}
 }
 
-func mustID(t *testing.T, s core.ResultStore) string {
+func mustID(t *testing.T, s school.ResultStore) string {
 	t.Helper()
 	id, err := s.ID(t.Context())
 	require.NoError(t, err)

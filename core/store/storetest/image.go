@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"drover/core"
-	"drover/core/store/bounds"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +16,7 @@ func Image(name string, n int) core.Image {
 	return core.Image{Name: name, Digest: fmt.Sprintf("sha256:%064x", n), Size: 7, Files: 3, Bytes: 11, Source: "a test", Created: int64(n)}
 }
 
-func images(t *testing.T, s core.ResultStore) {
+func images(t *testing.T, s school.ResultStore) {
 	none, err := s.ListImages(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -56,7 +56,7 @@ func images(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func imagesRefuse(t *testing.T, s core.ResultStore) {
+func imagesRefuse(t *testing.T, s school.ResultStore) {
 	for name, change := range map[string]func(i *core.Image){
 		"no name":         func(i *core.Image) { i.Name = "" },
 		"a path":          func(i *core.Image) { i.Name = "../a" },
@@ -78,7 +78,7 @@ func imagesRefuse(t *testing.T, s core.ResultStore) {
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err), ref)
 		require.Equal(t, core.CodeInvalid, core.CodeOf(s.DeleteImage(t.Context(), ref)), ref)
 	}
-	together(t, bounds.MaxImages, func(i int) error { return s.PutImage(t.Context(), Image("a", i)) })
+	together(t, core.ImageQuota.Most, func(i int) error { return s.PutImage(t.Context(), Image("a", i)) })
 	requireCode(t, core.CodeLimit, s.PutImage(t.Context(), Image("b", 1)))
 	require.NoError(t, s.PutImage(t.Context(), Image("a", 5)), "one that is there can be put again")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,7 +21,7 @@ type modelled struct {
 
 // model does random things to a few requests and compares the store with what
 // they should have made of it.
-func model(t *testing.T, s core.ResultStore) {
+func model(t *testing.T, s school.ResultStore) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var all []*modelled
 		submitter := NewID()
@@ -96,7 +97,7 @@ func (m *modelled) record(r core.Result) bool {
 func claim(r core.Result) string { return r.Key() + " " + r.Token + " " + r.VM }
 
 // check compares one request with the store.
-func (m *modelled) check(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *modelled) check(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	row, err := s.Get(t.Context(), m.spec.ID)
 	require.NoError(rt, err)
 	want := core.Row{Spec: m.spec, State: core.RequestQueued, Finished: row.Finished}

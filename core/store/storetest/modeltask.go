@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ type ledger struct {
 
 // modelTasks does random things to a few tasks and compares the store with what
 // they should have made of it.
-func modelTasks(t *testing.T, s core.ResultStore) {
+func modelTasks(t *testing.T, s school.ResultStore) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &ledger{mark: NewID()}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -48,7 +49,7 @@ func (m *ledger) taken(key string) bool {
 	return key != "" && slices.ContainsFunc(m.tasks, func(t *core.Task) bool { return t.Unique == key && t.State == core.TaskQueued })
 }
 
-func (m *ledger) create(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) create(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	task := Task(fmt.Sprintf("%s-%03d", m.mark, len(m.tasks)))
 	if key := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key"); key != "" {
 		task.Unique = m.mark + key
@@ -70,7 +71,7 @@ func (m *ledger) create(rt *rapid.T, t *testing.T, s core.ResultStore) {
 	}
 }
 
-func (m *ledger) end(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) end(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	task := m.pick(rt)
 	e := core.TaskEnd{
 		ID: task.ID, Generation: rapid.IntRange(1, task.Generation).Draw(rt, "generation"), Note: rapid.StringN(0, 5, 20).Draw(rt, "note"),
@@ -89,7 +90,7 @@ func (m *ledger) end(rt *rapid.T, t *testing.T, s core.ResultStore) {
 	}
 }
 
-func (m *ledger) fail(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) fail(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	task := m.pick(rt)
 	f := core.TaskFailure{Generation: rapid.IntRange(1, task.Generation).Draw(rt, "generation"), Attempt: rapid.IntRange(1, 20).Draw(rt, "attempt")}
 	require.NoError(rt, s.FailTask(t.Context(), task.ID, f))
@@ -99,7 +100,7 @@ func (m *ledger) fail(rt *rapid.T, t *testing.T, s core.ResultStore) {
 	}
 }
 
-func (m *ledger) retry(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) retry(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	task := m.pick(rt)
 	got, err := s.RetryTask(t.Context(), task.ID, int64(task.Generation))
 	if task.State == core.TaskQueued || task.State == core.TaskDone || m.taken(task.Unique) {
@@ -112,7 +113,7 @@ func (m *ledger) retry(rt *rapid.T, t *testing.T, s core.ResultStore) {
 	require.Equal(rt, *task, got)
 }
 
-func (m *ledger) send(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) send(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	if len(m.outbox) == 0 {
 		rt.Skip("nothing to send")
 	}
@@ -122,7 +123,7 @@ func (m *ledger) send(rt *rapid.T, t *testing.T, s core.ResultStore) {
 }
 
 // check compares all of it with the store.
-func (m *ledger) check(rt *rapid.T, t *testing.T, s core.ResultStore) {
+func (m *ledger) check(rt *rapid.T, t *testing.T, s school.ResultStore) {
 	var want core.TaskTally
 	var open []core.Task
 	for _, task := range m.tasks {

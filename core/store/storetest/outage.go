@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func cancelled(t *testing.T, s core.ResultStore) {
+func cancelled(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -30,12 +31,12 @@ func cancelled(t *testing.T, s core.ResultStore) {
 	require.Len(t, rows, 1, "what was cancelled before it was begun is not there")
 }
 
-func ping(t *testing.T, s core.ResultStore) {
+func ping(t *testing.T, s school.ResultStore) {
 	require.NoError(t, s.Ping(t.Context()))
 	require.NoError(t, s.Ping(t.Context()))
 }
 
-func closed(t *testing.T, s core.ResultStore) {
+func closed(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	require.NoError(t, s.Close())
 	for name, call := range Calls(spec) {

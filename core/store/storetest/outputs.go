@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,7 +30,7 @@ func bare(r core.Result, at int64) core.Result {
 }
 
 // mustExpire expires outputs of the default pool and requires how many.
-func mustExpire(t *testing.T, s core.ResultStore, limit, want int) {
+func mustExpire(t *testing.T, s school.ResultStore, limit, want int) {
 	t.Helper()
 	n, err := s.ExpireOutputs(t.Context(), "default", soon(), limit)
 	require.NoError(t, err)
@@ -37,14 +38,14 @@ func mustExpire(t *testing.T, s core.ResultStore, limit, want int) {
 }
 
 // named returns the digests that a store names.
-func named(t *testing.T, s core.ResultStore) map[string]bool {
+func named(t *testing.T, s school.ResultStore) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
 	require.NoError(t, s.Digests(t.Context(), func(digest string) error { all[digest] = true; return nil }))
 	return all
 }
 
-func outputs(t *testing.T, s core.ResultStore) {
+func outputs(t *testing.T, s school.ResultStore) {
 	spec := Spec("ann")
 	spec.Files = []core.File{{Path: "a", Digest: digest(9), Size: 1}}
 	spec = mustCreate(t, s, spec)
@@ -98,7 +99,7 @@ func outputs(t *testing.T, s core.ResultStore) {
 
 // outputsLater shows that what comes after outputs expired expires as well, and no
 // more than that.
-func outputsLater(t *testing.T, s core.ResultStore) {
+func outputsLater(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	mustRecord(t, s, wordy(spec, "1.1", 1), true)
 	mustExpire(t, s, 10, 1)
@@ -135,7 +136,7 @@ func outputsLater(t *testing.T, s core.ResultStore) {
 }
 
 // outputsBatches expires more than any batch, the oldest first.
-func outputsBatches(t *testing.T, s core.ResultStore) {
+func outputsBatches(t *testing.T, s school.ResultStore) {
 	const n, first = 120, 105 // more than any batch
 	specs := make([]core.Spec, n)
 	together(t, n, func(i int) error {
@@ -169,7 +170,7 @@ func outputsBatches(t *testing.T, s core.ResultStore) {
 }
 
 // outputsRace expires while results are recorded: none is torn, and all are expired in the end.
-func outputsRace(t *testing.T, s core.ResultStore) {
+func outputsRace(t *testing.T, s school.ResultStore) {
 	var specs [racers]core.Spec
 	for i := range specs {
 		specs[i] = mustCreate(t, s, Spec("ann"))
@@ -199,7 +200,7 @@ func outputsRace(t *testing.T, s core.ResultStore) {
 }
 
 // downloads shows that a task and its file stay until the download expires.
-func downloads(t *testing.T, s core.ResultStore) {
+func downloads(t *testing.T, s school.ResultStore) {
 	for i, d := range []*core.Download{nil, download(1, time.Now().Add(-time.Hour)), download(2, soon()), download(3, soon())} {
 		id := fmt.Sprintf("t%d", i)
 		mustTask(t, s, Task(id))

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"drover/core"
-	"drover/core/store/bounds"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func pools(t *testing.T, s core.ResultStore) {
+func pools(t *testing.T, s school.ResultStore) {
 	all, err := s.Pools(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)
@@ -26,7 +26,7 @@ func pools(t *testing.T, s core.ResultStore) {
 	bad := core.DefaultPool("a")
 	bad.Max = 0
 	requireCode(t, core.CodeInvalid, s.PutPool(t.Context(), bad))
-	together(t, bounds.MaxPools-2, func(i int) error { return s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))) })
+	together(t, core.PoolQuota.Most-2, func(i int) error { return s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))) })
 	requireCode(t, core.CodeLimit, s.PutPool(t.Context(), core.DefaultPool("one-too-many")))
 	require.NoError(t, s.PutPool(t.Context(), b), "those that are there can still be set")
 }

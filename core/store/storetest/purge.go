@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func purge(t *testing.T, s core.ResultStore) {
+func purge(t *testing.T, s school.ResultStore) {
 	open := mustCreate(t, s, Spec("ann"))
 	again := mustCreate(t, s, Spec("ann"))
 	mustRecord(t, s, Result(again, "1.1"), true)
@@ -65,7 +66,7 @@ func purge(t *testing.T, s core.ResultStore) {
 	require.Empty(t, history)
 }
 
-func purgeTasks(t *testing.T, s core.ResultStore) {
+func purgeTasks(t *testing.T, s school.ResultStore) {
 	for i := range 5 {
 		task := Task(fmt.Sprintf("t%d", i))
 		_, err := s.CreateTask(t.Context(), task)

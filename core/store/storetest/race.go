@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,11 +40,11 @@ func together(t *testing.T, n int, do func(i int) error) {
 	}
 }
 
-func raceRecord(t *testing.T, s core.ResultStore) { RaceRecord(t, s, s) }
+func raceRecord(t *testing.T, s school.ResultStore) { RaceRecord(t, s, s) }
 
 // RaceRecord records different results for one request from many goroutines, in
 // turn through both handles of one store: exactly one is accepted.
-func RaceRecord(t *testing.T, a, b core.ResultStore) {
+func RaceRecord(t *testing.T, a, b school.ResultStore) {
 	t.Helper()
 	for range 10 {
 		spec := mustCreate(t, a, Spec("ann"))
@@ -52,7 +53,7 @@ func RaceRecord(t *testing.T, a, b core.ResultStore) {
 		race(t, func(i int) error {
 			r := Result(spec, fmt.Sprintf("1.%d", i/2)) // every claim twice
 			r.ExitCode = i / 2
-			is, err := []core.ResultStore{a, b}[i%2].Record(t.Context(), r)
+			is, err := []school.ResultStore{a, b}[i%2].Record(t.Context(), r)
 			if is {
 				accepted.Add(1)
 				winner.Store(&r)
@@ -70,11 +71,11 @@ func RaceRecord(t *testing.T, a, b core.ResultStore) {
 	}
 }
 
-func raceCreate(t *testing.T, s core.ResultStore) { RaceCreate(t, s, s) }
+func raceCreate(t *testing.T, s school.ResultStore) { RaceCreate(t, s, s) }
 
 // RaceCreate creates requests with one idempotency key from many goroutines, in
 // turn through both handles of one store: all get the same row.
-func RaceCreate(t *testing.T, a, b core.ResultStore) {
+func RaceCreate(t *testing.T, a, b school.ResultStore) {
 	t.Helper()
 	for round := range 10 {
 		var made atomic.Int32
@@ -82,7 +83,7 @@ func RaceCreate(t *testing.T, a, b core.ResultStore) {
 		race(t, func(i int) error {
 			spec := Spec("ann")
 			spec.Idempotency = fmt.Sprintf("key %d", round)
-			row, is, err := []core.ResultStore{a, b}[i%2].Create(t.Context(), spec)
+			row, is, err := []school.ResultStore{a, b}[i%2].Create(t.Context(), spec)
 			if is {
 				made.Add(1)
 			}
@@ -99,7 +100,7 @@ func RaceCreate(t *testing.T, a, b core.ResultStore) {
 	}
 }
 
-func raceRerun(t *testing.T, s core.ResultStore) {
+func raceRerun(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	mustRecord(t, s, Result(spec, "1.1"), true)
 	var again atomic.Int32
@@ -117,11 +118,11 @@ func raceRerun(t *testing.T, s core.ResultStore) {
 	require.Equal(t, 2, mustGet(t, s, spec.ID).Spec.Generation)
 }
 
-func raceTasks(t *testing.T, s core.ResultStore) { RaceTasks(t, s, s) }
+func raceTasks(t *testing.T, s school.ResultStore) { RaceTasks(t, s, s) }
 
 // RaceTasks creates tasks with one unique key, ends, fails and retries one of them
 // from many goroutines, in turn through both handles of one store.
-func RaceTasks(t *testing.T, a, b core.ResultStore) {
+func RaceTasks(t *testing.T, a, b school.ResultStore) {
 	t.Helper()
 	var made, ended, again atomic.Int32
 	count := func(n *atomic.Int32, is bool, err error) error {
@@ -130,7 +131,7 @@ func RaceTasks(t *testing.T, a, b core.ResultStore) {
 		}
 		return err
 	}
-	at := func(i int) core.ResultStore { return []core.ResultStore{a, b}[i%2] }
+	at := func(i int) school.ResultStore { return []school.ResultStore{a, b}[i%2] }
 	race(t, func(i int) error {
 		is, err := at(i).CreateTask(t.Context(), unique(fmt.Sprintf("t%d", i), "one"))
 		return count(&made, is, err)
@@ -163,7 +164,7 @@ func RaceTasks(t *testing.T, a, b core.ResultStore) {
 }
 
 // raceUnique retries a dead task while others with its key are made: one of all waits.
-func raceUnique(t *testing.T, s core.ResultStore) {
+func raceUnique(t *testing.T, s school.ResultStore) {
 	for round := range 10 {
 		key, first := fmt.Sprintf("key %d", round), fmt.Sprintf("r%d", round)
 		mustTask(t, s, unique(first, key))

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func create(t *testing.T, s core.ResultStore) {
+func create(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	require.Equal(t, core.Row{Spec: spec, State: core.RequestQueued}, mustGet(t, s, spec.ID))
 	_, err := s.Get(t.Context(), NewID())
@@ -36,7 +37,7 @@ func full() core.Spec {
 	return spec
 }
 
-func createKeepsEverything(t *testing.T, s core.ResultStore) {
+func createKeepsEverything(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, full())
 	require.Equal(t, spec, mustGet(t, s, spec.ID).Spec)
 	all, err := s.Unfinished(t.Context(), "", 1)
@@ -44,7 +45,7 @@ func createKeepsEverything(t *testing.T, s core.ResultStore) {
 	require.Equal(t, []core.Spec{spec}, all)
 }
 
-func createAgain(t *testing.T, s core.ResultStore) {
+func createAgain(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	row, is, err := s.Create(t.Context(), spec)
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func createAgain(t *testing.T, s core.ResultStore) {
 	require.Equal(t, again, row.Spec)
 }
 
-func createIdempotent(t *testing.T, s core.ResultStore) {
+func createIdempotent(t *testing.T, s school.ResultStore) {
 	first, second, stranger := Spec("ann"), Spec("ann"), Spec("bob")
 	for _, spec := range []*core.Spec{&first, &second, &stranger} {
 		spec.Idempotency = "key"
@@ -104,7 +105,7 @@ func createIdempotent(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
-func createRefuses(t *testing.T, s core.ResultStore) {
+func createRefuses(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
 		change func(spec *core.Spec)
 		want   core.Code
@@ -113,7 +114,6 @@ func createRefuses(t *testing.T, s core.ResultStore) {
 		"bad id":      {func(spec *core.Spec) { spec.ID = "../x" }, core.CodeInvalid},
 		"long id":     {func(spec *core.Spec) { spec.ID = strings.Repeat("a", 64) }, core.CodeInvalid},
 		"generation":  {func(spec *core.Spec) { spec.Generation = 2 }, core.CodeInvalid},
-		"large":       {func(spec *core.Spec) { spec.Env = []string{strings.Repeat("x", core.MaxSpecBytes)} }, core.CodeLimit},
 		"broken JSON": {func(spec *core.Spec) { spec.Input = json.RawMessage(`{"a":`) }, core.CodeInvalid},
 	} {
 		spec := Spec("ann")
@@ -127,7 +127,7 @@ func createRefuses(t *testing.T, s core.ResultStore) {
 	require.Empty(t, rows)
 }
 
-func list(t *testing.T, s core.ResultStore) {
+func list(t *testing.T, s school.ResultStore) {
 	var made []core.Spec
 	for i, submitter := range []string{"ann", "bob", "ann"} {
 		spec := Spec(submitter)
@@ -177,7 +177,7 @@ func list(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func listPages(t *testing.T, s core.ResultStore) {
+func listPages(t *testing.T, s school.ResultStore) {
 	const n = 57
 	want := []string{}
 	for range n {
@@ -201,7 +201,7 @@ func listPages(t *testing.T, s core.ResultStore) {
 	require.Equal(t, want, got)
 }
 
-func unfinished(t *testing.T, s core.ResultStore) {
+func unfinished(t *testing.T, s school.ResultStore) {
 	var want []core.Spec
 	for i := range 25 {
 		spec := mustCreate(t, s, Spec("ann"))
@@ -228,7 +228,7 @@ func unfinished(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func digests(t *testing.T, s core.ResultStore) {
+func digests(t *testing.T, s school.ResultStore) {
 	spec := full()
 	mustCreate(t, s, spec)
 	want := map[string]bool{spec.Stdin.Digest: true, spec.Harness.Digest: true, spec.Attachment.Digest: true, spec.Files[0].Digest: true, spec.Files[1].Digest: true}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
-func record(t *testing.T, s core.ResultStore) {
+func record(t *testing.T, s school.ResultStore) {
 	for _, state := range []core.RequestState{
 		core.RequestCompleted, core.RequestFailed, core.RequestCancelled, core.RequestTimedOut, core.RequestDead,
 	} {
@@ -28,7 +29,7 @@ func record(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func recordKeepsEverything(t *testing.T, s core.ResultStore) {
+func recordKeepsEverything(t *testing.T, s school.ResultStore) {
 	score, most := 7.25, 10.0
 	every := make([]byte, 256)
 	for i := range every {
@@ -47,7 +48,7 @@ func recordKeepsEverything(t *testing.T, s core.ResultStore) {
 	require.Equal(t, &r, mustGet(t, s, spec.ID).Result)
 }
 
-func recordLater(t *testing.T, s core.ResultStore) {
+func recordLater(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	first, late := Result(spec, "1.1"), Result(spec, "2.1")
 	late.State, late.Reason = core.RequestFailed, "late"
@@ -67,7 +68,7 @@ func recordLater(t *testing.T, s core.ResultStore) {
 	require.False(t, history[1].Accepted)
 }
 
-func recordSameClaim(t *testing.T, s core.ResultStore) {
+func recordSameClaim(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	first, late := Result(spec, "1.1"), Result(spec, "2.1")
 	other := first // of another owner, which counts its tokens by itself
@@ -92,7 +93,7 @@ func recordSameClaim(t *testing.T, s core.ResultStore) {
 	require.Equal(t, core.RequestQueued, mustGet(t, s, spec.ID).State)
 }
 
-func recordWithoutClaim(t *testing.T, s core.ResultStore) {
+func recordWithoutClaim(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	cancelled := core.Result{ID: spec.ID, Generation: 1, State: core.RequestCancelled, Reason: "cancelled by ann"}
 	over := core.Result{ID: spec.ID, Generation: 1, State: core.RequestTimedOut, Reason: "waited too long"}
@@ -107,7 +108,7 @@ func recordWithoutClaim(t *testing.T, s core.ResultStore) {
 	require.Len(t, history, 3)
 }
 
-func recordRefuses(t *testing.T, s core.ResultStore) {
+func recordRefuses(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	nan := math.NaN()
 	for name, c := range map[string]struct {
@@ -137,7 +138,7 @@ func recordRefuses(t *testing.T, s core.ResultStore) {
 	require.Len(t, mustGet(t, s, spec.ID).Result.Stdout, core.MaxOutputBytes)
 }
 
-func recordBoundsHistory(t *testing.T, s core.ResultStore) {
+func recordBoundsHistory(t *testing.T, s school.ResultStore) {
 	spec := mustCreate(t, s, Spec("ann"))
 	mustRecord(t, s, Result(spec, "1.1"), true)
 	for i := range 2 * bounds.MaxRefused {
@@ -149,7 +150,7 @@ func recordBoundsHistory(t *testing.T, s core.ResultStore) {
 	mustRecord(t, s, Result(spec, "1.1"), true)
 }
 
-func terminal(t *testing.T, s core.ResultStore) {
+func terminal(t *testing.T, s school.ResultStore) {
 	done, open := mustCreate(t, s, Spec("ann")), mustCreate(t, s, Spec("ann"))
 	r := Result(done, "1.1")
 	r.State = core.RequestDead
@@ -176,7 +177,7 @@ func terminal(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
-func rerun(t *testing.T, s core.ResultStore) {
+func rerun(t *testing.T, s school.ResultStore) {
 	spec := full()
 	mustCreate(t, s, spec)
 	first := Result(spec, "1.1")
@@ -205,15 +206,15 @@ func rerun(t *testing.T, s core.ResultStore) {
 	require.Equal(t, []int{1, 1, 2}, []int{history[0].Result.Generation, history[1].Result.Generation, history[2].Result.Generation})
 }
 
-func rerunRefuses(t *testing.T, s core.ResultStore) {
+func rerunRefuses(t *testing.T, s school.ResultStore) {
 	_, err := s.Rerun(t.Context(), NewID(), 5)
 	requireCode(t, core.CodeNotFound, err)
 	spec := mustCreate(t, s, Spec("ann"))
 	_, err = s.Rerun(t.Context(), spec.ID, 5)
 	requireCode(t, core.CodeConflict, err)
-	for i := range bounds.MaxGenerations {
+	for i := range core.MaxGenerations {
 		mustRecord(t, s, core.Result{ID: spec.ID, Generation: i + 1, State: core.RequestCompleted, Token: "1.1"}, true)
-		if i+1 < bounds.MaxGenerations {
+		if i+1 < core.MaxGenerations {
 			_, err = s.Rerun(t.Context(), spec.ID, 5)
 			require.NoError(t, err)
 		}
@@ -222,7 +223,7 @@ func rerunRefuses(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeLimit, err)
 }
 
-func attemptsCutOutput(t *testing.T, s core.ResultStore) {
+func attemptsCutOutput(t *testing.T, s school.ResultStore) {
 	_, err := s.Attempts(t.Context(), NewID())
 	requireCode(t, core.CodeNotFound, err)
 	spec := mustCreate(t, s, Spec("ann"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,11 +21,11 @@ type revised struct {
 	get func(ctx context.Context, name string) (string, int64, error)
 }
 
-func revisedThings(s core.ResultStore) map[string]revised {
+func revisedThings(s school.ResultStore) map[string]revised {
 	return map[string]revised{
 		"user": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
-				return s.PutUser(ctx, core.User{Handle: name, Name: mark, Revision: revision})
+				return s.PutUser(ctx, school.User{Handle: name, Name: mark, Revision: revision})
 			},
 			func(ctx context.Context, name string) (string, int64, error) {
 				u, err := s.GetUser(ctx, name)
@@ -33,7 +34,7 @@ func revisedThings(s core.ResultStore) map[string]revised {
 		},
 		"class": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
-				return s.PutClass(ctx, core.Class{Handle: name, Title: mark, Revision: revision})
+				return s.PutClass(ctx, school.Class{Handle: name, Title: mark, Revision: revision})
 			},
 			func(ctx context.Context, name string) (string, int64, error) {
 				c, err := s.GetClass(ctx, name)
@@ -53,10 +54,10 @@ func revisedThings(s core.ResultStore) map[string]revised {
 		},
 		"account": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
-				if _, err := s.PutUser(ctx, core.User{Handle: "of-" + name}); err != nil && !core.Is(err, core.CodeConflict) {
+				if _, err := s.PutUser(ctx, school.User{Handle: "of-" + name}); err != nil && !core.Is(err, core.CodeConflict) {
 					return 0, err
 				}
-				return s.PutAccount(ctx, core.Account{User: "of-" + name, Password: "$x$" + mark, Revision: revision})
+				return s.PutAccount(ctx, school.Account{User: "of-" + name, Password: "$x$" + mark, Revision: revision})
 			},
 			func(ctx context.Context, name string) (string, int64, error) {
 				a, err := s.GetAccount(ctx, "of-"+name)
@@ -77,9 +78,9 @@ func revisedThings(s core.ResultStore) map[string]revised {
 	}
 }
 
-// revisions shows what core.Roster says of every Put.
-func revisions(t *testing.T, s core.ResultStore) {
-	school(t, s)
+// revisions shows what school.Roster says of every Put.
+func revisions(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	for kind, thing := range revisedThings(s) {
 		t.Run(kind, func(t *testing.T) {
 			ctx := t.Context()
@@ -117,8 +118,8 @@ func revisions(t *testing.T, s core.ResultStore) {
 }
 
 // raceRevisions shows that of many who change the same revision one wins.
-func raceRevisions(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func raceRevisions(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	for kind, thing := range revisedThings(s) {
 		t.Run(kind, func(t *testing.T) {
 			for revision := range int64(4) {

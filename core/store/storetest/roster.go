@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
-func users(t *testing.T, s core.ResultStore) {
+func users(t *testing.T, s school.ResultStore) {
 	ann := User("ann")
 	ann.Name, ann.Roles, ann.Disabled = "Änn <&> 'O''Hara' \u2028", []core.UserRole{core.RoleAdmin, core.RoleObserver}, true
 	ann = mustUser(t, s, ann)
-	bob := mustUser(t, s, core.User{Handle: "bob"})
-	mustUser(t, s, core.User{Handle: "cleo"}) // without an address, as bob
-	for key, want := range map[string]core.User{"ann": ann, "ann@school.example": ann, "Ann@School.Example": ann, "bob": bob} {
+	bob := mustUser(t, s, school.User{Handle: "bob"})
+	mustUser(t, s, school.User{Handle: "cleo"}) // without an address, as bob
+	for key, want := range map[string]school.User{"ann": ann, "ann@school.example": ann, "Ann@School.Example": ann, "bob": bob} {
 		got, err := s.GetUser(t.Context(), key)
 		require.NoError(t, err)
 		require.Equal(t, want, got, key)
@@ -35,7 +36,7 @@ func users(t *testing.T, s core.ResultStore) {
 }
 
 // usersEmail shows that an address has one user, and is free once that has another.
-func usersEmail(t *testing.T, s core.ResultStore) {
+func usersEmail(t *testing.T, s school.ResultStore) {
 	ann := mustUser(t, s, User("ann"))
 	bob := User("bob")
 	bob.Email = ann.Email
@@ -66,7 +67,7 @@ func usersEmail(t *testing.T, s core.ResultStore) {
 	mustUser(t, s, bob)
 }
 
-func raceEmail(t *testing.T, s core.ResultStore) {
+func raceEmail(t *testing.T, s school.ResultStore) {
 	var made atomic.Int32
 	race(t, func(i int) error {
 		u := User(fmt.Sprintf("u%d", i))
@@ -86,29 +87,29 @@ func raceEmail(t *testing.T, s core.ResultStore) {
 	require.Len(t, all, 1)
 }
 
-func usersRefuse(t *testing.T, s core.ResultStore) {
+func usersRefuse(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
-		change func(u *core.User)
+		change func(u *school.User)
 		want   core.Code
 	}{
-		"no handle":    {func(u *core.User) { u.Handle = "" }, core.CodeInvalid},
-		"upper case":   {func(u *core.User) { u.Handle = "Ann" }, core.CodeInvalid},
-		"a path":       {func(u *core.User) { u.Handle = "../ann" }, core.CodeInvalid},
-		"two lines":    {func(u *core.User) { u.Name = "a\nb" }, core.CodeInvalid},
-		"zero byte":    {func(u *core.User) { u.Name = "a\x00b" }, core.CodeInvalid},
-		"escape":       {func(u *core.User) { u.Name = "\x1b[31m" }, core.CodeInvalid},
-		"no UTF-8":     {func(u *core.User) { u.Name = "\xff" }, core.CodeInvalid},
-		"long name":    {func(u *core.User) { u.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
-		"no @":         {func(u *core.User) { u.Email = "ann" }, core.CodeInvalid},
-		"two @":        {func(u *core.User) { u.Email = "a@b@c" }, core.CodeInvalid},
-		"two mails":    {func(u *core.User) { u.Email = "a@b,c@d" }, core.CodeInvalid},
-		"mail line":    {func(u *core.User) { u.Email = "a@b\nBcc: c" }, core.CodeInvalid},
-		"mail case":    {func(u *core.User) { u.Email = "Ann@school.example" }, core.CodeInvalid},
-		"mail space":   {func(u *core.User) { u.Email = "a b@c" }, core.CodeInvalid},
-		"long mail":    {func(u *core.User) { u.Email = "a@" + strings.Repeat("x", bounds.MaxEmail) }, core.CodeLimit},
-		"class's role": {func(u *core.User) { u.Roles = []core.UserRole{core.RoleTeacher} }, core.CodeInvalid},
-		"many roles":   {func(u *core.User) { u.Roles = slices.Repeat([]core.UserRole{core.RoleAdmin}, bounds.MaxRoles+1) }, core.CodeLimit},
-		"long ago":     {func(u *core.User) { u.Created = -1 }, core.CodeInvalid},
+		"no handle":    {func(u *school.User) { u.Handle = "" }, core.CodeInvalid},
+		"upper case":   {func(u *school.User) { u.Handle = "Ann" }, core.CodeInvalid},
+		"a path":       {func(u *school.User) { u.Handle = "../ann" }, core.CodeInvalid},
+		"two lines":    {func(u *school.User) { u.Name = "a\nb" }, core.CodeInvalid},
+		"zero byte":    {func(u *school.User) { u.Name = "a\x00b" }, core.CodeInvalid},
+		"escape":       {func(u *school.User) { u.Name = "\x1b[31m" }, core.CodeInvalid},
+		"no UTF-8":     {func(u *school.User) { u.Name = "\xff" }, core.CodeInvalid},
+		"long name":    {func(u *school.User) { u.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
+		"no @":         {func(u *school.User) { u.Email = "ann" }, core.CodeInvalid},
+		"two @":        {func(u *school.User) { u.Email = "a@b@c" }, core.CodeInvalid},
+		"two mails":    {func(u *school.User) { u.Email = "a@b,c@d" }, core.CodeInvalid},
+		"mail line":    {func(u *school.User) { u.Email = "a@b\nBcc: c" }, core.CodeInvalid},
+		"mail case":    {func(u *school.User) { u.Email = "Ann@school.example" }, core.CodeInvalid},
+		"mail space":   {func(u *school.User) { u.Email = "a b@c" }, core.CodeInvalid},
+		"long mail":    {func(u *school.User) { u.Email = "a@" + strings.Repeat("x", bounds.MaxEmail) }, core.CodeLimit},
+		"class's role": {func(u *school.User) { u.Roles = []core.UserRole{core.RoleTeacher} }, core.CodeInvalid},
+		"many roles":   {func(u *school.User) { u.Roles = slices.Repeat([]core.UserRole{core.RoleAdmin}, bounds.MaxRoles+1) }, core.CodeLimit},
+		"long ago":     {func(u *school.User) { u.Created = -1 }, core.CodeInvalid},
 	} {
 		u := User("ann")
 		c.change(&u)
@@ -129,7 +130,7 @@ func usersRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // usersPages reads users page by page while some come and go.
-func usersPages(t *testing.T, s core.ResultStore) {
+func usersPages(t *testing.T, s school.ResultStore) {
 	var want []string
 	for i := range 25 {
 		handle := fmt.Sprintf("u%02d", i)
@@ -154,12 +155,12 @@ func usersPages(t *testing.T, s core.ResultStore) {
 	require.Equal(t, want, got)
 }
 
-func usersDelete(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob", "cleo")
+func usersDelete(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob", "cleo")
 	requireCode(t, core.CodeNotFound, s.DeleteUser(t.Context(), "nobody"))
 	mustEnrol(t, s, "ann")
 	requireCode(t, core.CodeConflict, s.DeleteUser(t.Context(), "ann"))
-	require.NoError(t, s.PutDeadline(t.Context(), core.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}))
+	require.NoError(t, s.PutDeadline(t.Context(), school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: 5, By: "tess"}))
 	is, err := s.Drop(t.Context(), "cs101", "ann")
 	require.NoError(t, err)
 	require.True(t, is)
@@ -174,7 +175,7 @@ func usersDelete(t *testing.T, s core.ResultStore) {
 	mustUser(t, s, User("ann")) // the name is free, and begins anew
 }
 
-func classes(t *testing.T, s core.ResultStore) {
+func classes(t *testing.T, s school.ResultStore) {
 	b, a := Class("b"), Class("a")
 	b, a = mustClass(t, s, b), mustClass(t, s, a)
 	b.Title, b.Deleting = "changed", true
@@ -184,16 +185,16 @@ func classes(t *testing.T, s core.ResultStore) {
 	require.Equal(t, b, got)
 	all, err := s.ListClasses(t.Context(), "", 10)
 	require.NoError(t, err)
-	require.Equal(t, []core.Class{a, b}, all)
+	require.Equal(t, []school.Class{a, b}, all)
 	all, err = s.ListClasses(t.Context(), "a", 1)
 	require.NoError(t, err)
-	require.Equal(t, []core.Class{b}, all)
+	require.Equal(t, []school.Class{b}, all)
 
-	for name, change := range map[string]func(c *core.Class){
-		"handle":   func(c *core.Class) { c.Handle = "cs/101" },
-		"no title": func(c *core.Class) { c.Title = " " },
-		"control":  func(c *core.Class) { c.Title = "a\x07" },
-		"term":     func(c *core.Class) { c.Term = "a\nb" },
+	for name, change := range map[string]func(c *school.Class){
+		"handle":   func(c *school.Class) { c.Handle = "cs/101" },
+		"no title": func(c *school.Class) { c.Title = " " },
+		"control":  func(c *school.Class) { c.Title = "a\x07" },
+		"term":     func(c *school.Class) { c.Term = "a\nb" },
 	} {
 		c := Class("c")
 		change(&c)
@@ -202,11 +203,11 @@ func classes(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func classesDelete(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob")
+func classesDelete(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	mustClass(t, s, Class("cs102"))
 	mustEnrol(t, s, "ann", "bob")
-	require.NoError(t, s.Enrol(t.Context(), core.Enrolment{Class: "cs102", User: "ann", Role: core.RoleTeacher}))
+	require.NoError(t, s.Enrol(t.Context(), school.Enrolment{Class: "cs102", User: "ann", Role: core.RoleTeacher}))
 	requireCode(t, core.CodeNotFound, s.DeleteClass(t.Context(), "cs103"))
 	requireCode(t, core.CodeConflict, s.DeleteClass(t.Context(), "cs101"))
 	require.NoError(t, s.DeleteAssignment(t.Context(), "cs101", "hw1"))
@@ -215,7 +216,7 @@ func classesDelete(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 	in, err := s.Memberships(t.Context(), "ann")
 	require.NoError(t, err)
-	require.Equal(t, []core.Enrolment{{Class: "cs102", User: "ann", Role: core.RoleTeacher}}, in)
+	require.Equal(t, []school.Enrolment{{Class: "cs102", User: "ann", Role: core.RoleTeacher}}, in)
 	require.NoError(t, s.DeleteUser(t.Context(), "bob"), "bob is in no class any more")
 	mustClass(t, s, Class("cs101"))
 	members, err := s.Members(t.Context(), "cs101", "", 10)
@@ -223,34 +224,34 @@ func classesDelete(t *testing.T, s core.ResultStore) {
 	require.Empty(t, members, "a new class of an old name")
 }
 
-func enrolments(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob", "cleo")
+func enrolments(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob", "cleo")
 	ctx := t.Context()
-	requireCode(t, core.CodeNotFound, s.Enrol(ctx, core.Enrolment{Class: "cs101", User: "nobody", Role: core.RoleStudent}))
-	requireCode(t, core.CodeNotFound, s.Enrol(ctx, core.Enrolment{Class: "none", User: "ann", Role: core.RoleStudent}))
-	requireCode(t, core.CodeInvalid, s.Enrol(ctx, core.Enrolment{Class: "cs101", User: "ann", Role: core.RoleAdmin}))
-	requireCode(t, core.CodeInvalid, s.Enrol(ctx, core.Enrolment{Class: "cs101", User: "ann"}))
+	requireCode(t, core.CodeNotFound, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "nobody", Role: core.RoleStudent}))
+	requireCode(t, core.CodeNotFound, s.Enrol(ctx, school.Enrolment{Class: "none", User: "ann", Role: core.RoleStudent}))
+	requireCode(t, core.CodeInvalid, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "ann", Role: core.RoleAdmin}))
+	requireCode(t, core.CodeInvalid, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "ann"}))
 	mustEnrol(t, s, "bob", "cleo", "ann")
-	again := core.Enrolment{Class: "cs101", User: "bob", Role: core.RoleAssistant, Since: 7}
+	again := school.Enrolment{Class: "cs101", User: "bob", Role: core.RoleAssistant, Since: 7}
 	require.NoError(t, s.Enrol(ctx, again))
-	student := func(user string) core.Enrolment {
-		return core.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent, Since: 5}
+	student := func(user string) school.Enrolment {
+		return school.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent, Since: 5}
 	}
-	members := func(after string, limit int) []core.Enrolment {
+	members := func(after string, limit int) []school.Enrolment {
 		t.Helper()
 		all, err := s.Members(ctx, "cs101", after, limit)
 		require.NoError(t, err)
 		return all
 	}
-	require.Equal(t, []core.Enrolment{student("ann"), again, student("cleo")}, members("", 10))
-	require.Equal(t, []core.Enrolment{again}, members("ann", 1))
+	require.Equal(t, []school.Enrolment{student("ann"), again, student("cleo")}, members("", 10))
+	require.Equal(t, []school.Enrolment{again}, members("ann", 1))
 	is, err := s.Drop(ctx, "cs101", "ann")
 	require.NoError(t, err)
 	require.True(t, is)
 	is, err = s.Drop(ctx, "cs101", "ann")
 	require.NoError(t, err)
 	require.False(t, is)
-	require.Equal(t, []core.Enrolment{again, student("cleo")}, members("ann", 10), "the cursor need not be there")
+	require.Equal(t, []school.Enrolment{again, student("cleo")}, members("ann", 10), "the cursor need not be there")
 
 	class, err := s.GetClass(ctx, "cs101")
 	require.NoError(t, err)
@@ -262,11 +263,11 @@ func enrolments(t *testing.T, s core.ResultStore) {
 	require.True(t, is)
 }
 
-func memberships(t *testing.T, s core.ResultStore) {
+func memberships(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
-	var want []core.Enrolment
-	for i := range core.MaxMemberships {
-		want = append(want, core.Enrolment{Class: fmt.Sprintf("c%03d", i), User: "ann", Role: core.RoleStudent, Since: int64(i)})
+	var want []school.Enrolment
+	for i := range school.MaxMemberships {
+		want = append(want, school.Enrolment{Class: fmt.Sprintf("c%03d", i), User: "ann", Role: core.RoleStudent, Since: int64(i)})
 	}
 	together(t, len(want), func(i int) error {
 		_, err := s.PutClass(t.Context(), Class(want[i].Class))
@@ -276,7 +277,7 @@ func memberships(t *testing.T, s core.ResultStore) {
 		return err
 	})
 	mustClass(t, s, Class("one-more"))
-	requireCode(t, core.CodeLimit, s.Enrol(t.Context(), core.Enrolment{Class: "one-more", User: "ann", Role: core.RoleStudent}))
+	requireCode(t, core.CodeLimit, s.Enrol(t.Context(), school.Enrolment{Class: "one-more", User: "ann", Role: core.RoleStudent}))
 	require.NoError(t, s.Enrol(t.Context(), want[7]), "those that are there can be changed")
 	got, err := s.Memberships(t.Context(), "ann")
 	require.NoError(t, err)

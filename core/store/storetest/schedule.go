@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,7 @@ func Schedule(name string) core.Schedule {
 	return core.Schedule{Name: name, Cron: "17 3 * * *", Kind: core.KindPurge, Since: 5}
 }
 
-func schedules(t *testing.T, s core.ResultStore) {
+func schedules(t *testing.T, s school.ResultStore) {
 	are := func(want ...core.Schedule) {
 		t.Helper()
 		all, err := s.ListSchedules(t.Context())
@@ -35,7 +36,7 @@ func schedules(t *testing.T, s core.ResultStore) {
 		return x
 	}
 	b, a := put(Schedule("b")), core.Schedule{
-		Name: "a", Cron: "CRON_TZ=Europe/Berlin @daily", Kind: core.KindGradebook, Args: json.RawMessage(`{"class":"cs101"}`),
+		Name: "a", Cron: "CRON_TZ=Europe/Berlin @daily", Kind: school.KindGradebook, Args: json.RawMessage(`{"class":"cs101"}`),
 		Priority: core.PriorityLow, Requester: "ann", About: "cs101", Paused: true, Since: 7, Last: 9,
 	}
 	a = put(a)
@@ -57,7 +58,7 @@ func schedules(t *testing.T, s core.ResultStore) {
 	are(b)
 }
 
-func schedulesRefuse(t *testing.T, s core.ResultStore) {
+func schedulesRefuse(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
 		change func(*core.Schedule)
 		want   core.Code
@@ -100,7 +101,7 @@ func schedulesRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // schedulesRace shows that one moment is taken by one of those that see it come.
-func schedulesRace(t *testing.T, s core.ResultStore) {
+func schedulesRace(t *testing.T, s school.ResultStore) {
 	revision, err := s.PutSchedule(t.Context(), Schedule("a"))
 	require.NoError(t, err)
 	for moment := range int64(10) {

@@ -5,54 +5,55 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
 // User makes a user with an e-mail address.
-func User(handle string) core.User {
-	return core.User{Handle: handle, Name: "Name of " + handle, Email: handle + "@school.example", Created: 1_700_000_000_000}
+func User(handle string) school.User {
+	return school.User{Handle: handle, Name: "Name of " + handle, Email: handle + "@school.example", Created: 1_700_000_000_000}
 }
 
 // Class makes a class.
-func Class(handle string) core.Class {
-	return core.Class{Handle: handle, Title: "Class " + handle, Term: "2026", Created: 1_700_000_000_000}
+func Class(handle string) school.Class {
+	return school.Class{Handle: handle, Title: "Class " + handle, Term: "2026", Created: 1_700_000_000_000}
 }
 
 // Assignment makes an assignment without a harness.
-func Assignment(class, handle string) core.Assignment {
-	return core.Assignment{Class: class, Handle: handle, Title: "Assignment " + handle, Pool: "default", Priority: core.PriorityNormal, Created: 1_700_000_000_000}
+func Assignment(class, handle string) school.Assignment {
+	return school.Assignment{Class: class, Handle: handle, Title: "Assignment " + handle, Pool: "default", Priority: core.PriorityNormal, Created: 1_700_000_000_000}
 }
 
 // Harness makes a harness; equal numbers have equal files.
-func Harness(n int) *core.Harness {
-	return &core.Harness{File: core.File{Path: "harness.tar", Digest: digest(n), Size: 7}, Config: []byte(`{"timeout":5}`)}
+func Harness(n int) *school.Harness {
+	return &school.Harness{File: core.File{Path: "harness.tar", Digest: digest(n), Size: 7}, Config: []byte(`{"timeout":5}`)}
 }
 
 func digest(n int) string { return fmt.Sprintf("sha256:%064x", n) }
 
 // Submission makes a submission that is not graded; later ones are newer.
-func Submission(class, assignment, user string) core.Submission {
-	return core.Submission{
+func Submission(class, assignment, user string) school.Submission {
+	return school.Submission{
 		ID: NewID(), Class: class, Assignment: assignment, User: user, Kind: "public", At: 1_700_000_000_000,
 		Files: []core.File{{Path: "main.c", Digest: digest(1), Size: 7}},
 	}
 }
 
 // Experiment makes an experiment that runs.
-func Experiment(class, assignment string) core.Experiment {
-	return core.Experiment{ID: NewID(), Class: class, Assignment: assignment, Repeat: 1, State: core.ExperimentRunning, By: "tess", Created: 1_700_000_000_000}
+func Experiment(class, assignment string) school.Experiment {
+	return school.Experiment{ID: NewID(), Class: class, Assignment: assignment, Repeat: 1, State: school.ExperimentRunning, By: "tess", Created: 1_700_000_000_000}
 }
 
 // Grading makes the spec of a request for a submission.
-func Grading(sub core.Submission) core.Spec {
+func Grading(sub school.Submission) core.Spec {
 	spec := Spec(sub.User)
 	spec.Submission, spec.Assignment = sub.ID, sub.Class+"/"+sub.Assignment
 	return spec
 }
 
-// school fills a store with class cs101, its assignment hw1, and users.
-func school(t *testing.T, s core.ResultStore, users ...string) {
+// aClass fills a store with class cs101, its assignment hw1, and users.
+func aClass(t *testing.T, s school.ResultStore, users ...string) {
 	t.Helper()
 	mustClass(t, s, Class("cs101"))
 	mustAssignment(t, s, Assignment("cs101", "hw1"))
@@ -61,7 +62,7 @@ func school(t *testing.T, s core.ResultStore, users ...string) {
 	}
 }
 
-func mustUser(t *testing.T, s core.ResultStore, u core.User) core.User {
+func mustUser(t *testing.T, s school.ResultStore, u school.User) school.User {
 	t.Helper()
 	revision, err := s.PutUser(t.Context(), u)
 	require.NoError(t, err)
@@ -70,7 +71,7 @@ func mustUser(t *testing.T, s core.ResultStore, u core.User) core.User {
 	return u
 }
 
-func mustClass(t *testing.T, s core.ResultStore, c core.Class) core.Class {
+func mustClass(t *testing.T, s school.ResultStore, c school.Class) school.Class {
 	t.Helper()
 	revision, err := s.PutClass(t.Context(), c)
 	require.NoError(t, err)
@@ -79,7 +80,7 @@ func mustClass(t *testing.T, s core.ResultStore, c core.Class) core.Class {
 	return c
 }
 
-func mustAssignment(t *testing.T, s core.ResultStore, a core.Assignment) core.Assignment {
+func mustAssignment(t *testing.T, s school.ResultStore, a school.Assignment) school.Assignment {
 	t.Helper()
 	revision, err := s.PutAssignment(t.Context(), a)
 	require.NoError(t, err)
@@ -88,7 +89,7 @@ func mustAssignment(t *testing.T, s core.ResultStore, a core.Assignment) core.As
 	return a
 }
 
-func mustExperiment(t *testing.T, s core.ResultStore, e core.Experiment) core.Experiment {
+func mustExperiment(t *testing.T, s school.ResultStore, e school.Experiment) school.Experiment {
 	t.Helper()
 	revision, err := s.PutExperiment(t.Context(), e)
 	require.NoError(t, err)
@@ -98,31 +99,42 @@ func mustExperiment(t *testing.T, s core.ResultStore, e core.Experiment) core.Ex
 }
 
 // mustEnrol puts users into cs101 as students.
-func mustEnrol(t *testing.T, s core.ResultStore, users ...string) {
+func mustEnrol(t *testing.T, s school.ResultStore, users ...string) {
 	t.Helper()
 	for _, user := range users {
-		require.NoError(t, s.Enrol(t.Context(), core.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent, Since: 5}))
+		require.NoError(t, s.Enrol(t.Context(), school.Enrolment{Class: "cs101", User: user, Role: core.RoleStudent, Since: 5}))
 	}
 }
 
-// mustCreateSubmission makes a submission that is new.
-func mustCreateSubmission(t *testing.T, s core.ResultStore, sub core.Submission) core.Submission {
+// mustCreateSubmission makes a submission that is new and not graded.
+func mustCreateSubmission(t *testing.T, s school.ResultStore, sub school.Submission) school.Submission {
 	t.Helper()
-	got, is, err := s.CreateSubmission(t.Context(), sub)
-	require.NoError(t, err)
-	require.True(t, is, "created")
-	require.Equal(t, sub, got)
+	mustSubmission(t, s, sub, nil)
 	return sub
 }
 
-// mustSubmit makes a request and its submission for cs101/hw1, as a submit does.
-func mustSubmit(t *testing.T, s core.ResultStore, user string) (core.Submission, core.Spec) {
+func mustSubmission(t *testing.T, s school.ResultStore, sub school.Submission, grading *core.Spec) {
 	t.Helper()
+	got, is, err := s.CreateSubmission(t.Context(), sub, grading)
+	require.NoError(t, err)
+	require.True(t, is, "created")
+	require.Equal(t, sub, got)
+}
+
+// Graded makes a submission for cs101/hw1 and the spec of the request that grades it.
+func Graded(user string) (school.Submission, core.Spec) {
 	sub := Submission("cs101", "hw1", user)
 	spec := Grading(sub)
 	spec.ID, sub.Request = sub.ID, sub.ID
-	spec = mustCreate(t, s, spec)
-	return mustCreateSubmission(t, s, sub), spec
+	return sub, spec
+}
+
+// mustSubmit makes a submission for cs101/hw1 with its request, as a submit does.
+func mustSubmit(t *testing.T, s school.ResultStore, user string) (school.Submission, core.Spec) {
+	t.Helper()
+	sub, spec := Graded(user)
+	mustSubmission(t, s, sub, &spec)
+	return sub, spec
 }
 
 // scored is a result with a score of at most 10.

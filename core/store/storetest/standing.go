@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 )
 
-func mustStandings(t *testing.T, s core.ResultStore, after string, limit int) []core.Standing {
+func mustStandings(t *testing.T, s school.ResultStore, after string, limit int) []school.Standing {
 	t.Helper()
 	all, err := s.Standings(t.Context(), "cs101", "hw1", after, limit)
 	require.NoError(t, err)
@@ -17,16 +18,16 @@ func mustStandings(t *testing.T, s core.ResultStore, after string, limit int) []
 }
 
 // standings shows what becomes of one submission, as both lists tell it.
-func standings(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func standings(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub, spec := mustSubmit(t, s, "ann")
-	want := core.Standing{Submission: sub, State: core.RequestQueued}
+	want := school.Standing{Submission: sub, State: core.RequestQueued}
 	is := func(why string) {
 		t.Helper()
-		require.Equal(t, []core.Standing{want}, mustStandings(t, s, "", 10), why)
-		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+		require.Equal(t, []school.Standing{want}, mustStandings(t, s, "", 10), why)
+		all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{})
 		require.NoError(t, err)
-		require.Equal(t, []core.Standing{want}, all, why)
+		require.Equal(t, []school.Standing{want}, all, why)
 	}
 	is("it waits")
 	r := scored(spec, "1.1", 7.25)
@@ -37,7 +38,7 @@ func standings(t *testing.T, s core.ResultStore) {
 	is("the first result counts")
 
 	score, most := 3.5, 20.0
-	grade := &core.Grade{Score: score, By: "tess"}
+	grade := &school.Grade{Score: score, By: "tess"}
 	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
 	want.Submission.Grade, want.Score = grade, &score
 	is("a grade goes before it")
@@ -49,7 +50,7 @@ func standings(t *testing.T, s core.ResultStore) {
 
 	spec, err := s.Rerun(t.Context(), spec.ID, 5)
 	require.NoError(t, err)
-	want = core.Standing{Submission: sub, State: core.RequestQueued}
+	want = school.Standing{Submission: sub, State: core.RequestQueued}
 	is("a rerun begins anew")
 	r = Result(spec, "2.1")
 	mustRecord(t, s, r, true)
@@ -67,20 +68,20 @@ func standings(t *testing.T, s core.ResultStore) {
 	is("0 is a score")
 }
 
-func standingsUngraded(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func standingsUngraded(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	mustCreate(t, s, Grading(sub)) // an experiment's, say
-	require.Equal(t, []core.Standing{{Submission: sub}}, mustStandings(t, s, "", 10))
-	grade := &core.Grade{Score: 1, By: "tess"}
+	require.Equal(t, []school.Standing{{Submission: sub}}, mustStandings(t, s, "", 10))
+	grade := &school.Grade{Score: 1, By: "tess"}
 	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
 	sub.Grade = grade
-	require.Equal(t, []core.Standing{{Submission: sub, Score: &grade.Score}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []school.Standing{{Submission: sub, Score: &grade.Score}}, mustStandings(t, s, "", 10))
 }
 
 // standingsNewest shows each user's newest submission of that assignment alone.
-func standingsNewest(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob", "cleo")
+func standingsNewest(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob", "cleo")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
@@ -90,9 +91,9 @@ func standingsNewest(t *testing.T, s core.ResultStore) {
 	mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
 	mustCreateSubmission(t, s, Submission("cs102", "hw1", "ann"))
 	mustCreateSubmission(t, s, Submission("cs101", "hw2", "cleo"))
-	require.Equal(t, []core.Standing{{Submission: ann}, {Submission: bob}}, mustStandings(t, s, "", 10))
-	require.Equal(t, []core.Standing{{Submission: bob}}, mustStandings(t, s, "ann", 10))
-	require.Equal(t, []core.Standing{{Submission: ann}}, mustStandings(t, s, "", 1))
+	require.Equal(t, []school.Standing{{Submission: ann}, {Submission: bob}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []school.Standing{{Submission: bob}}, mustStandings(t, s, "ann", 10))
+	require.Equal(t, []school.Standing{{Submission: ann}}, mustStandings(t, s, "", 1))
 	none, err := s.Standings(t.Context(), "cs101", "hw9", "", 10)
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -103,8 +104,8 @@ func standingsNewest(t *testing.T, s core.ResultStore) {
 }
 
 // standingsPages reads standings page by page while more is submitted.
-func standingsPages(t *testing.T, s core.ResultStore) {
-	school(t, s)
+func standingsPages(t *testing.T, s school.ResultStore) {
+	aClass(t, s)
 	var want, got []string
 	for i := range 10 {
 		user := fmt.Sprintf("u%d", i)
@@ -128,8 +129,8 @@ func standingsPages(t *testing.T, s core.ResultStore) {
 	require.Equal(t, want, got)
 }
 
-func listSubmissions(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob")
+func listSubmissions(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	mustAssignment(t, s, Assignment("cs101", "hw2"))
 	mustClass(t, s, Class("cs102"))
 	mustAssignment(t, s, Assignment("cs102", "hw1"))
@@ -139,45 +140,45 @@ func listSubmissions(t *testing.T, s core.ResultStore) {
 	d := mustCreateSubmission(t, s, Submission("cs102", "hw1", "ann"))
 	e := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	for _, test := range []struct {
-		filter core.SubmissionFilter
-		want   []core.Submission
+		filter school.SubmissionFilter
+		want   []school.Submission
 	}{
-		{core.SubmissionFilter{}, []core.Submission{e, d, c, b, a}},
-		{core.SubmissionFilter{Limit: 2}, []core.Submission{e, d}},
-		{core.SubmissionFilter{Before: d.ID}, []core.Submission{c, b, a}},
-		{core.SubmissionFilter{Class: "cs101"}, []core.Submission{e, c, b, a}},
-		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1"}, []core.Submission{e, b, a}},
-		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1", User: "ann"}, []core.Submission{e, a}},
-		{core.SubmissionFilter{Class: "cs101", Assignment: "hw1", Before: e.ID, Limit: 1}, []core.Submission{b}},
-		{core.SubmissionFilter{Class: "cs101", User: "ann"}, []core.Submission{e, c, a}},
-		{core.SubmissionFilter{User: "ann", Before: e.ID}, []core.Submission{d, c, a}},
-		{core.SubmissionFilter{User: "nobody"}, nil},
+		{school.SubmissionFilter{}, []school.Submission{e, d, c, b, a}},
+		{school.SubmissionFilter{Limit: 2}, []school.Submission{e, d}},
+		{school.SubmissionFilter{Before: d.ID}, []school.Submission{c, b, a}},
+		{school.SubmissionFilter{Class: "cs101"}, []school.Submission{e, c, b, a}},
+		{school.SubmissionFilter{Class: "cs101", Assignment: "hw1"}, []school.Submission{e, b, a}},
+		{school.SubmissionFilter{Class: "cs101", Assignment: "hw1", User: "ann"}, []school.Submission{e, a}},
+		{school.SubmissionFilter{Class: "cs101", Assignment: "hw1", Before: e.ID, Limit: 1}, []school.Submission{b}},
+		{school.SubmissionFilter{Class: "cs101", User: "ann"}, []school.Submission{e, c, a}},
+		{school.SubmissionFilter{User: "ann", Before: e.ID}, []school.Submission{d, c, a}},
+		{school.SubmissionFilter{User: "nobody"}, nil},
 	} {
 		all, err := s.ListSubmissions(t.Context(), test.filter)
 		require.NoError(t, err)
-		var got []core.Submission
+		var got []school.Submission
 		for _, one := range all {
 			got = append(got, one.Submission)
 		}
 		require.Equal(t, test.want, got, "%+v", test.filter)
 	}
-	for _, f := range []core.SubmissionFilter{{Assignment: "hw1"}, {Limit: -1}, {Limit: 1001}} {
+	for _, f := range []school.SubmissionFilter{{Assignment: "hw1"}, {Limit: -1}, {Limit: 1001}} {
 		_, err := s.ListSubmissions(t.Context(), f)
 		requireCode(t, core.CodeInvalid, err)
 	}
 }
 
 // submissionsPages reads submissions page by page while more are submitted.
-func submissionsPages(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func submissionsPages(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	var want, got []string
 	for range 60 {
 		want = append([]string{mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann")).ID}, want...)
 	}
-	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+	all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{})
 	require.NoError(t, err)
 	require.Len(t, all, 50, "a page that names no limit")
-	for f := (core.SubmissionFilter{Class: "cs101", Limit: 7}); ; {
+	for f := (school.SubmissionFilter{Class: "cs101", Limit: 7}); ; {
 		page, err := s.ListSubmissions(t.Context(), f)
 		require.NoError(t, err)
 		for _, one := range page {

@@ -9,20 +9,21 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
-func submissions(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func submissions(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub := Submission("cs101", "hw1", "ann")
 	sub.By, sub.Kind, sub.Late, sub.Idempotency = "tess", "final", true, "once"
 	sub.Files = []core.File{{Path: "src/a b.c", Digest: digest(1), Size: 7, Mode: 0o755}, {Path: "ü", Digest: digest(2)}}
 	spec := Grading(sub)
 	sub.Request = spec.ID
-	mustCreate(t, s, spec)
-	mustCreateSubmission(t, s, sub)
+	mustSubmission(t, s, sub, &spec)
+	require.Equal(t, core.Row{Spec: spec, State: core.RequestQueued}, mustGet(t, s, spec.ID))
 	got, err := s.GetSubmission(t.Context(), sub.ID)
 	require.NoError(t, err)
 	require.Equal(t, sub, got)
@@ -30,40 +31,43 @@ func submissions(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 }
 
-func submissionsAgain(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
-	sub, _ := mustSubmit(t, s, "ann")
-	require.NoError(t, s.SetGrade(t.Context(), sub.ID, &core.Grade{Score: 1, By: "tess"}))
+func submissionsAgain(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
+	sub, spec := mustSubmit(t, s, "ann")
+	require.NoError(t, s.SetGrade(t.Context(), sub.ID, &school.Grade{Score: 1, By: "tess"}))
 	again := sub
 	again.At, again.Late = sub.At+5, true
-	got, is, err := s.CreateSubmission(t.Context(), again)
+	later := spec
+	later.Submitted += 5
+	got, is, err := s.CreateSubmission(t.Context(), again, &later)
 	require.NoError(t, err)
 	require.False(t, is)
-	sub.Grade = &core.Grade{Score: 1, By: "tess"}
+	require.Equal(t, spec, mustGet(t, s, spec.ID).Spec, "the first")
+	sub.Grade = &school.Grade{Score: 1, By: "tess"}
 	require.Equal(t, sub, got, "the first, with what became of it")
-	for name, change := range map[string]func(sub *core.Submission){
-		"files": func(sub *core.Submission) { sub.Files = []core.File{{Path: "main.c", Digest: digest(2), Size: 7}} },
-		"kind":  func(sub *core.Submission) { sub.Kind = "final" },
-		"user":  func(sub *core.Submission) { sub.User = "bob" },
-		"class": func(sub *core.Submission) { sub.Class = "cs102" },
-		"by":    func(sub *core.Submission) { sub.By = "tess" },
+	for name, change := range map[string]func(sub *school.Submission){
+		"files": func(sub *school.Submission) { sub.Files = []core.File{{Path: "main.c", Digest: digest(2), Size: 7}} },
+		"kind":  func(sub *school.Submission) { sub.Kind = "final" },
+		"user":  func(sub *school.Submission) { sub.User = "bob" },
+		"class": func(sub *school.Submission) { sub.Class = "cs102" },
+		"by":    func(sub *school.Submission) { sub.By = "tess" },
 	} {
 		other := again
 		change(&other)
-		_, _, err := s.CreateSubmission(t.Context(), other)
+		_, _, err := s.CreateSubmission(t.Context(), other, &spec)
 		require.Equal(t, core.CodeConflict, core.CodeOf(err), name)
 	}
 }
 
-func submissionsIdempotent(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann", "bob")
+func submissionsIdempotent(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	first, second, stranger := Submission("cs101", "hw1", "ann"), Submission("cs101", "hw1", "ann"), Submission("cs101", "hw1", "bob")
-	for _, sub := range []*core.Submission{&first, &second, &stranger} {
+	for _, sub := range []*school.Submission{&first, &second, &stranger} {
 		sub.Idempotency = "key"
 	}
 	second.Kind = "final"
 	mustCreateSubmission(t, s, first)
-	got, is, err := s.CreateSubmission(t.Context(), second)
+	got, is, err := s.CreateSubmission(t.Context(), second, nil)
 	require.NoError(t, err)
 	require.False(t, is)
 	require.Equal(t, first, got)
@@ -75,7 +79,7 @@ func submissionsIdempotent(t *testing.T, s core.ResultStore) {
 
 	// Who asks what a key stands for need not submit anything.
 	for user, want := range map[string][]string{"ann": {first.ID}, "bob": {stranger.ID}, "cat": nil} {
-		all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{User: user, Idempotency: "key"})
+		all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{User: user, Idempotency: "key"})
 		require.NoError(t, err)
 		var found []string
 		for i := range all {
@@ -83,19 +87,19 @@ func submissionsIdempotent(t *testing.T, s core.ResultStore) {
 		}
 		require.Equal(t, want, found)
 	}
-	_, err = s.ListSubmissions(t.Context(), core.SubmissionFilter{Idempotency: "key"})
+	_, err = s.ListSubmissions(t.Context(), school.SubmissionFilter{Idempotency: "key"})
 	requireCode(t, core.CodeInvalid, err)
 }
 
-func raceSubmissions(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func raceSubmissions(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	for round := range 5 {
 		var made atomic.Int32
 		var got sync.Map
 		race(t, func(int) error {
-			sub := Submission("cs101", "hw1", "ann")
+			sub, spec := Graded("ann")
 			sub.Idempotency = fmt.Sprintf("key %d", round)
-			first, is, err := s.CreateSubmission(t.Context(), sub)
+			first, is, err := s.CreateSubmission(t.Context(), sub, &spec)
 			if is {
 				made.Add(1)
 			}
@@ -107,9 +111,9 @@ func raceSubmissions(t *testing.T, s core.ResultStore) {
 		got.Range(func(any, any) bool { n++; return true })
 		require.Equal(t, 1, n, "different submissions")
 		made.Store(0)
-		same := Submission("cs101", "hw1", "ann")
+		same, spec := Graded("ann")
 		race(t, func(int) error {
-			_, is, err := s.CreateSubmission(t.Context(), same)
+			_, is, err := s.CreateSubmission(t.Context(), same, &spec)
 			if is {
 				made.Add(1)
 			}
@@ -117,56 +121,121 @@ func raceSubmissions(t *testing.T, s core.ResultStore) {
 		})
 		require.EqualValues(t, 1, made.Load())
 	}
-	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{Limit: 1000})
+	all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, all, 10)
+	rows, err := s.List(t.Context(), core.Filter{Limit: 1000})
+	require.NoError(t, err)
+	require.Len(t, rows, 10, "one for each, and none of those who lost")
+	for i, st := range all {
+		require.Equal(t, st.Submission.Request, rows[i].Spec.ID)
+	}
 }
 
-func submissionsRefuse(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+// submissionsWithRequests shows that neither is there without the other: what refuses one of them
+// leaves none.
+func submissionsWithRequests(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann", "bob")
 	stranger := mustCreate(t, s, Spec("ann"))
+	deleting := mustAssignment(t, s, Assignment("cs101", "hw2"))
+	deleting.Deleting = true
+	mustAssignment(t, s, deleting)
+	for name, c := range map[string]struct {
+		change func(sub *school.Submission, spec *core.Spec)
+		want   core.Code
+	}{
+		"no assignment":     {func(sub *school.Submission, _ *core.Spec) { sub.Assignment = "hw9" }, core.CodeNotFound},
+		"no user":           {func(sub *school.Submission, _ *core.Spec) { sub.User = "nobody" }, core.CodeNotFound},
+		"deleting":          {func(sub *school.Submission, _ *core.Spec) { sub.Assignment = "hw2" }, core.CodeConflict},
+		"submission":        {func(sub *school.Submission, _ *core.Spec) { sub.Kind = "" }, core.CodeInvalid},
+		"not its request":   {func(sub *school.Submission, _ *core.Spec) { sub.Request = "" }, core.CodeInvalid},
+		"another's request": {func(_ *school.Submission, spec *core.Spec) { spec.Submission = stranger.ID }, core.CodeInvalid},
+		"second generation": {func(_ *school.Submission, spec *core.Spec) { spec.Generation = 2 }, core.CodeInvalid},
+		"a key of its own":  {func(_ *school.Submission, spec *core.Spec) { spec.Idempotency = "k" }, core.CodeInvalid},
+		"taken":             {func(sub *school.Submission, spec *core.Spec) { sub.Request, spec.ID = stranger.ID, stranger.ID }, core.CodeConflict},
+	} {
+		sub, spec := Graded("ann")
+		c.change(&sub, &spec)
+		_, is, err := s.CreateSubmission(t.Context(), sub, &spec)
+		require.Equal(t, c.want, core.CodeOf(err), "%s: %v", name, err)
+		require.False(t, is)
+	}
+	all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{})
+	require.NoError(t, err)
+	require.Empty(t, all)
+	specs, err := s.Unfinished(t.Context(), "", 100)
+	require.NoError(t, err)
+	require.Equal(t, []core.Spec{stranger}, specs)
+
+	// A key stands for the first, graded or not; nothing is made of what comes under it later.
+	first := Submission("cs101", "hw1", "ann")
+	first.Idempotency = "k"
+	mustCreateSubmission(t, s, first)
+	again, spec := Graded("ann")
+	again.Idempotency = "k"
+	got, is, err := s.CreateSubmission(t.Context(), again, &spec)
+	require.NoError(t, err)
+	require.False(t, is)
+	require.Equal(t, first, got)
+	_, err = s.Get(t.Context(), spec.ID)
+	requireCode(t, core.CodeNotFound, err)
+
+	// The two are there together, wherever one looks.
+	sub, spec := mustSubmit(t, s, "bob")
+	specs, err = s.Unfinished(t.Context(), "", 100)
+	require.NoError(t, err)
+	require.Equal(t, []core.Spec{stranger, spec}, specs)
+	require.Equal(t, core.RequestQueued, mustStandings(t, s, "", 10)[1].State)
+	mustRecord(t, s, Result(spec, "1.1"), true)
+	n, err := s.Purge(t.Context(), soon(), 100)
+	require.NoError(t, err)
+	require.Zero(t, n, "no age takes it")
+	require.Equal(t, core.RequestCompleted, mustGet(t, s, sub.Request).State)
+}
+
+func submissionsRefuse(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	file := func(path, digest string, size int64) []core.File {
 		return []core.File{{Path: path, Digest: digest, Size: size}}
 	}
 	for name, c := range map[string]struct {
-		change func(sub *core.Submission)
+		change func(sub *school.Submission)
 		want   core.Code
 	}{
-		"id":             {func(sub *core.Submission) { sub.ID = "a/b" }, core.CodeInvalid},
-		"no class":       {func(sub *core.Submission) { sub.Class = "" }, core.CodeInvalid},
-		"assignment":     {func(sub *core.Submission) { sub.Assignment = "hw9" }, core.CodeNotFound},
-		"user":           {func(sub *core.Submission) { sub.User = "nobody" }, core.CodeNotFound},
-		"kind":           {func(sub *core.Submission) { sub.Kind = "" }, core.CodeInvalid},
-		"by":             {func(sub *core.Submission) { sub.By = "A" }, core.CodeInvalid},
-		"at":             {func(sub *core.Submission) { sub.At = -1 }, core.CodeInvalid},
-		"grade":          {func(sub *core.Submission) { sub.Grade = &core.Grade{Score: 1, By: "ann"} }, core.CodeInvalid},
-		"key":            {func(sub *core.Submission) { sub.Idempotency = "a\nb" }, core.CodeInvalid},
-		"long key":       {func(sub *core.Submission) { sub.Idempotency = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
-		"digest":         {func(sub *core.Submission) { sub.Files = file("a", "sha256:00", 1) }, core.CodeInvalid},
-		"size":           {func(sub *core.Submission) { sub.Files = file("a", digest(1), -1) }, core.CodeInvalid},
-		"path up":        {func(sub *core.Submission) { sub.Files = file("../a", digest(1), 1) }, core.CodeInvalid},
-		"path absolute":  {func(sub *core.Submission) { sub.Files = file("/a", digest(1), 1) }, core.CodeInvalid},
-		"path control":   {func(sub *core.Submission) { sub.Files = file("a\nb", digest(1), 1) }, core.CodeInvalid},
-		"path UTF-8":     {func(sub *core.Submission) { sub.Files = file("a\xff", digest(1), 1) }, core.CodeInvalid},
-		"path twice":     {func(sub *core.Submission) { sub.Files = append(file("a", digest(1), 1), file("a", digest(2), 1)...) }, core.CodeInvalid},
-		"many files":     {func(sub *core.Submission) { sub.Files = make([]core.File, core.MaxFiles+1) }, core.CodeLimit},
-		"no request":     {func(sub *core.Submission) { sub.Request = NewID() }, core.CodeNotFound},
-		"other's":        {func(sub *core.Submission) { sub.Request = stranger.ID }, core.CodeNotFound},
-		"request's name": {func(sub *core.Submission) { sub.Request = "A" }, core.CodeInvalid},
+		"id":             {func(sub *school.Submission) { sub.ID = "a/b" }, core.CodeInvalid},
+		"no class":       {func(sub *school.Submission) { sub.Class = "" }, core.CodeInvalid},
+		"assignment":     {func(sub *school.Submission) { sub.Assignment = "hw9" }, core.CodeNotFound},
+		"user":           {func(sub *school.Submission) { sub.User = "nobody" }, core.CodeNotFound},
+		"kind":           {func(sub *school.Submission) { sub.Kind = "" }, core.CodeInvalid},
+		"by":             {func(sub *school.Submission) { sub.By = "A" }, core.CodeInvalid},
+		"at":             {func(sub *school.Submission) { sub.At = -1 }, core.CodeInvalid},
+		"grade":          {func(sub *school.Submission) { sub.Grade = &school.Grade{Score: 1, By: "ann"} }, core.CodeInvalid},
+		"key":            {func(sub *school.Submission) { sub.Idempotency = "a\nb" }, core.CodeInvalid},
+		"long key":       {func(sub *school.Submission) { sub.Idempotency = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
+		"digest":         {func(sub *school.Submission) { sub.Files = file("a", "sha256:00", 1) }, core.CodeInvalid},
+		"size":           {func(sub *school.Submission) { sub.Files = file("a", digest(1), -1) }, core.CodeInvalid},
+		"path up":        {func(sub *school.Submission) { sub.Files = file("../a", digest(1), 1) }, core.CodeInvalid},
+		"path absolute":  {func(sub *school.Submission) { sub.Files = file("/a", digest(1), 1) }, core.CodeInvalid},
+		"path control":   {func(sub *school.Submission) { sub.Files = file("a\nb", digest(1), 1) }, core.CodeInvalid},
+		"path UTF-8":     {func(sub *school.Submission) { sub.Files = file("a\xff", digest(1), 1) }, core.CodeInvalid},
+		"path twice":     {func(sub *school.Submission) { sub.Files = append(file("a", digest(1), 1), file("a", digest(2), 1)...) }, core.CodeInvalid},
+		"many files":     {func(sub *school.Submission) { sub.Files = make([]core.File, core.MaxFiles+1) }, core.CodeLimit},
+		"request alone":  {func(sub *school.Submission) { sub.Request = NewID() }, core.CodeInvalid},
+		"request's name": {func(sub *school.Submission) { sub.Request = "A" }, core.CodeInvalid},
 	} {
 		sub := Submission("cs101", "hw1", "ann")
 		c.change(&sub)
-		_, is, err := s.CreateSubmission(t.Context(), sub)
+		_, is, err := s.CreateSubmission(t.Context(), sub, nil)
 		require.Equal(t, c.want, core.CodeOf(err), "%s: %v", name, err)
 		require.False(t, is)
 	}
-	all, err := s.ListSubmissions(t.Context(), core.SubmissionFilter{})
+	all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{})
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
 
-func bind(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func bind(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub, first := mustSubmit(t, s, "ann")
 	second := mustCreate(t, s, Grading(sub))
 	bound := func(from, to string, want bool) {
@@ -199,8 +268,8 @@ func bind(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 }
 
-func raceBind(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func raceBind(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub, first := mustSubmit(t, s, "ann")
 	var others [racers]core.Spec
 	for i := range others {
@@ -222,11 +291,11 @@ func raceBind(t *testing.T, s core.ResultStore) {
 	require.Equal(t, *winner.Load(), got.Request)
 }
 
-func grades(t *testing.T, s core.ResultStore) {
-	school(t, s, "ann")
+func grades(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
 	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	most := 10.5
-	for _, g := range []*core.Grade{
+	for _, g := range []*school.Grade{
 		{Score: 0.1, MaxScore: &most, By: "tess", Reason: "by hand:\n\tfine", At: 5},
 		{Score: -1, By: "tom"},
 		nil, nil,
@@ -236,19 +305,19 @@ func grades(t *testing.T, s core.ResultStore) {
 		require.NoError(t, err)
 		require.Equal(t, g, got.Grade)
 	}
-	requireCode(t, core.CodeNotFound, s.SetGrade(t.Context(), NewID(), &core.Grade{By: "tess"}))
+	requireCode(t, core.CodeNotFound, s.SetGrade(t.Context(), NewID(), &school.Grade{By: "tess"}))
 	requireCode(t, core.CodeNotFound, s.SetGrade(t.Context(), NewID(), nil))
 	inf := math.Inf(-1)
 	for name, c := range map[string]struct {
-		grade core.Grade
+		grade school.Grade
 		want  core.Code
 	}{
-		"no one":   {core.Grade{}, core.CodeInvalid},
-		"infinite": {core.Grade{By: "tess", Score: math.Inf(1)}, core.CodeInvalid},
-		"none":     {core.Grade{By: "tess", Score: math.NaN()}, core.CodeInvalid},
-		"most":     {core.Grade{By: "tess", MaxScore: &inf}, core.CodeInvalid},
-		"control":  {core.Grade{By: "tess", Reason: "\x7f"}, core.CodeInvalid},
-		"long":     {core.Grade{By: "tess", Reason: strings.Repeat("x", bounds.MaxReason+1)}, core.CodeLimit},
+		"no one":   {school.Grade{}, core.CodeInvalid},
+		"infinite": {school.Grade{By: "tess", Score: math.Inf(1)}, core.CodeInvalid},
+		"none":     {school.Grade{By: "tess", Score: math.NaN()}, core.CodeInvalid},
+		"most":     {school.Grade{By: "tess", MaxScore: &inf}, core.CodeInvalid},
+		"control":  {school.Grade{By: "tess", Reason: "\x7f"}, core.CodeInvalid},
+		"long":     {school.Grade{By: "tess", Reason: strings.Repeat("x", bounds.MaxReason+1)}, core.CodeLimit},
 	} {
 		require.Equal(t, c.want, core.CodeOf(s.SetGrade(t.Context(), sub.ID, &c.grade)), name)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -14,7 +15,7 @@ import (
 
 // handed is a submission of a campus with its requests.
 type handed struct {
-	sub     core.Submission
+	sub     school.Submission
 	specs   []core.Spec            // that were made for it
 	results map[string]core.Result // by request
 }
@@ -25,8 +26,8 @@ func (h *handed) at() [2]string { return [2]string{h.sub.Class, h.sub.Assignment
 func (h *handed) waits() bool { return len(h.results) < len(h.specs) }
 
 // standing is what should have become of it.
-func (h *handed) standing() core.Standing {
-	is := core.Standing{Submission: h.sub}
+func (h *handed) standing() school.Standing {
+	is := school.Standing{Submission: h.sub}
 	if h.sub.Request != "" {
 		is.State = core.RequestQueued
 		if r, ended := h.results[h.sub.Request]; ended {
@@ -46,7 +47,7 @@ func (c *campus) pick(rt *rapid.T) *handed {
 	return rapid.SampledFrom(c.handed).Draw(rt, "submission")
 }
 
-func (c *campus) submit(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) submit(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	at := [2]string{c.draw(rt, "class"), c.draw(rt, "hw")}
 	if known := slices.Collect(maps.Keys(c.assignments)); len(known) > 0 && rapid.IntRange(0, 9).Draw(rt, "known") > 0 {
 		slices.SortFunc(known, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
@@ -55,17 +56,16 @@ func (c *campus) submit(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	sub := Submission(at[0], at[1], c.draw(rt, "user"))
 	sub.Idempotency = rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(rt, "key")
 	h := &handed{results: map[string]core.Result{}}
+	var grading *core.Spec
 	if rapid.Bool().Draw(rt, "graded") {
 		spec := Grading(sub)
-		sub.Request = spec.ID
-		_, _, err := s.Create(ctx, spec)
-		require.NoError(rt, err)
+		sub.Request, grading = spec.ID, &spec
 		h.specs = append(h.specs, spec)
 	}
 	h.sub = sub
 	for _, other := range c.handed {
 		if sub.Idempotency != "" && other.sub.User == sub.User && other.sub.Idempotency == sub.Idempotency {
-			got, is, err := s.CreateSubmission(ctx, sub)
+			got, is, err := s.CreateSubmission(ctx, sub, grading)
 			require.NoError(rt, err)
 			require.False(rt, is)
 			require.Equal(rt, other.sub, got)
@@ -82,15 +82,19 @@ func (c *campus) submit(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	if _, is := c.users[sub.User]; !is {
 		want = cmp.Or(want, core.CodeNotFound)
 	}
-	got, is, err := s.CreateSubmission(ctx, sub)
+	got, is, err := s.CreateSubmission(ctx, sub, grading)
 	if answered(rt, want, err) {
 		require.True(rt, is)
 		require.Equal(rt, sub, got)
 		c.handed = append(c.handed, h)
 	}
+	if grading != nil {
+		_, err := s.Get(ctx, grading.ID)
+		require.Equal(rt, is, err == nil, "both or none")
+	}
 }
 
-func (c *campus) record(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) record(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	h := c.pick(rt)
 	for _, spec := range h.specs {
 		if _, ended := h.results[spec.ID]; ended {
@@ -108,7 +112,7 @@ func (c *campus) record(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 
 // bind makes another request for a submission, and makes it count if it names the
 // right one before.
-func (c *campus) bind(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) bind(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	h := c.pick(rt)
 	spec := Grading(h.sub)
 	_, _, err := s.Create(ctx, spec)
@@ -126,17 +130,17 @@ func (c *campus) bind(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 	}
 }
 
-func (c *campus) grade(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) grade(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	h := c.pick(rt)
 	h.sub.Grade = nil
 	if rapid.Bool().Draw(rt, "graded") {
-		h.sub.Grade = &core.Grade{Score: rapid.Float64Range(-1, 11).Draw(rt, "score"), By: "tess", Reason: "why"}
+		h.sub.Grade = &school.Grade{Score: rapid.Float64Range(-1, 11).Draw(rt, "score"), By: "tess", Reason: "why"}
 	}
 	require.NoError(rt, s.SetGrade(ctx, h.sub.ID, h.sub.Grade))
 }
 
 // clear deletes submissions of an assignment, all at once.
-func (c *campus) clear(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) clear(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	at := [2]string{c.draw(rt, "class"), c.draw(rt, "hw")}
 	var kept, gone []*handed
 	left := 0
@@ -165,12 +169,12 @@ func (c *campus) clear(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 }
 
 // check compares all that the campus has with the store.
-func (c *campus) check(ctx context.Context, rt *rapid.T, s core.ResultStore) {
+func (c *campus) check(ctx context.Context, rt *rapid.T, s school.ResultStore) {
 	for _, handle := range slices.Sorted(maps.Keys(c.users)) {
 		got, err := s.GetUser(ctx, handle)
 		require.NoError(rt, err)
 		require.Equal(rt, c.users[handle], got)
-		var want []core.Enrolment
+		var want []school.Enrolment
 		for _, class := range slices.Sorted(maps.Keys(c.classes)) {
 			if e, is := c.enrolled[[2]string{class, handle}]; is {
 				want = append(want, e)
@@ -184,7 +188,7 @@ func (c *campus) check(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 		got, err := s.GetClass(ctx, class)
 		require.NoError(rt, err)
 		require.Equal(rt, c.classes[class], got)
-		var want []core.Assignment
+		var want []school.Assignment
 		for _, kind := range []string{"a", "b", "c"} {
 			if a, is := c.assignments[[2]string{class, c.prefix + "-hw" + kind}]; is {
 				want = append(want, a)
@@ -198,13 +202,13 @@ func (c *campus) check(ctx context.Context, rt *rapid.T, s core.ResultStore) {
 }
 
 // checkHanded compares what was submitted for the assignments of a class.
-func (c *campus) checkHanded(ctx context.Context, rt *rapid.T, s core.ResultStore, class string) {
+func (c *campus) checkHanded(ctx context.Context, rt *rapid.T, s school.ResultStore, class string) {
 	for at := range c.assignments {
 		if at[0] != class {
 			continue
 		}
-		var want []core.Standing
-		newest := map[string]core.Standing{}
+		var want []school.Standing
+		newest := map[string]school.Standing{}
 		for _, h := range c.handed {
 			if h.at() == at {
 				want = append(want, h.standing())
@@ -212,7 +216,7 @@ func (c *campus) checkHanded(ctx context.Context, rt *rapid.T, s core.ResultStor
 			}
 		}
 		slices.Reverse(want)
-		got, err := s.ListSubmissions(ctx, core.SubmissionFilter{Class: at[0], Assignment: at[1], Limit: 1000})
+		got, err := s.ListSubmissions(ctx, school.SubmissionFilter{Class: at[0], Assignment: at[1], Limit: 1000})
 		require.NoError(rt, err)
 		require.Equal(rt, want, got)
 		want = nil

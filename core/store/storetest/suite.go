@@ -1,4 +1,4 @@
-// Package storetest is the suite that every core.ResultStore passes.
+// Package storetest is the suite that every school.ResultStore passes.
 package storetest
 
 import (
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
@@ -16,11 +17,11 @@ import (
 // test is one of the suite.
 type test struct {
 	name string
-	run  func(t *testing.T, s core.ResultStore)
+	run  func(t *testing.T, s school.ResultStore)
 }
 
 // Run runs the suite. open returns a new, empty store; Run closes it.
-func Run(t *testing.T, open func(t *testing.T) core.ResultStore) {
+func Run(t *testing.T, open func(t *testing.T) school.ResultStore) {
 	t.Helper()
 	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests(), accountTests()) {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,6 +143,7 @@ func schoolTests() []test {
 		{"Submissions", submissions},
 		{"SubmissionsAgain", submissionsAgain},
 		{"SubmissionsIdempotent", submissionsIdempotent},
+		{"SubmissionsWithRequests", submissionsWithRequests},
 		{"RaceSubmissions", raceSubmissions},
 		{"SubmissionsRefuse", submissionsRefuse},
 		{"SubmissionsPages", submissionsPages},
@@ -212,7 +214,7 @@ func Result(spec core.Spec, token string) core.Result {
 }
 
 // mustCreate creates a spec that is new.
-func mustCreate(t *testing.T, s core.ResultStore, spec core.Spec) core.Spec {
+func mustCreate(t *testing.T, s school.ResultStore, spec core.Spec) core.Spec {
 	t.Helper()
 	row, is, err := s.Create(t.Context(), spec)
 	require.NoError(t, err)
@@ -222,7 +224,7 @@ func mustCreate(t *testing.T, s core.ResultStore, spec core.Spec) core.Spec {
 }
 
 // mustRecord records a result and requires the answer.
-func mustRecord(t *testing.T, s core.ResultStore, r core.Result, want bool) {
+func mustRecord(t *testing.T, s school.ResultStore, r core.Result, want bool) {
 	t.Helper()
 	got, err := s.Record(t.Context(), r)
 	require.NoError(t, err)
@@ -230,7 +232,7 @@ func mustRecord(t *testing.T, s core.ResultStore, r core.Result, want bool) {
 }
 
 // mustGet returns the row of a request that is there.
-func mustGet(t *testing.T, s core.ResultStore, id string) core.Row {
+func mustGet(t *testing.T, s school.ResultStore, id string) core.Row {
 	t.Helper()
 	row, err := s.Get(t.Context(), id)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,7 @@ func fullTask(id string) core.Task {
 }
 
 // mustTask creates a task that is new.
-func mustTask(t *testing.T, s core.ResultStore, task core.Task) core.Task {
+func mustTask(t *testing.T, s school.ResultStore, task core.Task) core.Task {
 	t.Helper()
 	is, err := s.CreateTask(t.Context(), task)
 	require.NoError(t, err)
@@ -42,14 +43,14 @@ func mustTask(t *testing.T, s core.ResultStore, task core.Task) core.Task {
 }
 
 // mustGetTask returns a task that is there.
-func mustGetTask(t *testing.T, s core.ResultStore, id string) core.Task {
+func mustGetTask(t *testing.T, s school.ResultStore, id string) core.Task {
 	t.Helper()
 	task, err := s.GetTask(t.Context(), id)
 	require.NoError(t, err)
 	return task
 }
 
-func tasks(t *testing.T, s core.ResultStore) {
+func tasks(t *testing.T, s school.ResultStore) {
 	_, err := s.GetTask(t.Context(), "nobody")
 	requireCode(t, core.CodeNotFound, err)
 	for _, task := range []core.Task{Task("a"), fullTask("b")} {
@@ -63,7 +64,7 @@ func tasks(t *testing.T, s core.ResultStore) {
 	require.Equal(t, blank, mustGetTask(t, s, "c"), "arguments are a value, not a text")
 }
 
-func tasksAgain(t *testing.T, s core.ResultStore) {
+func tasksAgain(t *testing.T, s school.ResultStore) {
 	task := mustTask(t, s, fullTask("a"))
 	again := func(task core.Task) {
 		t.Helper()
@@ -100,7 +101,7 @@ func tasksAgain(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func tasksUnique(t *testing.T, s core.ResultStore) {
+func tasksUnique(t *testing.T, s school.ResultStore) {
 	first, second := unique("a", "u"), unique("b", "u")
 	expect := func(task core.Task, want bool) {
 		t.Helper()
@@ -119,7 +120,7 @@ func tasksUnique(t *testing.T, s core.ResultStore) {
 	expect(Task("d"), true)
 }
 
-func tasksRefuse(t *testing.T, s core.ResultStore) {
+func tasksRefuse(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
 		change func(*core.Task)
 		want   core.Code

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,7 @@ func dead(id string, generation int) core.TaskEnd {
 }
 
 // mustEnd ends a task and requires the answer.
-func mustEnd(t *testing.T, s core.ResultStore, e core.TaskEnd, want bool) {
+func mustEnd(t *testing.T, s school.ResultStore, e core.TaskEnd, want bool) {
 	t.Helper()
 	got, err := s.EndTask(t.Context(), e)
 	require.NoError(t, err)
@@ -37,7 +38,7 @@ func download(n int, expires time.Time) *core.Download {
 	}
 }
 
-func tasksEnd(t *testing.T, s core.ResultStore) {
+func tasksEnd(t *testing.T, s school.ResultStore) {
 	task := mustTask(t, s, fullTask("a"))
 	end := core.TaskEnd{
 		ID: "a", Generation: 1, State: core.TaskDone, Note: "1 file ü\nof 1",
@@ -61,7 +62,7 @@ func tasksEnd(t *testing.T, s core.ResultStore) {
 	}
 }
 
-func tasksEndRefuses(t *testing.T, s core.ResultStore) {
+func tasksEndRefuses(t *testing.T, s school.ResultStore) {
 	mustTask(t, s, Task("a"))
 	for name, c := range map[string]struct {
 		change func(*core.TaskEnd)
@@ -101,7 +102,7 @@ func tasksEndRefuses(t *testing.T, s core.ResultStore) {
 	require.Equal(t, Task("a"), mustGetTask(t, s, "a"))
 }
 
-func tasksFail(t *testing.T, s core.ResultStore) {
+func tasksFail(t *testing.T, s school.ResultStore) {
 	mustTask(t, s, Task("a"))
 	var want []core.TaskFailure
 	for i := range core.MaxTaskFailures + 3 {
@@ -139,7 +140,7 @@ func tasksFail(t *testing.T, s core.ResultStore) {
 	require.Equal(t, got, mustGetTask(t, s, "a"))
 }
 
-func tasksRetry(t *testing.T, s core.ResultStore) {
+func tasksRetry(t *testing.T, s school.ResultStore) {
 	_, err := s.RetryTask(t.Context(), "nobody", 5)
 	requireCode(t, core.CodeNotFound, err)
 	task := mustTask(t, s, fullTask("a"))
@@ -185,14 +186,14 @@ func tasksRetry(t *testing.T, s core.ResultStore) {
 	refused() // done is done
 }
 
-func tasksRetryLimit(t *testing.T, s core.ResultStore) {
+func tasksRetryLimit(t *testing.T, s school.ResultStore) {
 	mustTask(t, s, Task("a"))
-	for generation := 1; generation < bounds.MaxGenerations; generation++ {
+	for generation := 1; generation < core.MaxGenerations; generation++ {
 		mustEnd(t, s, dead("a", generation), true)
 		_, err := s.RetryTask(t.Context(), "a", 5)
 		require.NoError(t, err)
 	}
-	mustEnd(t, s, dead("a", bounds.MaxGenerations), true)
+	mustEnd(t, s, dead("a", core.MaxGenerations), true)
 	_, err := s.RetryTask(t.Context(), "a", 5)
 	requireCode(t, core.CodeLimit, err)
 }

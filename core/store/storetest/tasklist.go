@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func taskIDs(tasks []core.Task) []string {
 }
 
 // unfinishedTasks reads unfinished tasks page by page while some of them end.
-func unfinishedTasks(t *testing.T, s core.ResultStore) {
+func unfinishedTasks(t *testing.T, s school.ResultStore) {
 	var want []string
 	for i := range 25 {
 		task := Task(fmt.Sprintf("t%02d", i))
@@ -53,7 +54,7 @@ func unfinishedTasks(t *testing.T, s core.ResultStore) {
 }
 
 // listTasks reads lists by every filter and several at once, in pages of any size.
-func listTasks(t *testing.T, s core.ResultStore) {
+func listTasks(t *testing.T, s school.ResultStore) {
 	var all []core.Task // newest first
 	for i := range 60 {
 		task := Task(fmt.Sprintf("t%02d", 59-i))
@@ -118,7 +119,7 @@ func selects(f core.TaskFilter, t core.Task) bool {
 }
 
 // pages reads a list to its end, and requires full pages up to there.
-func pages(t *testing.T, s core.ResultStore, f core.TaskFilter, most int) []core.Task {
+func pages(t *testing.T, s school.ResultStore, f core.TaskFilter, most int) []core.Task {
 	t.Helper()
 	full := f.Limit
 	if full == 0 {
@@ -138,7 +139,7 @@ func pages(t *testing.T, s core.ResultStore, f core.TaskFilter, most int) []core
 	}
 }
 
-func tasksChildren(t *testing.T, s core.ResultStore) {
+func tasksChildren(t *testing.T, s school.ResultStore) {
 	mustTask(t, s, Task("above"))
 	none, err := s.CountChildren(t.Context(), "above")
 	require.NoError(t, err)

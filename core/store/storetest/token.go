@@ -10,28 +10,29 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
 // Token makes a token for a program of a user; the id is its secret.
-func Token(user, id string) core.Token {
+func Token(user, id string) school.Token {
 	sum := sha256.Sum256([]byte(id))
-	return core.Token{
-		ID: id, Kind: core.TokenAPI, User: user, Name: "laptop", Hash: hex.EncodeToString(sum[:]),
-		Scopes: []core.Scope{core.ScopeRead, core.ScopeSubmit}, Created: 1000, Expires: 9000,
+	return school.Token{
+		ID: id, Kind: school.TokenAPI, User: user, Name: "laptop", Hash: hex.EncodeToString(sum[:]),
+		Scopes: []school.Scope{school.ScopeRead, school.ScopeSubmit}, Created: 1000, Expires: 9000,
 	}
 }
 
 // link makes a sign-in link of ann's.
-func link(id string) core.Token {
+func link(id string) school.Token {
 	t := Token("ann", id)
-	t.Kind, t.Scopes = core.TokenLink, nil
+	t.Kind, t.Scopes = school.TokenLink, nil
 	return t
 }
 
-func tokenIDs(t *testing.T, s core.ResultStore, user string, kind core.TokenKind) []string {
+func tokenIDs(t *testing.T, s school.ResultStore, user string, kind school.TokenKind) []string {
 	t.Helper()
 	all, err := s.Tokens(t.Context(), user, kind)
 	require.NoError(t, err)
@@ -42,20 +43,20 @@ func tokenIDs(t *testing.T, s core.ResultStore, user string, kind core.TokenKind
 	return ids
 }
 
-func tokens(t *testing.T, s core.ResultStore) {
+func tokens(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
 	mustUser(t, s, User("bob"))
 	old, mid, young := Token("ann", "old"), Token("ann", "mid"), Token("ann", "young")
 	old.Created, young.Created = 999, 1001
-	for _, token := range []core.Token{mid, young, old, link("link"), Token("bob", "bobs")} {
+	for _, token := range []school.Token{mid, young, old, link("link"), Token("bob", "bobs")} {
 		require.NoError(t, s.AddToken(ctx, token))
 	}
-	all, err := s.Tokens(ctx, "ann", core.TokenAPI)
+	all, err := s.Tokens(ctx, "ann", school.TokenAPI)
 	require.NoError(t, err)
-	require.Equal(t, []core.Token{young, mid, old}, all, "newest first")
-	require.Equal(t, []string{"link"}, tokenIDs(t, s, "ann", core.TokenLink))
-	require.Empty(t, tokenIDs(t, s, "nobody", core.TokenAPI))
+	require.Equal(t, []school.Token{young, mid, old}, all, "newest first")
+	require.Equal(t, []string{"link"}, tokenIDs(t, s, "ann", school.TokenLink))
+	require.Empty(t, tokenIDs(t, s, "nobody", school.TokenAPI))
 	got, err := s.TokenByHash(ctx, mid.Hash)
 	require.NoError(t, err)
 	require.Equal(t, mid, got)
@@ -81,31 +82,31 @@ func tokens(t *testing.T, s core.ResultStore) {
 		require.NoError(t, err)
 		require.Equal(t, want, is)
 	}
-	require.Equal(t, []string{"young", "old"}, tokenIDs(t, s, "ann", core.TokenAPI))
+	require.Equal(t, []string{"young", "old"}, tokenIDs(t, s, "ann", school.TokenAPI))
 }
 
-func tokensRefuse(t *testing.T, s core.ResultStore) {
+func tokensRefuse(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	for name, c := range map[string]struct {
-		change func(*core.Token)
+		change func(*school.Token)
 		want   core.Code
 	}{
-		"nobody":        {func(k *core.Token) { k.User = "nobody" }, core.CodeNotFound},
-		"user":          {func(k *core.Token) { k.User = "a b" }, core.CodeInvalid},
-		"id":            {func(k *core.Token) { k.ID = "" }, core.CodeInvalid},
-		"kind":          {func(k *core.Token) { k.Kind = "root" }, core.CodeInvalid},
-		"no name":       {func(k *core.Token) { k.Name = " " }, core.CodeInvalid},
-		"two lines":     {func(k *core.Token) { k.Name = "a\nb" }, core.CodeInvalid},
-		"long name":     {func(k *core.Token) { k.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
-		"the secret":    {func(k *core.Token) { k.Hash = "s3cret" }, core.CodeInvalid},
-		"upper case":    {func(k *core.Token) { k.Hash = strings.ToUpper(k.Hash) }, core.CodeInvalid},
-		"no scope":      {func(k *core.Token) { k.Scopes = nil }, core.CodeInvalid},
-		"unknown scope": {func(k *core.Token) { k.Scopes = []core.Scope{"all"} }, core.CodeInvalid},
-		"scope twice":   {func(k *core.Token) { k.Scopes = []core.Scope{core.ScopeRead, core.ScopeRead} }, core.CodeInvalid},
-		"scoped link":   {func(k *core.Token) { k.Kind = core.TokenLink }, core.CodeInvalid},
-		"long ago":      {func(k *core.Token) { k.Created = -1 }, core.CodeInvalid},
-		"for ever":      {func(k *core.Token) { k.Expires = 0 }, core.CodeInvalid},
-		"too long":      {func(k *core.Token) { k.Expires = k.Created + core.MaxTokenLife.Milliseconds() + 1 }, core.CodeInvalid},
+		"nobody":        {func(k *school.Token) { k.User = "nobody" }, core.CodeNotFound},
+		"user":          {func(k *school.Token) { k.User = "a b" }, core.CodeInvalid},
+		"id":            {func(k *school.Token) { k.ID = "" }, core.CodeInvalid},
+		"kind":          {func(k *school.Token) { k.Kind = "root" }, core.CodeInvalid},
+		"no name":       {func(k *school.Token) { k.Name = " " }, core.CodeInvalid},
+		"two lines":     {func(k *school.Token) { k.Name = "a\nb" }, core.CodeInvalid},
+		"long name":     {func(k *school.Token) { k.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
+		"the secret":    {func(k *school.Token) { k.Hash = "s3cret" }, core.CodeInvalid},
+		"upper case":    {func(k *school.Token) { k.Hash = strings.ToUpper(k.Hash) }, core.CodeInvalid},
+		"no scope":      {func(k *school.Token) { k.Scopes = nil }, core.CodeInvalid},
+		"unknown scope": {func(k *school.Token) { k.Scopes = []school.Scope{"all"} }, core.CodeInvalid},
+		"scope twice":   {func(k *school.Token) { k.Scopes = []school.Scope{school.ScopeRead, school.ScopeRead} }, core.CodeInvalid},
+		"scoped link":   {func(k *school.Token) { k.Kind = school.TokenLink }, core.CodeInvalid},
+		"long ago":      {func(k *school.Token) { k.Created = -1 }, core.CodeInvalid},
+		"forever":       {func(k *school.Token) { k.Expires = 0 }, core.CodeInvalid},
+		"too long":      {func(k *school.Token) { k.Expires = k.Created + school.MaxTokenLife.Milliseconds() + 1 }, core.CodeInvalid},
 	} {
 		token := Token("ann", "a")
 		c.change(&token)
@@ -114,7 +115,7 @@ func tokensRefuse(t *testing.T, s core.ResultStore) {
 		require.Equal(t, c.want, core.CodeOf(err), name)
 		require.NotContains(t, err.Error(), "s3cret", name)
 	}
-	require.Empty(t, tokenIDs(t, s, "ann", core.TokenAPI))
+	require.Empty(t, tokenIDs(t, s, "ann", school.TokenAPI))
 	_, err := s.TokenByHash(t.Context(), "s3cret\xff")
 	requireCode(t, core.CodeInvalid, err)
 	_, err = s.SpendToken(t.Context(), "s3cret")
@@ -123,7 +124,7 @@ func tokensRefuse(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
-func tokensSpend(t *testing.T, s core.ResultStore) {
+func tokensSpend(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	token := link("a")
 	require.NoError(t, s.AddToken(t.Context(), token))
@@ -136,7 +137,7 @@ func tokensSpend(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 }
 
-func tokensTouch(t *testing.T, s core.ResultStore) {
+func tokensTouch(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	token := Token("ann", "a")
 	require.NoError(t, s.AddToken(t.Context(), token))
@@ -154,14 +155,14 @@ func tokensTouch(t *testing.T, s core.ResultStore) {
 	requireCode(t, core.CodeNotFound, err)
 }
 
-func tokensLimit(t *testing.T, s core.ResultStore) {
+func tokensLimit(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
 	mustUser(t, s, User("bob"))
 	over := Token("ann", "over")
 	over.Created, over.Expires = 1, 1000 // when the others are made
 	require.NoError(t, s.AddToken(ctx, over))
-	for i := range core.MaxTokens {
+	for i := range school.MaxTokens {
 		require.NoError(t, s.AddToken(ctx, Token("ann", fmt.Sprint(i))), "what expired does not count")
 	}
 	requireCode(t, core.CodeLimit, s.AddToken(ctx, Token("ann", "more")))
@@ -174,7 +175,7 @@ func tokensLimit(t *testing.T, s core.ResultStore) {
 	require.NoError(t, s.AddToken(ctx, Token("ann", "more")))
 }
 
-func tokensPurge(t *testing.T, s core.ResultStore) {
+func tokensPurge(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
 	for i := range 6 {
@@ -187,11 +188,11 @@ func tokensPurge(t *testing.T, s core.ResultStore) {
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
-	require.Equal(t, []string{"5", "4"}, tokenIDs(t, s, "ann", core.TokenAPI))
+	require.Equal(t, []string{"5", "4"}, tokenIDs(t, s, "ann", school.TokenAPI))
 }
 
 // raceSpend shows that of many who spend a token one gets it.
-func raceSpend(t *testing.T, s core.ResultStore) {
+func raceSpend(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
 	for round := range 5 {
 		token := link(fmt.Sprint(round))
@@ -214,9 +215,9 @@ func raceSpend(t *testing.T, s core.ResultStore) {
 }
 
 // raceTokens shows that many who add tokens at once never pass the limit.
-func raceTokens(t *testing.T, s core.ResultStore) {
+func raceTokens(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
-	for i := range core.MaxTokens - 5 {
+	for i := range school.MaxTokens - 5 {
 		require.NoError(t, s.AddToken(t.Context(), Token("ann", fmt.Sprint(i))))
 	}
 	var added atomic.Int32
@@ -228,10 +229,10 @@ func raceTokens(t *testing.T, s core.ResultStore) {
 		added.Add(1)
 		return err
 	})
-	there := tokenIDs(t, s, "ann", core.TokenAPI)
-	require.Len(t, there, core.MaxTokens-5+int(added.Load()), "those that were told so, and no others")
-	require.LessOrEqual(t, len(there), core.MaxTokens)
-	for i := len(there); i < core.MaxTokens; i++ {
+	there := tokenIDs(t, s, "ann", school.TokenAPI)
+	require.Len(t, there, school.MaxTokens-5+int(added.Load()), "those that were told so, and no others")
+	require.LessOrEqual(t, len(there), school.MaxTokens)
+	for i := len(there); i < school.MaxTokens; i++ {
 		require.NoError(t, s.AddToken(t.Context(), Token("ann", fmt.Sprintf("s%d", i))))
 	}
 	requireCode(t, core.CodeLimit, s.AddToken(t.Context(), Token("ann", "more")))

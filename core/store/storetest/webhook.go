@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func Webhook(id string) core.Webhook {
 }
 
 // mustWebhook puts a webhook and returns it with its new revision.
-func mustWebhook(t *testing.T, s core.ResultStore, w core.Webhook) core.Webhook {
+func mustWebhook(t *testing.T, s school.ResultStore, w core.Webhook) core.Webhook {
 	t.Helper()
 	revision, err := s.PutWebhook(t.Context(), w)
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func mustWebhook(t *testing.T, s core.ResultStore, w core.Webhook) core.Webhook 
 	return w
 }
 
-func webhooks(t *testing.T, s core.ResultStore) {
+func webhooks(t *testing.T, s school.ResultStore) {
 	mine := Webhook("a")
 	mine.Class, mine.Events, mine.Disabled = "cs101", []string{core.EventRequestEnded, core.EventTaskEnded, core.EventTest}, true
 	mine = mustWebhook(t, s, mine)
@@ -76,7 +77,7 @@ func webhooks(t *testing.T, s core.ResultStore) {
 	is(mustWebhook(t, s, Webhook("a"))) // a new one, with nothing of the old
 }
 
-func webhooksList(t *testing.T, s core.ResultStore) {
+func webhooksList(t *testing.T, s school.ResultStore) {
 	want := map[string][]core.Webhook{}
 	for i := range 30 {
 		w := Webhook(fmt.Sprintf("w%02d", i))
@@ -113,7 +114,7 @@ func webhooksList(t *testing.T, s core.ResultStore) {
 	require.NotContains(t, string(text), strings.TrimPrefix(secret, "whsec_"), "nobody reads it again")
 }
 
-func webhooksRefuse(t *testing.T, s core.ResultStore) {
+func webhooksRefuse(t *testing.T, s school.ResultStore) {
 	for name, c := range map[string]struct {
 		change func(*core.Webhook)
 		want   core.Code
@@ -154,8 +155,8 @@ func webhooksRefuse(t *testing.T, s core.ResultStore) {
 	require.Empty(t, all)
 }
 
-func webhooksLimit(t *testing.T, s core.ResultStore) {
-	together(t, bounds.MaxWebhooks, func(i int) error {
+func webhooksLimit(t *testing.T, s school.ResultStore) {
+	together(t, core.WebhookQuota.Most, func(i int) error {
 		w := Webhook(fmt.Sprintf("w%d", i))
 		w.Class = "cs101"
 		_, err := s.PutWebhook(t.Context(), w)
@@ -174,7 +175,7 @@ func webhooksLimit(t *testing.T, s core.ResultStore) {
 	mustWebhook(t, s, there) // one that is there can still be changed
 }
 
-func webhooksRace(t *testing.T, s core.ResultStore) {
+func webhooksRace(t *testing.T, s school.ResultStore) {
 	for round := range 5 {
 		w := Webhook(fmt.Sprintf("w%d", round))
 		for range 2 { // as new, then as changed
@@ -201,8 +202,8 @@ func webhooksRace(t *testing.T, s core.ResultStore) {
 }
 
 // webhooksOfClass shows that a class takes its webhooks along.
-func webhooksOfClass(t *testing.T, s core.ResultStore) {
-	_, err := s.PutClass(t.Context(), core.Class{Handle: "cs101", Title: "Programming", Created: 1})
+func webhooksOfClass(t *testing.T, s school.ResultStore) {
+	_, err := s.PutClass(t.Context(), school.Class{Handle: "cs101", Title: "Programming", Created: 1})
 	require.NoError(t, err)
 	for i, class := range []string{"cs101", "cs101", "cs102", ""} {
 		w := Webhook(fmt.Sprintf("w%d", i))

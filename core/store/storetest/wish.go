@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
 
-func hostWishes(t *testing.T, s core.ResultStore) {
+func hostWishes(t *testing.T, s school.ResultStore) {
 	put := func(want bool, w core.HostWish) core.HostWish {
 		t.Helper()
 		is, err := s.PutHostWish(t.Context(), w)
@@ -49,7 +50,7 @@ func hostWishes(t *testing.T, s core.ResultStore) {
 	are("", older, b)
 }
 
-func hostWishesRefuse(t *testing.T, s core.ResultStore) {
+func hostWishesRefuse(t *testing.T, s school.ResultStore) {
 	good := core.HostWish{Host: "a", Kind: core.WishDrain, At: 1}
 	for name, c := range map[string]struct {
 		change func(*core.HostWish)
@@ -81,7 +82,7 @@ func hostWishesRefuse(t *testing.T, s core.ResultStore) {
 }
 
 // raceHostWishes shows that of wishes made at once the youngest stands, whichever comes first.
-func raceHostWishes(t *testing.T, s core.ResultStore) {
+func raceHostWishes(t *testing.T, s school.ResultStore) {
 	var turn, youngest atomic.Int64
 	race(t, func(int) error {
 		w := core.HostWish{Host: "a", Kind: core.WishFailed, At: 1000 - turn.Add(1)}

@@ -11,13 +11,13 @@ var (
 func alone(all map[int]exception) map[int]exception {
 	const none = "this kernel has no Landlock"
 	why := "With one user for all, a Landlock domain keeps a submission from its harness's files and processes. It may change modes and times of files. " +
-		"Before Linux 6.12 it may signal them, and a kernel without Landlock keeps it from nothing: drover doctor says what there is."
+		"Before Linux 6.12 it may signal them, and without Landlock nothing stops it: drover doctor says which case applies."
 	all[More+5] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+6] = exception{partly: true, why: why, leaks: []string{"may signal it", none}, sometimes: true}
 	all[More+7] = exception{partly: true, why: why, leaks: []string{"may change the mode", none}}
 	all[17] = exception{
 		partly: true, sometimes: true, leaks: []string{noScopes},
-		why: "Before Linux 6.12 signals reach the agent by the numbers of its threads. It drops those that it can, and none of the others ends it.",
+		why: "Before Linux 6.12 signals reach the agent by the numbers of its threads. It drops those that it can, and the others do not end it.",
 	}
 	all[More+23] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
 	all[More+9] = exception{partly: true, why: why, leaks: []string{none}, sometimes: true}
@@ -26,13 +26,13 @@ func alone(all map[int]exception) map[int]exception {
 
 // locked is a slow covert channel between VMs that both must want.
 var locked = exception{
-	why:   "Files of the system folders are the host's own: a lock on one is seen in other VMs and on the host. Two jobs that both want to can talk slowly that way.",
+	why:   "Files of the system folders are the host's own: a lock on one is seen in other VMs and on the host. Two cooperating jobs can communicate slowly that way.",
 	leaks: []string{"sees another's lock"},
 }
 
 var told = exception{
 	partly: true,
-	why:    "Runtimes and build tools ask for these, so they tell of the host: its processors, memory, load, uptime, kernel, and the disks that system folders are on. All else of the list is hidden.",
+	why:    "Runtimes and build tools need these, so they show the host's processors, memory, load, uptime, kernel, and the disks of the system folders. Everything else is hidden.",
 	leaks: []string{
 		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems", "/proc/cgroups",
 		"/proc/sys/kernel/osrelease", "disks in mountinfo",
@@ -41,16 +41,16 @@ var told = exception{
 
 // watched is what there is where no cgroup holds memory and processors.
 func watched(apart bool) map[int]exception {
-	memory := exception{weak: true, why: "A watchdog looks at the processes every 4 to 100 ms and ends a run that has too much: see below what it does not see."}
+	memory := exception{weak: true, why: "A watchdog checks the processes every 4 to 100 ms and ends a run that exceeds a limit; its gaps are listed below."}
 	all := map[int]exception{
 		More + 24: {
 			weak: true,
-			why:  "The watchdog puts each further session of a run behind the host's as it sees it, ten a second for the whole host. A run with more than 16 that are not, for they come too fast or are closed to the agent, is ended as for too many processes.",
+			why:  "The watchdog gives each further session of a run a lower priority than the host's when it sees it, ten a second for the whole host. A run with more than 16 other sessions, because they come too fast or are closed to the agent, is ended as for too many processes.",
 		},
 		2: memory,
 		3: {
 			partly:    true,
-			why:       "Shared memory without a file is refused. Files count for themselves: a VM can have twice its pool's disk in them beside its memory. What pipes hold is bounded by the kernel for each user.",
+			why:       "Shared memory without a file is refused. Files count separately: a VM can use twice its pool's disk for them in addition to its memory. What pipes hold is bounded by the kernel for each user.",
 			leaks:     []string{"bytes of files", "bytes of pipes"},
 			sometimes: true,
 		},
@@ -60,11 +60,11 @@ func watched(apart bool) map[int]exception {
 		},
 		32: locked,
 		42: told,
-		43: {why: "Nothing holds the processors without a cgroup; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first one is as any other, and the watchdog puts each further one behind.", leaks: []string{"processors"}, sometimes: true},
+		43: {why: "Without a cgroup nothing limits processors; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first session is like any other, and the watchdog lowers the priority of each further one.", leaks: []string{"processors"}, sometimes: true},
 	}
 	if !apart {
 		all[More+18] = exception{
-			why:   "Jobs have the user who runs drover: with enough epoll watches, pipes or signals that wait they take them from his other programs, drover among them. Run drover as root, or with newuidmap.",
+			why:   "Jobs run as the user of drover: with enough epoll watches, pipes or pending signals they take these from that user's other programs, including drover. Run drover as root, or with newuidmap.",
 			leaks: []string{"shares its user"},
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/school"
 )
 
 // Caller is a kind of caller of a route, as tests of all routes have them.
@@ -31,10 +32,10 @@ const (
 
 // Callers are all kinds of callers of a route that is about something of ann's, with what
 // is to become of their calls by the route's action and scope.
-func (w *Fixture) Callers(act core.Action, scope core.Scope) []Caller {
+func (w *Fixture) Callers(act core.Action, scope school.Scope) []Caller {
 	w.T.Helper()
-	others := slices.DeleteFunc(core.Scopes(), func(s core.Scope) bool { return s == scope })
-	w.User(core.User{Handle: "zoe", Roles: []core.UserRole{core.RoleRunner}, Disabled: true})
+	others := slices.DeleteFunc(school.Scopes(), func(s school.Scope) bool { return s == scope })
+	w.User(school.User{Handle: "zoe", Roles: []core.UserRole{core.RoleRunner}, Disabled: true})
 	w.Token("without the scope", "ann", others...)
 	w.Token("disabled", "zoe", scope)
 	w.Token("of another", "bob", scope)
@@ -66,10 +67,10 @@ func (w *Fixture) Callers(act core.Action, scope core.Scope) []Caller {
 }
 
 // expired makes a token of ann's whose time is over.
-func (w *Fixture) expired(name string, scope core.Scope) {
+func (w *Fixture) expired(name string, scope school.Scope) {
 	w.T.Helper()
 	then := &account.Service{Store: w.Store, Now: func() time.Time { return time.Now().Add(-2 * time.Hour) }}
-	secret, _, err := then.IssueToken(w.T.Context(), core.Actor{Handle: "ann"}, name, []core.Scope{scope}, time.Hour)
+	secret, _, err := then.IssueToken(w.T.Context(), core.Actor{Handle: "ann"}, name, []school.Scope{scope}, time.Hour)
 	require.NoError(w.T, err)
 	w.Tokens[name] = secret
 }

@@ -24,6 +24,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/requests"
 	"drover/core/requests/intake"
+	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
@@ -73,23 +74,23 @@ func New(t testing.TB, p core.Pool) *Fixture {
 		Accounts: &account.Service{Store: store, Limits: redis}, Limits: redis, Log: log,
 	}
 	w.Keeper = &session.Keeper{Accounts: w.Deps.Accounts, Actors: w.Deps.Classes, Log: log}
-	for _, u := range []core.User{
+	for _, u := range []school.User{
 		{Handle: "ann", Roles: []core.UserRole{core.RoleRunner}},
 		{Handle: "bob", Roles: []core.UserRole{core.RoleRunner}},
 		{Handle: "olga", Roles: []core.UserRole{core.RoleOperator}},
 		{Handle: "nora"},
 	} {
 		w.User(u)
-		w.Token(u.Handle, u.Handle, core.ScopeRead, core.ScopeSubmit)
+		w.Token(u.Handle, u.Handle, school.ScopeRead, school.ScopeSubmit)
 	}
-	w.Token("reader", "ann", core.ScopeRead)
-	w.Token("writer", "ann", core.ScopeSubmit)
-	w.Token("teacher", "ann", core.ScopeTeach)
+	w.Token("reader", "ann", school.ScopeRead)
+	w.Token("writer", "ann", school.ScopeSubmit)
+	w.Token("teacher", "ann", school.ScopeTeach)
 	return w
 }
 
 // User makes a user, or changes the one that is there.
-func (w *Fixture) User(u core.User) {
+func (w *Fixture) User(u school.User) {
 	w.T.Helper()
 	if had, err := w.Store.GetUser(w.T.Context(), u.Handle); err == nil {
 		u.Revision, u.Created = had.Revision, had.Created
@@ -101,7 +102,7 @@ func (w *Fixture) User(u core.User) {
 }
 
 // Token makes a token of a user, and gives it a name for ByToken.
-func (w *Fixture) Token(name, user string, scopes ...core.Scope) core.Token {
+func (w *Fixture) Token(name, user string, scopes ...school.Scope) school.Token {
 	w.T.Helper()
 	secret, t, err := w.Deps.Accounts.IssueToken(w.T.Context(), core.Actor{Handle: user}, name, scopes, 0)
 	require.NoError(w.T, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/web/compat/compattest"
 	"drover/web/compat/judge0"
 )
@@ -23,7 +23,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 	for _, r := range judge0.Routes() {
 		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, core.Scopes(), r.Scope)
+			require.Contains(t, school.Scopes(), r.Scope)
 			body, known := bodies[r.Method+" "+r.Path]
 			require.True(t, known || r.Method != http.MethodPost, "a route that takes a body needs one here")
 			w := newFixture(t)

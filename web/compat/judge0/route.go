@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // Route is one thing that the compatible API does.
 type Route struct {
 	Method, Path string
-	Action       core.Action // that the caller needs a right to; "" needs none
-	Scope        core.Scope  // that the caller's token needs
+	Action       core.Action  // that the caller needs a right to; "" needs none
+	Scope        school.Scope // that the caller's token needs
 
 	handle func(*API, http.ResponseWriter, *http.Request, *call) error
 }
@@ -19,21 +20,21 @@ type Route struct {
 func Routes() []Route {
 	create, view, control := core.ActRequestCreate, core.ActRequestView, core.ActRequestControl
 	return []Route{
-		{"POST", "/submissions", create, core.ScopeSubmit, (*API).create},
-		{"POST", "/submissions/{$}", create, core.ScopeSubmit, (*API).create},
-		{"POST", "/submissions/batch", create, core.ScopeSubmit, (*API).createBatch},
-		{"GET", "/submissions/batch", view, core.ScopeRead, (*API).showBatch},
-		{"GET", "/submissions/{token}", view, core.ScopeRead, (*API).show},
-		{"DELETE", "/submissions/{token}", control, core.ScopeSubmit, (*API).remove},
-		{"GET", "/languages", "", core.ScopeRead, (*API).languages},
-		{"GET", "/languages/{$}", "", core.ScopeRead, (*API).languages},
-		{"GET", "/languages/all", "", core.ScopeRead, (*API).allLanguages},
-		{"GET", "/languages/{id}", "", core.ScopeRead, (*API).language},
-		{"GET", "/statuses", "", core.ScopeRead, (*API).statuses},
-		{"GET", "/system_info", "", core.ScopeRead, (*API).systemInfo},
-		{"GET", "/config_info", "", core.ScopeRead, (*API).configInfo},
-		{"GET", "/about", "", core.ScopeRead, (*API).about},
-		{"GET", "/version", "", core.ScopeRead, (*API).version},
-		{"POST", "/authenticate", "", core.ScopeRead, (*API).authenticate},
+		{"POST", "/submissions", create, school.ScopeSubmit, (*API).create},
+		{"POST", "/submissions/{$}", create, school.ScopeSubmit, (*API).create},
+		{"POST", "/submissions/batch", create, school.ScopeSubmit, (*API).createBatch},
+		{"GET", "/submissions/batch", view, school.ScopeRead, (*API).showBatch},
+		{"GET", "/submissions/{token}", view, school.ScopeRead, (*API).show},
+		{"DELETE", "/submissions/{token}", control, school.ScopeSubmit, (*API).remove},
+		{"GET", "/languages", "", school.ScopeRead, (*API).languages},
+		{"GET", "/languages/{$}", "", school.ScopeRead, (*API).languages},
+		{"GET", "/languages/all", "", school.ScopeRead, (*API).allLanguages},
+		{"GET", "/languages/{id}", "", school.ScopeRead, (*API).language},
+		{"GET", "/statuses", "", school.ScopeRead, (*API).statuses},
+		{"GET", "/system_info", "", school.ScopeRead, (*API).systemInfo},
+		{"GET", "/config_info", "", school.ScopeRead, (*API).configInfo},
+		{"GET", "/about", "", school.ScopeRead, (*API).about},
+		{"GET", "/version", "", school.ScopeRead, (*API).version},
+		{"POST", "/authenticate", "", school.ScopeRead, (*API).authenticate},
 	}
 }

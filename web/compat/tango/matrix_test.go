@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drover/core"
+	"drover/core/school"
 	"drover/web/compat/compattest"
 	"drover/web/compat/tango"
 )
@@ -21,7 +21,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 	for _, r := range tango.Routes() {
 		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, core.Scopes(), r.Scope)
+			require.Contains(t, school.Scopes(), r.Scope)
 			w := newFixture(t)
 			w.ready()
 			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")

@@ -1,4 +1,5 @@
--- Remember what ended, so that an enqueue on its way does not bring it back.
+-- Add tombstones of ended requests or tasks, so that an enqueue in flight does not queue them
+-- again.
 local function add_tombstones(keys)
   redis.call('SADD', K.tombstones, unpack(keys))
 end

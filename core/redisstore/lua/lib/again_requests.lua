@@ -1,9 +1,9 @@
--- Put requests back: to the front of their queues, in their order; or, where the outcome says
--- so (retry>h2, release>-), to the host they are assigned to, or parked, unless they run apart. A
--- retry is a fault and uses an attempt; broken is one in which the VM died, unclean one after which
--- it could not be cleaned: these count against the request. A fault pauses, from the second on if
--- how.lost: nobody was there to end it. Else it shuns the host. The fault of a host's canary is the
--- host's and uses none.
+-- Requeue requests at the front of their queues, in their order. The outcome may instead assign
+-- them to a host or park them (retry>h2, release>-), unless they run apart. A retry is a fault and
+-- uses an attempt. broken is a fault in which the VM died, unclean one after which it could not be
+-- cleaned: these count against the request. After a fault the request pauses, from the second on if
+-- how.lost: the owner was lost. Otherwise the request avoids the host. The fault of a host's canary
+-- is the host's and uses no attempt.
 local function again_requests(items, clock, host, how)
   local placed, keys = {}, {}
   for i = 1, #items do
@@ -13,18 +13,18 @@ local function again_requests(items, clock, host, how)
   for i = #items, 1, -1 do
     local key, outcome = items[i][1], items[i][2]
     local pool, priority = spec_head(key)
-    local to = not apart[i] and string.match(outcome, '>(.*)$')
+    local word, _, to = outcome_parts(outcome)
     if pool then
       count(pool .. ':' .. priority, 1)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'it did not end there')
       redis.call('HSET', K.waits, key, int(clock))
       local tries = 0
-      if string.sub(outcome, 1, 7) ~= 'release' then
+      if word ~= 'release' then
         if key ~= how.tried then
           tries = redis.call('HINCRBY', K.attempts, key, 1)
-          if outcome == 'broken' then
+          if word == 'broken' then
             died(key, items[i][3] .. '!')
-          elseif outcome == 'unclean' then
+          elseif word == 'unclean' then
             died(key, items[i][3] .. '~!')
           end
         end
@@ -33,7 +33,7 @@ local function again_requests(items, clock, host, how)
         end
       end
       local step = tries - (how.lost and 2 or 1)
-      if to then
+      if to ~= '' and not apart[i] then
         placed[i] = { pool, to }
       elseif step >= 0 then
         -- 250 ms, 1 s, 4 s and so on, at most some four minutes.

@@ -1,10 +1,10 @@
--- Put tasks back, the first of them to the front: a retry uses an attempt and waits its delay,
--- later only waits, a release waits no longer. A retry whose owner was lost waits from the second
--- on, longer each time.
+-- Requeue tasks, the first of them at the front. A retry uses an attempt and waits for its delay,
+-- later only waits, a release does not wait. A retry after the loss of the owner waits from the
+-- second on, longer each time.
 local function again_tasks(items, clock, how)
   for i = #items, 1, -1 do
     local key = items[i][1]
-    local word, delay = string.match(items[i][2], '^(%l+)(%d*)')
+    local word, delay = outcome_parts(items[i][2])
     if redis.call('HEXISTS', K.tasks, key) == 1 then
       delay = tonumber(delay) or 0
       if word == 'retry' then

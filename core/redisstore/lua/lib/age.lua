@@ -1,6 +1,7 @@
--- How long ago something was that is noted as at, ms, for who may lose by it. The clock may have
--- been set since: what is still to come is as old as that is known, and a silence of everybody
--- begins all anew. Neither makes anything older than it is.
+-- How long ago a recorded time at was, ms, when the caller decides against somebody by it. The
+-- clock may have been set since: the age of a time in the future counts from when the setting was
+-- noticed, and the end of a silence of all owners restarts every age. Neither makes an age greater
+-- than it is.
 local function age(at, clock, meta)
   local silent, back = tonumber(meta[1] or 0), tonumber(meta[2] or clock)
   if at > clock then

@@ -1,4 +1,4 @@
--- The one way into what waits for one host, and its bells.
+-- The only place that adds to a host's list of assigned requests, and rings its bells.
 local function assign(pool, key, from, host, clock, why)
   evacuate(key, 'scheduled', from, host, clock, why)
   redis.call('RPUSH', K.assigned(host, pool), key)

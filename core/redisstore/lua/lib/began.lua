@@ -1,14 +1,14 @@
--- When Redis began to serve, ms. If that is still to come, its clock was set back since: it
--- began when that was first seen.
+-- When Redis began to serve, ms. If that is in the future, the clock was set back since: the time
+-- when that was noticed counts.
 local function began(start, clock)
   if start <= clock then
     return start
   end
-  local of, seen = string.match(redis.call('HGET', K.meta, 'set_back') or '', '^(%d+)|(%d+)$')
-  if tonumber(of) ~= start or tonumber(seen) > clock then
+  local its = R.set_back(redis.call('HGET', K.meta, 'set_back'))
+  if not its or its.start ~= start or its.seen > clock then
     pass_when_full()
-    seen = clock
-    redis.call('HSET', K.meta, 'set_back', int(start) .. '|' .. int(clock))
+    its = { start = start, seen = clock }
+    redis.call('HSET', K.meta, 'set_back', W.set_back(its))
   end
-  return tonumber(seen)
+  return its.seen
 end

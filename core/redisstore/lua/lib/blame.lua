@@ -1,12 +1,12 @@
--- Note that the process died whose hand was kept: all that was in it and has not ended met a
+-- Record that the process of a kept record of held work died: all of it that has not ended met a
 -- death, which counts against at most one.
 local function blame(owner)
-  local only, keys = string.match(redis.call('HGET', K.hands, owner) or '', '^.-|%d+|(.-)|(.*)$')
+  local its = R.hand(redis.call('HGET', K.hands, owner))
   redis.call('HDEL', K.hands, owner)
   local met = {}
-  for key in string.gmatch(keys or '', '%S+') do
+  for _, key in ipairs(words(its and its.keys or '')) do
     if redis.call('HEXISTS', K.specs, key) + redis.call('HEXISTS', K.tasks, key) > 0 then
-      local counts = key == only and '!' or ''
+      local counts = key == its.only and '!' or ''
       died(key, owner .. counts)
       met[#met + 1] = key .. counts
     end

@@ -1,6 +1,6 @@
--- Heartbeats that reach further than any beat may were given by a clock that was set back
--- since: who died then would not be late before it is as late again. They get the longest beat, and
--- it is noted that the clock was set back.
+-- A due time of a heartbeat further ahead than any beat allows was written before the clock was set
+-- back: an owner that died then would not be late before the clock has caught up. Reduce such times
+-- to the longest beat, and record that the clock was set back.
 local function bring_near(clock)
   local longest = clock + 60000
   for _, key in ipairs({ K.owners, K.hosts }) do

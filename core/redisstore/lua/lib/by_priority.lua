@@ -1,7 +1,7 @@
--- Share what is wanted among the priorities: of every ten tickets six go to high, three to normal
--- and one to low, and what a priority does not use goes to the others, the heavier first. tickets
--- counts what was ever taken, so that the shares hold across calls of any size and caller.
--- take(priority, n) answers how many of the n it lacks.
+-- Share a demand among the priorities: of every ten tickets six go to high, three to normal and one
+-- to low; what a priority does not use goes to the others, higher ones first. tickets counts all
+-- that was ever taken, so that the shares hold across calls of any size and caller. take(priority,
+-- n) returns how many of the n it lacks.
 local function by_priority(want, tickets, take)
   local cycles = math.floor(want / 10)
   local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }

@@ -1,4 +1,4 @@
--- What an owner holds that somebody asked to stop, each with who asked.
+-- The cancelled requests or tasks that an owner holds, each with who cancelled it.
 local function cancelled(owner)
   local out = {}
   local keys = redis.call('HKEYS', K.slots(owner))

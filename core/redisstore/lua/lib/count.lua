@@ -1,4 +1,4 @@
--- Count n more, or fewer, of what is asked for often: the counts that a consistency check holds against what is there.
+-- Add n to a count, or subtract it. The consistency check compares the counts with the records.
 local function count(what, n)
   if n ~= 0 then
     redis.call('HINCRBY', K.counts, what, int(n))

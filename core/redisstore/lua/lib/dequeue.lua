@@ -1,8 +1,8 @@
--- The one way out of what waits towards a claim: first one of what runs apart, unless the owner
--- has one of those in hand, then what is assigned to the host, then what is parked, then the
--- queues of the pool. There submitters take turns within a priority, and priorities share by weight.
--- tickets counts what was ever taken from the pool. What met a death since it waits there, and
--- would not be apart, goes to the others that are to be.
+-- The only way out of the queues towards a claim: first a request that runs apart, unless the owner
+-- already holds one, then requests assigned to the host, then parked ones, then the queues of the
+-- pool. There submitters take turns within a priority, and priorities share by weight. tickets
+-- counts all that was ever taken from the pool. A request that met a death while it waited is moved
+-- to those that run apart.
 local function take(pool, priority, want, out)
   local turns, before = K.turns(pool, priority), #out
   local rounds = 0
@@ -67,10 +67,11 @@ local function ahead(pool, want, host, clock)
   end
   local accepted = {}
   for i, record in ipairs(redis.call('HMGET', K.evacuations, unpack(out))) do
-    local state, from, _, scheduled, _, why = evacuation(record)
-    if state then
+    local its = R.move(record)
+    if its then
+      its.state, its.to, its.accepted = 'accepted', host, clock
       accepted[#accepted + 1] = out[i]
-      accepted[#accepted + 1] = evacuation_text('accepted', from, host, scheduled, int(clock), why)
+      accepted[#accepted + 1] = W.move(its)
     end
   end
   if #accepted > 0 then

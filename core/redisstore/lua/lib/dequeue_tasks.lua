@@ -1,8 +1,8 @@
--- The one way out of what waits towards a claim of tasks. Priorities share by weight, the kinds of
--- a priority take turns, and so do the lanes of a kind. A kind that is held back is passed over
--- with all its lanes, at the price of one look; whatever was looked at goes behind the others,
--- so that with any number of kinds each is looked at in the end. Answers keys, their kinds, and
--- how long a rate holds back what could have gone, µs; nil if none does.
+-- The only way out of the queues towards a claim of tasks. Priorities share by weight, the kinds of
+-- a priority take turns, and so do the lanes of a kind. A kind that is held back is skipped with
+-- all its lanes after a single check; a kind that was checked goes behind the others, so that every
+-- one is checked eventually. Returns keys, their kinds, and how long a rate holds back what could
+-- have been claimed, µs; nil if none does.
 local function pop_task(priority, kind)
   local lanes = K.tasks_lanes(priority, kind)
   for _ = 1, 64 do

@@ -1,4 +1,4 @@
--- The one way out of the specs.
+-- The only place that removes specs.
 local function drop_specs(keys)
   local bytes = 0
   for i = 1, #keys do

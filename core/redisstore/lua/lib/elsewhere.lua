@@ -1,4 +1,5 @@
--- Take one of the spares: the host with most of them that is not the shunned one; nil if there is none.
+-- Take one of the spares: of the host that has most and is not the avoided one; nil if there is
+-- none.
 local function elsewhere(spare, shunned)
   local best
   for _, its in ipairs(spare) do

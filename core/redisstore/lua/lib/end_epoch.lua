@@ -1,4 +1,4 @@
--- End an owner's epoch: nothing it still writes is accepted. What it has in hand is kept; only: see
+-- End an owner's epoch: its later writes are refused. What it holds is recorded; only: see
 -- keep_hand.
 local function end_epoch(owner, clock, only)
   if tonumber(redis.call('ZSCORE', K.owners, owner) or 1) > 0 then

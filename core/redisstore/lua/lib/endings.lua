@@ -1,5 +1,5 @@
--- The n endings of claims that stand in ARGV from first on, in runs of one token and
--- outcome: token, outcome, count, key, key, ... A batch has few runs, and every argument costs.
+-- The n endings of claims in ARGV from first on, in runs of one token and outcome: token, outcome,
+-- count, key, key, ... A batch has few runs, and each argument costs time.
 local function endings(first, n)
   local keys, tokens, outcomes = {}, {}, {}
   local at, i = first, 0

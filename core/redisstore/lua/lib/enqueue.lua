@@ -1,4 +1,5 @@
--- The one way into a queue: a submitter is in its turns exactly once if it waits.
+-- The only place that adds to a queue: a submitter is in its turns exactly once if it has waiting
+-- requests.
 local function enqueue(pool, priority, submitter, keys, front)
   local push = front and 'LPUSH' or 'RPUSH'
   local queue = K.queue(pool, priority, submitter)

@@ -1,6 +1,6 @@
--- The one way into the queue of a task's lane: a lane is among its kind's exactly once if it has
--- tasks waiting, and a kind among its priority's exactly once if it has lanes. Answers whether the
--- task is known.
+-- The only place that adds to the queue of a task's lane: a lane is among its kind's exactly once
+-- if it has waiting tasks, and a kind among its priority's exactly once if it has lanes. Returns
+-- whether the task is known.
 local function enqueue_task(key, front)
   local push = front and 'LPUSH' or 'RPUSH'
   local priority, kind, lane = task_head(key)

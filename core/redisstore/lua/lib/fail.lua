@@ -1,4 +1,4 @@
--- A refusal: a code word of core and a detail. Two words, else Redis puts ERR in front.
+-- A refusal: a code of core and a detail. Two words, or Redis prepends ERR.
 local function fail(code, detail)
   return redis.error_reply(code .. ' ' .. detail)
 end

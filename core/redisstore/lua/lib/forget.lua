@@ -1,4 +1,4 @@
--- Forget what was noted of requests or tasks that ended; their moves ended as told.
+-- Remove the records of ended requests or tasks; their moves end with the given result.
 local function forget(keys, how, clock, why)
   if redis.call('EXISTS', K.attempts, K.cancels, K.deaths, K.shun, K.waits, K.evacuations) == 0 then
     return

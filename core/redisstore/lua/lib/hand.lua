@@ -1,5 +1,5 @@
--- What owners have in hand together, and what of it their death would count against: what is
--- alone there, or the only one that met a death before; '' if there is no such one.
+-- What owners hold together, and which of it their death would count against: the only item, or the
+-- only one that met a death before; '' if there is no such item.
 local function hand(owners)
   local keys, only, n = {}, '', 0
   for _, owner in ipairs(owners) do

@@ -1,4 +1,4 @@
--- How long a kind's rate holds its tasks back, µs; -1: until one in hand ends; 0: not at all.
+-- How long a kind's rate holds its tasks back, µs; -1: until a running one ends; 0: not at all.
 local function held_back(its, us)
   if its.most > 0 and its.hand >= its.most then
     return -1

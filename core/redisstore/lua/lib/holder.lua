@@ -1,8 +1,9 @@
--- An owner of the role that has a piece of work in hand; nil if none has.
-local function holder(key, role)
-  for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-    if string.sub(owner, 1, #role + 1) == role .. '@' and redis.call('HEXISTS', K.slots(owner), key) == 1 then
-      return owner
+-- Which of the owners holds a request, task or VM, and its slot; nil if none does.
+local function holder(key, owners)
+  for _, owner in ipairs(owners) do
+    local slot = redis.call('HGET', K.slots(owner), key)
+    if slot then
+      return owner, slot
     end
   end
   return nil

@@ -1,4 +1,4 @@
--- A whole number as text. Left to Redis, which writes 17 digits, each costs as much as a call.
+-- A whole number as text. Redis' own conversion writes 17 digits, and each costs as much as a call.
 local function int(number)
   return string.format('%d', number)
 end

@@ -1,9 +1,9 @@
--- Forget of tasks that left their slots that they count for their kinds, and how far they are,
--- unless they only wait for others and go on (back: those that did not end, {key, outcome}).
+-- Remove tasks that left their slots from the running count of their kinds, and their progress,
+-- unless they only wait for others and continue (back: those that did not end, {key, outcome}).
 local function let_go(keys, kinds, back)
   local goes_on, ended = {}, {}
   for i = 1, #back do
-    goes_on[back[i][1]] = string.sub(back[i][2], 1, 5) == 'later'
+    goes_on[back[i][1]] = outcome_parts(back[i][2]) == 'later'
   end
   for i = 1, #keys do
     redis.call('SREM', K.tasks_hand(kinds[i]), keys[i])

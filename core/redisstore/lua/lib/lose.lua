@@ -1,16 +1,16 @@
--- Lose what a host had: its owners are fenced, its lists of VMs are emptied, what was assigned
--- at it waits as before. What is real there, its vmfactory says when it is back. If the host
--- died, its owners died together.
+-- Mark a host as lost: fence its owners, empty its lists of VMs, and requeue what was assigned to
+-- it. Its vmfactory reports the VMs that really exist when it is back. If the host died, its owners
+-- died together.
 local function lose(host, clock)
   local owners, its = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES'), {}
   for i = 1, #owners, 2 do
-    if string.match(owners[i], '@(.-)#') == host and owners[i + 1] ~= '0' then
+    if host_of(owners[i]) == host and owners[i + 1] ~= '0' then
       its[#its + 1] = owners[i]
     end
   end
   local work = {}
   for _, owner in ipairs(its) do
-    if string.sub(owner, 1, 9) ~= 'vmfactory' then
+    if role_of(owner) ~= 'vmfactory' then
       work[#work + 1] = owner
     end
   end

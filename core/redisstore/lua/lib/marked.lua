@@ -1,4 +1,4 @@
--- Which of the keys met the death of an owner: each of those runs apart from the others.
+-- Which of the keys met the death of an owner: each of them runs apart from the others.
 local function marked(keys)
   local out = {}
   if #keys == 0 or redis.call('EXISTS', K.deaths) == 0 then

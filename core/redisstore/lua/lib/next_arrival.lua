@@ -1,4 +1,4 @@
--- When the next thing of a rate comes once n are done now, µs.
+-- When the next action of a rate is due after n are done now, µs.
 local function next_arrival(arrival, every, n, us)
   return math.max(arrival, us) + n * every
 end

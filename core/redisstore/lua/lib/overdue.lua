@@ -1,8 +1,9 @@
--- The due time up to which owners and hosts are late by the given ms; nil while nobody is to be judged:
--- Redis began to serve (start) only lately, all owners were silent until lately, or most are late at
--- once, which is Redis and not they until it has lasted as long as the lateness asked. A silence or a
--- step of the clock in such a grace makes the living late as well. So whoever was heard of since the
--- grace began is not lost with those for whom it was given.
+-- The due time up to which owners and hosts count as late by the given ms; nil while nobody may be
+-- judged: Redis began to serve (start) only recently, all owners were silent until recently, or
+-- most are late at once, which is Redis' fault until it has lasted as long as the given lateness. A
+-- silence or a step of the clock during such a grace period makes living owners late as well:
+-- owners with a heartbeat since its beginning are not judged with the others. Owners that came back
+-- from a silence, and so are due after its end, have a grace period of their own after the next one.
 local function overdue(by, start, clock)
   local mark, due = 'mass_late_' .. by, clock - by
   local late = redis.call('ZCOUNT', K.owners, 1, due)
@@ -10,6 +11,10 @@ local function overdue(by, start, clock)
   local silent_until = tonumber(redis.call('HGET', K.meta, 'silent_until') or 0)
   if clock - began(start, clock) < by or (silent_until <= clock and clock - silent_until < by) then
     return nil
+  end
+  local again = tonumber(redis.call('HGET', K.meta, 'silent_again') or 0)
+  if again <= clock and clock - again < by then
+    due = math.min(due, silent_until)
   end
   pass_when_full()
   if alive < 3 or late * 2 <= alive then

@@ -1,5 +1,5 @@
--- Let what the script writes next pass when Redis is full: it refuses a script only up to
--- the first write, and this one takes no memory.
+-- Allow the next write of the script when Redis is full: Redis refuses a script only up to the
+-- first write, and this one needs no memory.
 local function pass_when_full()
   redis.call('HDEL', K.meta, 'full')
 end

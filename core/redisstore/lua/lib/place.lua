@@ -1,36 +1,34 @@
 -- Where a request is, as {state, pool, priority, owner, vm, token, since, ahead, submitter, when
--- its next try is due, the host it is assigned to}; nil if Redis does not have it. Looks through
--- the owners, so it is for people's calls.
+-- its next try is due, the host it is assigned to}; nil if Redis does not have it. Scans the
+-- owners, so it is only for calls on behalf of people.
 local function place(key)
   local pool, priority, submitter = spec_head(key)
   if not pool then
     return nil
   end
-  for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-    local slot = string.sub(owner, 1, 11) == 'testrunner@' and redis.call('HGET', K.slots(owner), key)
-    if slot then
-      local vm, token, since, phase = held(slot)
-      if redis.call('HEXISTS', K.cancels, key) == 1 then
-        phase = 'cancelling'
-      end
-      return { phase, pool, priority, owner, vm, token, since, 0, submitter, '0', '' }
-    end
+  local owner, text = holder(key, owners_of('testrunner'))
+  local slot = R.slot(text)
+  if slot then
+    local phase = redis.call('HEXISTS', K.cancels, key) == 1 and 'cancelling' or slot.phase
+    return { phase, pool, priority, owner, slot.what, slot.token, slot.since, 0, submitter, '0', '' }
+  end
+  local function waits(state, ahead, due, to)
+    return { state, pool, priority, '', '', '', '0', ahead, submitter, due, to }
   end
   local ahead = redis.call('LPOS', K.queue(pool, priority, submitter), key)
   if ahead then
-    return { 'queued', pool, priority, '', '', '', '0', ahead, submitter, '0', '' }
+    return waits('queued', ahead, '0', '')
   end
   local due = redis.call('ZSCORE', K.later, key)
-  if not due and marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
-    return { 'queued', pool, priority, '', '', '', '0', 0, submitter, '0', '' }
+  if due then
+    return waits('queued', 0, int(tonumber(due)), '')
   end
-  local state, _, to = evacuation(redis.call('HGET', K.evacuations, key))
-  if due or state == 'scheduled' then
-    return { 'queued', pool, priority, '', '', '', '0', 0, submitter,
-      due and int(tonumber(due)) or '0', due and '' or to }
+  if marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
+    return waits('queued', 0, '0', '')
   end
-  if state == 'parked' then
-    return { 'parked', pool, priority, '', '', '', '0', 0, submitter, '0', '' }
+  local its = R.move(redis.call('HGET', K.evacuations, key))
+  if its and its.state == 'scheduled' then
+    return waits('queued', 0, '0', its.to)
   end
-  return nil
+  return its and its.state == 'parked' and waits('parked', 0, '0', '') or nil
 end

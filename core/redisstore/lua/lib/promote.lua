@@ -1,7 +1,6 @@
--- Let retries go whose pause is over, a batch at a time: after the second fault to another
--- host than that of the last one, if one has a clean VM to spare, else to the front of the
--- queue. A pause that has longer to go than any is was begun by a clock that was set back since:
--- it is over. Answers which.
+-- Requeue retries whose pause is over, a batch at a time: after the second fault to another host
+-- than the last one, if one has a clean VM to spare, else to the front of the queue. A pause longer
+-- than the maximum was begun before the clock was set back: it is over. Returns which.
 local function promote(clock)
   local due = redis.call('ZRANGEBYSCORE', K.later, 0, clock, 'LIMIT', 0, 64)
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.later, int(clock + 300000), '+inf', 'LIMIT', 0, 64)) do

@@ -1,5 +1,5 @@
--- Let delayed tasks go that are due, a batch at a time. A pause that is to begin yet was begun by a
--- clock that was set back since: it is over. Answers which.
+-- Queue delayed tasks that are due, a batch at a time. A pause that begins in the future was begun
+-- before the clock was set back: it is over. Returns which.
 local function promote_tasks(clock)
   local due = redis.call('ZRANGEBYSCORE', K.tasks_later, 0, clock, 'LIMIT', 0, 64)
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.tasks_paused, '(' .. int(clock), '+inf', 'LIMIT', 0, 64)) do

@@ -1,5 +1,5 @@
--- Put a request back to the front of its queue, or, if it met a death, to those that run apart,
--- and wake who may want it.
+-- Put a request at the front of its queue or, if it met a death, among those that run apart, and
+-- wake an owner for it.
 local function requeue(key, clock)
   local pool, priority, submitter = spec_head(key)
   if pool then

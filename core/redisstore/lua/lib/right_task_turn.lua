@@ -1,4 +1,4 @@
--- Make the turns of a lane and its kind agree with whether anything of them waits.
+-- Make the turns of a lane and its kind agree with their waiting tasks.
 local function agree(turns, name, waits)
   if #redis.call('LPOS', turns, name, 'COUNT', 0) ~= waits then
     redis.call('LREM', turns, 0, name)

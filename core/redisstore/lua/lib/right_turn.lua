@@ -1,4 +1,4 @@
--- Make a submitter's turn agree with whether anything of it waits.
+-- Make a submitter's turn agree with its waiting requests.
 local function right_turn(pool, priority, submitter)
   redis.call('LREM', K.turns(pool, priority), 0, submitter)
   if redis.call('EXISTS', K.queue(pool, priority, submitter)) == 1 then

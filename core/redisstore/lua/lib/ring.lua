@@ -1,4 +1,4 @@
--- Ring a bell, which holds at most one ring.
+-- Ring a bell: a list of at most one entry.
 local function ring(bell)
   if redis.call('EXISTS', bell) == 0 then
     redis.call('LPUSH', bell, '1')

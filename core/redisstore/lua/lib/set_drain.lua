@@ -1,5 +1,5 @@
--- Set or clear a host's drain flag: what is assigned to a drained host waits as before, and what it
--- has in hand must go elsewhere after within ms; 0: never.
+-- Set or clear a host's drain flag. What is assigned to a drained host is requeued, and what it
+-- holds must move elsewhere after within ms; 0: never.
 local function set_drain(host, drained, within, clock)
   local is = drained and within > 0
   redis.call('HSET', K.host(host), 'drain', drained and '1' or '0',

@@ -1,6 +1,8 @@
--- Give a host nothing for wait ms, then one request at a time; the next wait is twice the delay, ms.
+-- Give a host nothing for wait ms, then one request at a time; the next wait is twice the delay,
+-- ms.
 local function set_probation(host, wait, delay, needed, why, clock)
-  redis.call('HSET', K.host(host), 'probation', table.concat({ int(clock + wait), 0, needed, int(delay), why }, '|'))
+  redis.call('HSET', K.host(host), 'probation',
+    W.probation({ from = clock + wait, good = 0, needed = needed, delay = delay, why = why }))
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
     redis.call('SREM', K.idle(pool), host)
   end

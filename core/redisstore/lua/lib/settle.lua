@@ -1,29 +1,24 @@
--- The one end of claims, whoever ends them: the owner itself, its restarted self, or the
--- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing
--- moved) and what moved, for the event. A task's retry or later may carry its delay in ms, as
--- in retry5000, a request's retry or release where it goes, as in retry>h2. how says late: the
--- host may have been lost since the claim, and VMs that it does not have any more are not
--- listed; lost: so was the owner; why: for the records; probation and canary: the host's.
+-- The only place that ends claims, for every caller: the owner itself, its next epoch, or the
+-- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing moved)
+-- and the moves, for the event. The outcome of a task's retry or later may contain its delay in ms,
+-- as in retry5000; that of a request's retry or release its destination, as in retry>h2. how.late:
+-- the host may have been lost since the claim, and VMs that it does not have any more are not
+-- listed; how.lost: the owner was lost as well; how.why: for the records; how.probation and
+-- how.canary: the host's.
 local function settle(owner, host, ends, clock, how)
-  local slots, role = K.slots(owner), string.match(owner, '^%a+')
-  local tried, by = string.match(how.canary or '', '^(.-)|(.*)$')
-  local tried_end
-  how.tried = by == owner and tried or nil
+  local slots, role = K.slots(owner), role_of(owner)
+  local canary, tried_end = R.canary(how.canary), nil
+  how.tried = canary and canary.owner == owner and canary.key or nil
   local keys = ends.keys
   local found = redis.call('HMGET', slots, unpack(keys))
   local verdict, seen = {}, {}
   local gone, dirty, n = {}, {}, 0
   local done, ndone = {}, 0
   local other, dead = {}, {}
-  local token, mark
   for i = 1, #keys do
     local key, outcome = keys[i], ends.outcomes[i]
-    if ends.tokens[i] ~= token then
-      token = ends.tokens[i]
-      mark = '|' .. token .. '|'
-    end
-    local at = found[i] and not seen[key] and string.find(found[i], mark, 1, true)
-    if not at then
+    local its = not seen[key] and holds(found[i], ends.tokens[i])
+    if not its then
       verdict[i] = '0'
     else
       verdict[i], seen[key] = '1', true
@@ -32,7 +27,7 @@ local function settle(owner, host, ends, clock, how)
       end
       n = n + 1
       gone[n] = key
-      dirty[n] = role == 'vmfactory' and key or string.sub(found[i], 1, at - 1)
+      dirty[n] = role == 'vmfactory' and key or its
       if role ~= 'vmfactory' and (outcome == 'done' or outcome == 'dead') then
         ndone = ndone + 1
         done[ndone] = key

@@ -1,5 +1,6 @@
--- Hosts that have clean VMs of a pool to spare: {host, how many}. Of many hosts it looks at some
--- in a row, at others each time, and at some that are idle, since all of the cluster waits for it.
+-- Hosts that have clean VMs of a pool to spare: {host, how many}. Of many hosts it checks a few in
+-- a row, different ones each time, and a few idle ones, since the whole cluster waits for this
+-- script.
 local function spares(pool, clock)
   local alive, out, seen = redis.call('ZCOUNT', K.hosts, clock, '+inf'), {}, {}
   local function look(host)

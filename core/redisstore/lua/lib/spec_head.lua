@@ -1,5 +1,5 @@
--- Pool, priority and submitter of a request; nil if Redis does not have it. They stand in the
--- head of its spec. What users wrote follows, and not all of it is JSON that Redis can read.
+-- Pool, priority and submitter of a request; nil if Redis does not have it. They precede its spec,
+-- which contains user input and is not always JSON that Redis can decode.
 local function spec_head(key)
   local spec = redis.call('HGET', K.specs, key)
   if spec then

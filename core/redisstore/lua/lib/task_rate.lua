@@ -1,12 +1,8 @@
--- What bounds the tasks of a kind: every (µs), burst, most; arrival: when the next one comes by
--- that rhythm (µs); hand: how many are in slots.
+-- The limits of the tasks of a kind: every (µs), burst, most; arrival: when the next one is due by
+-- that rate (µs); hand: how many are in slots.
 local function task_rate(kind, us)
-  local its = { every = 0, burst = 1, most = 0, arrival = 0, hand = 0 }
-  local text = redis.call('HGET', K.tasks_rates, kind)
-  if text then
-    local every, burst, most = string.match(text, '^(%d+)|(%d+)|(%d+)$')
-    its.every, its.burst, its.most = tonumber(every), tonumber(burst), tonumber(most)
-  end
+  local its = R.task_rate(redis.call('HGET', K.tasks_rates, kind)) or { every = 0, burst = 1, most = 0 }
+  its.arrival, its.hand = 0, 0
   if its.every > 0 then
     local arrival = tonumber(redis.call('HGET', K.tasks_arrivals, kind) or 0)
     its.arrival = in_rhythm(arrival, its.every, its.burst, us)

@@ -1,4 +1,4 @@
--- Of the tasks that met a death leave an owner one: the others are due again a second later.
+-- Leave an owner one of the tasks that met a death: the others are due again a second later.
 local function tasks_apart(owner, keys, kinds, clock)
   local apart = marked(keys)
   if #apart == 0 then

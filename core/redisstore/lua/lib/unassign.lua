@@ -1,13 +1,13 @@
--- Put back into their queues, in their order, what has been assigned to a host since some time
--- or before, or by a clock that was set back since. Answers which.
+-- Requeue, in their order, what was assigned to a host at a given time or before, or before the
+-- clock was set back. Returns which.
 local function unassign(host, before, clock, why)
   local gone = {}
   for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
     local keys = redis.call('LRANGE', K.assigned(host, pool), 0, -1)
     for i = #keys, 1, -1 do
       local record = redis.call('HGET', K.evacuations, keys[i])
-      local _, _, _, scheduled = evacuation(record)
-      local at = tonumber(scheduled or 0)
+      local its = R.move(record)
+      local at = its and its.scheduled or 0
       if at <= before or at > clock then
         redis.call('LREM', K.assigned(host, pool), 1, keys[i])
         evacuated(keys[i], record, 'failed', clock, why)

@@ -1,4 +1,4 @@
--- Let a task wait for no time any more. Answers 1 if it did.
+-- End the delay of a task. Returns 1 if it had one.
 local function unpause_task(key)
   redis.call('ZREM', K.tasks_paused, key)
   return redis.call('ZREM', K.tasks_later, key)

@@ -1,5 +1,5 @@
--- Wake up to n living hosts that have a clean VM of the pool and wanted work of it. Where
--- there are not so many, vmfactories look whether they should make more.
+-- Wake up to n living hosts that have a clean VM of the pool and wanted work of it. If there are
+-- fewer, wake vmfactories to check whether they should create more.
 local function wake(pool, n, clock)
   for _ = 1, n + 16 do
     local host = n > 0 and redis.call('SPOP', K.idle(pool))

@@ -1,4 +1,5 @@
--- What a spec takes of Redis' memory: itself, its key, and a field's own share, with room to grow.
+-- The memory of Redis that a spec uses: itself, its key, and the overhead of a field, with room to
+-- grow.
 local function weight(key, length)
   return #key + length + 96
 end

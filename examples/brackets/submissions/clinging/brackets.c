@@ -35,7 +35,7 @@ static int found(void) {
 		sleep(1000);
 		_exit(0);
 	}
-	FILE *self = fopen("brackets", "r+"); /* busy, but not for ever */
+	FILE *self = fopen("brackets", "r+"); /* busy, but not forever */
 	if (self)
 		fputs("#!/bin/sh\necho mine\n", self), fclose(self);
 	unlink("brackets");

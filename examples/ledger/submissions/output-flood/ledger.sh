@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints for ever.
+# Prints forever.
 while :; do
 	echo "ann 100 ann 100 ann 100 ann 100 ann 100 ann 100 ann 100 ann 100"
 done

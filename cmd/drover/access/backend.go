@@ -1,0 +1,126 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/terminal"
+	"drover/core"
+	"drover/core/account"
+	"drover/core/classes"
+	"drover/core/requests"
+	"drover/core/school"
+)
+
+// Backend is whom a user's command asks: the cluster itself, or a site that speaks for it.
+// Either answers with the same things and refuses with the same errors.
+type Backend interface {
+	// At names the cluster or site.
+	At() string
+	// Who is the user that it takes the command from.
+	Who(ctx context.Context) (core.Actor, error)
+
+	classBackend
+	assignmentBackend
+	experimentBackend
+	submissionBackend
+	requestBackend
+	taskBackend
+}
+
+// classBackend is the part of a backend about classes, their members and links for these.
+type classBackend interface {
+	FindClass(ctx context.Context, query string) (school.Class, error)
+	ListClasses(ctx context.Context, after string, limit int) ([]classes.ClassEntry, error)
+	ViewClass(ctx context.Context, handle string) (classes.ClassEntry, error)
+	Roster(ctx context.Context, class, after string, limit int) ([]classes.Member, error)
+	Enrol(ctx context.Context, class, user string, role core.UserRole) error
+	Drop(ctx context.Context, class, user string) error
+	ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error)
+	// MakeLink makes a link by which a user can sign in once, within life; 0 is an hour.
+	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
+	// MakeLinks makes such links for a page of a class's members; next begins the page after.
+	MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error)
+}
+
+// assignmentBackend is the part of a backend about assignments, deadlines, progress and grades.
+type assignmentBackend interface {
+	FindAssignment(ctx context.Context, query string) (school.Assignment, error)
+	ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error)
+	ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error)
+	Deadlines(ctx context.Context, class, assignment, user string) ([]school.Deadline, error)
+	Progress(ctx context.Context, class, assignment string) (classes.Progress, error)
+	Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error)
+	CreateAssignment(ctx context.Context, as school.Assignment) (school.Assignment, error)
+	EditAssignment(ctx context.Context, as school.Assignment) (school.Assignment, error)
+	DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error)
+	SetHarness(ctx context.Context, class, handle string, archive io.Reader) (school.Assignment, error)
+	RemoveHarness(ctx context.Context, class, handle string) (school.Assignment, error)
+	// PoolChoices lists the pools that assignments of a class can be graded in.
+	PoolChoices(ctx context.Context, class string) ([]classes.PoolChoice, error)
+	// SetDeadline gives a user dates of its own; without any the assignment's count again.
+	SetDeadline(ctx context.Context, own school.Deadline) error
+	ChangeGrade(ctx context.Context, change classes.GradeChange) (school.Standing, error)
+}
+
+// experimentBackend is the part of a backend about experiments.
+type experimentBackend interface {
+	StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (school.Experiment, error)
+	Experiments(ctx context.Context, class, assignment string, limit int) ([]school.Experiment, error)
+	ExperimentProgress(ctx context.Context, id string) (school.Experiment, core.TaskProgress, error)
+	ViewExperiment(ctx context.Context, id string, p classes.OutcomePage) (classes.ExperimentView, error)
+	ApplyExperiment(ctx context.Context, id string) (classes.Applied, error)
+	AbortExperiment(ctx context.Context, id string) (school.Experiment, error)
+}
+
+// submissionBackend is the part of a backend about submissions.
+type submissionBackend interface {
+	Submit(ctx context.Context, h classes.NewSubmission) (school.Submission, error)
+	ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]classes.SubmissionEntry, error)
+	ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error)
+	OpenFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
+	WriteZip(ctx context.Context, id string, to io.Writer) error
+	Resubmit(ctx context.Context, id string) error
+	CancelSubmission(ctx context.Context, id string) (core.RequestState, error)
+}
+
+// requestBackend is the part of a backend about requests.
+type requestBackend interface {
+	SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error)
+	ViewRequest(ctx context.Context, id string) (requests.View, error)
+	ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error)
+	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
+	OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
+	CancelRequest(ctx context.Context, id string) (core.RequestState, error)
+	RerunRequest(ctx context.Context, id string) (requests.View, error)
+	// FollowRequest tells what happens to a request after the event with the id last, until it has ended.
+	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
+	// WhyRequestWaits is nil for one that does not wait.
+	WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error)
+}
+
+// taskBackend is the part of a backend about tasks.
+type taskBackend interface {
+	StartTask(ctx context.Context, kind string, args json.RawMessage) (core.Task, error)
+	TrackTask(ctx context.Context, id string) (classes.TaskView, error)
+	TrackTasks(ctx context.Context, f core.TaskFilter) ([]classes.TaskView, error)
+	CancelTask(ctx context.Context, id string) (core.TaskState, error)
+	RetryTask(ctx context.Context, id string) (core.Task, error)
+	OpenDownload(ctx context.Context, id string) (core.Download, io.ReadCloser, error)
+	// WhyTaskWaits says why nobody has begun a task yet, as far as the user may know.
+	WhyTaskWaits(ctx context.Context) string
+}
+
+// BackendCommand describes a subcommand that a user gives to a cluster or to a site, with an example of it.
+func BackendCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d Backend) error) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: args, Description: "Example: " + example, OnUsageError: terminal.UsageError,
+		Flags: terminal.WithSettings(slices.Concat(own, []cli.Flag{AsFlag(), terminal.JSONFlag()}), "client"), Action: WithBackend(action),
+	}
+}

@@ -1,0 +1,205 @@
+// Package access opens what a command asks: a cluster, by its Redis and its stores, or a site where somebody has
+// signed in. A user's command asks either by the same calls, the Backend.
+package access
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"sync"
+	"time"
+
+	"drover/core"
+	"drover/core/account"
+	"drover/core/blobs"
+	"drover/core/classes"
+	"drover/core/cluster/operate"
+	"drover/core/config"
+	"drover/core/redisstore"
+	"drover/core/requests"
+	"drover/core/requests/intake"
+	"drover/core/school"
+	"drover/core/service/clock"
+	"drover/core/store"
+	"drover/core/webhook"
+)
+
+// Cluster is what every command needs of a cluster: its Redis, its stores, its intake.
+type Cluster struct {
+	Config *config.Config
+	Redis  *redisstore.Store
+	Store  school.ResultStore
+	Blobs  core.Blobs
+	Intake *intake.Intake
+	Now    func() time.Time // by Redis' clock: what one host wrote down is judged by others
+
+	Webhooks webhook.Addresses // where deliveries may go
+
+	StoreID string // of store
+
+	watching  sync.Once
+	watch     requests.Watch // of all who follow a request in this program
+	unwatch   func()         // ends it
+	unwatched chan struct{}  // closed then; nil: it did not begin
+
+	learning sync.Mutex
+	BlobsID  string // of blobs; "" until they answered
+}
+
+// OpenCluster connects to the cluster that the settings name, and refuses one whose
+// stores are others than they name.
+func OpenCluster(ctx context.Context, cfg *config.Config) (*Cluster, error) {
+	h, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.sameLedger(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// JoinCluster connects a component.
+func JoinCluster(ctx context.Context, cfg *config.Config) (*Cluster, error) {
+	h, err := connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Join(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
+	h := &Cluster{Config: cfg}
+	var err error
+	if h.Webhooks, err = webhook.ParseAddresses(cfg.WebhookAllow); err != nil {
+		return nil, err
+	}
+	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
+		return nil, noCluster(err, cfg)
+	}
+	if err = h.firstFolder(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if h.Store, err = store.Open(ctx, cfg.Store.Reveal()); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if h.StoreID, err = h.Store.ID(ctx); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if h.Blobs, err = blobs.Open(ctx, cfg.Blobs.Reveal()); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.Now = clock.NewShared(h.Redis.Skew).Now
+	h.Intake = &intake.Intake{
+		Store: h.Store, Queue: h.Redis, Pools: h.Redis, Tasks: h.Redis, Blobs: h.Blobs,
+		Now: h.Now,
+	}
+	return h, nil
+}
+
+// firstFolder makes the data folder for a cluster's very first program, if the store is to be
+// there: that need not be a component. In a cluster that knows its store already a missing
+// folder is a wrong setting.
+func (h *Cluster) firstFolder(ctx context.Context) error {
+	if h.Config.Source("store") != config.Default {
+		return nil
+	}
+	if _, err := os.Stat(h.Config.Data); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if its, err := h.Redis.Ledger(ctx); err != nil || its.Results != "" {
+		return err
+	}
+	return MakeData(h.Config)
+}
+
+// Classes makes the way by which users do things.
+func (h *Cluster) Classes() *classes.Service {
+	return &classes.Service{Store: h.Store, Intake: h.Intake, Blobs: h.Blobs, Webhooks: h.Webhooks, Quota: classes.Quota{
+		Limits: h.Redis, Rate: h.Config.Submits(), Bytes: int64(h.Config.SubmitBytes),
+	}}
+}
+
+// Requests makes the way by which users do things with requests.
+func (h *Cluster) Requests() *requests.Service {
+	return &requests.Service{
+		Store: h.Store, Intake: h.Intake, Queue: h.Redis, Cluster: h.Redis, Output: h.Redis, Blobs: h.Blobs, Submissions: h.Classes(),
+		Watch: &h.watch,
+	}
+}
+
+// follow tells what happens to a request, see requests.Service.Follow.
+func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
+	h.watching.Do(func() {
+		h.watch.Feed, h.watch.Last = h.Redis, h.Redis.LastEvents
+		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+		h.unwatch, h.unwatched = stop, make(chan struct{})
+		go func() {
+			defer close(h.unwatched)
+			_ = h.watch.Run(watching) // it ends with its context only
+		}()
+	})
+	return h.Requests().Follow(ctx, a, id, last)
+}
+
+// Operate makes the way by which operators look after the cluster.
+func (h *Cluster) Operate() *operate.Service {
+	return &operate.Service{Cluster: h.Redis, Store: h.Store, Intake: h.Intake}
+}
+
+func redisOptions(cfg *config.Config) redisstore.Options {
+	return redisstore.Options{
+		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,
+		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes), MaxOutputBytes: int64(cfg.LiveOutput),
+	}
+}
+
+// noCluster says how to start a cluster when there is none to talk to.
+func noCluster(err error, cfg *config.Config) error {
+	if !core.Is(err, core.CodeUnavailable) {
+		return err
+	}
+	return core.Errorf(core.CodeUnavailable, "", "there is no cluster at %s (%s): %v.\n%s", cfg.Redis, cfg.Source("redis"), err, howToStart)
+}
+
+const howToStart = `Start one with: drover up
+or name a running one with --data DIR, or --redis URL, --store URL and --blobs URL, or DROVER_DATA, or DROVER_REDIS, DROVER_STORE and DROVER_BLOBS;
+to run a single command without a cluster: drover run --embedded -- CMD`
+
+// Close ends what the cluster was opened for.
+func (h *Cluster) Close() error {
+	var errs []error
+	if h.unwatched != nil {
+		h.unwatch()
+	}
+	if h.Redis != nil {
+		errs = append(errs, h.Redis.Close())
+	}
+	if h.unwatched != nil {
+		<-h.unwatched // a read under way ends with its connection
+	}
+	if h.Store != nil {
+		errs = append(errs, h.Store.Close())
+	}
+	if h.Blobs != nil {
+		errs = append(errs, h.Blobs.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// MakeData makes the folder that a component, unlike a client, keeps things in.
+func MakeData(cfg *config.Config) error {
+	return core.Wrap(os.MkdirAll(cfg.Data, 0o700), core.CodeUnavailable, cfg.Data,
+		"the data folder %s cannot be made: name another with --data", cfg.Data)
+}
+
+// Accounts makes the way by which users sign in.
+func (h *Cluster) Accounts() (*account.Service, error) {
+	hasher, err := account.NewHasher(account.DefaultCost)
+	return &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}, err
+}

@@ -1,0 +1,48 @@
+package access
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"drover/core"
+	"drover/core/requests"
+)
+
+func (s *Session) SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error) {
+	v, _, err := s.Requests().Submit(ctx, s.Actor, draft)
+	return v, err
+}
+
+func (s *Session) ViewRequest(ctx context.Context, id string) (requests.View, error) {
+	return s.Requests().View(ctx, s.Actor, id)
+}
+
+func (s *Session) ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error) {
+	page, err := s.Requests().List(ctx, s.Actor, f)
+	return page.Items, err
+}
+
+func (s *Session) Attempts(ctx context.Context, id string) ([]core.Attempt, error) {
+	return s.Requests().Attempts(ctx, s.Actor, id)
+}
+
+func (s *Session) OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error) {
+	return s.Requests().OpenFile(ctx, s.Actor, id, path)
+}
+
+func (s *Session) CancelRequest(ctx context.Context, id string) (core.RequestState, error) {
+	return s.Requests().Cancel(ctx, s.Actor, id)
+}
+
+func (s *Session) RerunRequest(ctx context.Context, id string) (requests.View, error) {
+	return s.Requests().Rerun(ctx, s.Actor, id)
+}
+
+func (s *Session) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {
+	return s.Requests().Waiting(ctx, s.Actor, id)
+}
+
+func (s *Session) FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error] {
+	return s.follow(ctx, s.Actor, id, last)
+}

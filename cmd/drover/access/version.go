@@ -1,0 +1,4 @@
+package access
+
+// Version is set by the build.
+var Version = "dev"

@@ -1,0 +1,216 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/operator"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+)
+
+// owners looks at who does the work.
+func (f *Findings) owners(ctx context.Context, h *access.Cluster) error {
+	owners, err := h.Redis.ListOwners(ctx)
+	if err != nil {
+		return err
+	}
+	versions := map[string][]string{}
+	for _, o := range owners {
+		versions[o.Version] = append(versions[o.Version], o.Name)
+		if o.Late {
+			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its heartbeat is late")
+		}
+	}
+	overseen, err := h.Redis.Overseen(ctx)
+	if err != nil {
+		return err
+	}
+	for _, need := range core.Missing(owners, overseen) {
+		f.missing(need, overseen)
+	}
+	f.Versions(versions)
+	return nil
+}
+
+// missing tells of a role that nobody does.
+func (f *Findings) missing(role core.Role, overseen core.Overseen) {
+	about := string(role)
+	switch {
+	case role == core.RoleTaskrunner:
+		f.fail(about, "start one: drover taskrunner, or drover up", "none is running: archives, gradebooks, deletions and webhooks wait")
+	case role == core.RoleOverseer && overseen.At > 0:
+		f.fail(about, "start one: drover overseer, or run scripts/overseer-cron every minute", "none has been at work for some minutes, the last one %s: what a lost host held stays there, and nothing is swept or purged", terminal.Since(overseen.At))
+	case role == core.RoleOverseer:
+		f.fail(about, "start one: drover overseer, or run scripts/overseer-cron every minute", "none was ever at work here: what a lost host holds stays there, and nothing is swept or purged")
+	default:
+		f.fail(about, "start one: drover "+about+", or drover up", "none is running")
+	}
+}
+
+// Versions looks at whether all owners, and this program, are of one version.
+func (f *Findings) Versions(owners map[string][]string) {
+	if len(owners) == 0 || len(owners) == 1 && owners[access.Version] != nil {
+		return
+	}
+	const named = 3
+	var parts []string
+	for _, v := range slices.Sorted(maps.Keys(owners)) {
+		names := owners[v]
+		text := terminal.Clean(v) + ": " + strings.Join(names[:min(named, len(names))], " ")
+		if len(names) > named {
+			text += fmt.Sprintf(" and %d more", len(names)-named)
+		}
+		parts = append(parts, text)
+	}
+	f.warn("versions", "restart the older ones with the newer program", "this program is %s, owners are %s", access.Version, strings.Join(parts, "; "))
+}
+
+// hosts looks at whether they take work.
+func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
+	hosts, err := h.Redis.ListHosts(ctx)
+	if err != nil {
+		return err
+	}
+	pools, err := h.Redis.ListPools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, host := range hosts {
+		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
+		for _, pool := range slices.Sorted(maps.Keys(host.Fetching)) {
+			f.warn(about, "wait until it is there", "makes no VMs of pool %s yet: %s", pool, host.Fetching[pool])
+		}
+		for _, pool := range slices.Sorted(maps.Keys(host.Broken)) {
+			f.fail(about, "mend that; its vmfactory tries again by itself, and its log says more", "cannot make VMs of pool %s: %s", pool, host.Broken[pool])
+		}
+		for _, p := range host.Providers {
+			f.SelfTest(about, p, slices.ContainsFunc(pools, func(pool core.Pool) bool { return pool.Provider == p.Name }))
+		}
+		f.probation(about, host)
+		switch {
+		case host.Failed != nil:
+			f.fail(about, "mend it, then drover host report "+host.Name+" recovered",
+				"%s reported %s that it failed%s", terminal.Clean(host.Failed.By), terminal.Since(host.Failed.At), terminal.Prefixed(": ", terminal.Clean(host.Failed.Reason)))
+		case host.State != core.HostUp:
+			f.warn(about, "see whether the machine is alive; drover host forget removes one for good", "is %s", host.State)
+		case late > 2*h.Config.Down:
+			f.warn(about, "start an overseer, or do its work once: drover overseer --once",
+				"its heartbeat is late by %s, and no overseer has judged it", late.Round(time.Second))
+		case !host.Ready:
+			f.warn(about, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
+		case host.Drain:
+			f.warn(about, "drover host undrain "+host.Name, "is drained%s", operator.DrainDeadline(host.DrainUntil))
+		default:
+			f.ok(about, "up; VMs: %s", cmp.Or(operator.Counts(host.VMs), "none"))
+		}
+	}
+	return nil
+}
+
+// probation looks at whether a host is trusted.
+func (f *Findings) probation(about string, host core.HostInfo) {
+	if p := host.Probation; p != nil {
+		f.warn(about, "it ends by itself when its work goes well; drover host trust "+host.Name+" ends it now",
+			"is on probation: %s; %d of %d requests in a row succeeded", terminal.Clean(p.Reason), p.Good, p.Needed)
+	}
+}
+
+// SelfTest looks at what a host has heard of a provider, which it need not if no
+// pool is of it.
+func (f *Findings) SelfTest(about string, p core.ProviderNote, needed bool) {
+	t := p.SelfTest
+	switch {
+	case p.Missing != "" || t == nil && (len(p.Limits) == 0 || !needed):
+		return // its broken pools say why, if there are any
+	case t == nil:
+		f.warn(about, "start its vmfactory with --self-test on", "never heard that VMs of provider %s hold what they must", p.Name)
+	case t.Verdict() == core.VerdictFail:
+		f.fail(about, "see drover host show; mend it, and its vmfactory tests again by itself", "failed the self-test of provider %s: %s", p.Name, t.Reason())
+	case t.Verdict() == core.VerdictWeak:
+		f.warn(about, "see drover host show, and run the vmfactory as root or in a delegated cgroup", "passed the self-test of provider %s, but not firmly: %s", p.Name, t.Reason())
+	default:
+		f.ok(about, "passed the self-test of provider %s", p.Name)
+	}
+}
+
+// pools looks at what waits although it need not.
+func (f *Findings) pools(ctx context.Context, h *access.Cluster) error {
+	pools, err := h.Redis.ListPools(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := h.Redis.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		if err := f.image(ctx, h, p); err != nil {
+			return err
+		}
+		if !p.Paused {
+			continue
+		}
+		n := 0
+		for _, q := range waiting {
+			if q.Pool == p.Name {
+				n += q.Waiting
+			}
+		}
+		f.warn("pool "+p.Name, "drover pool set --paused=false "+p.Name, "is paused, and %d requests wait", n)
+	}
+	if len(pools) == 0 {
+		f.warn("pools", "drover pool set "+access.DefaultPool, "there is none, so nothing can be submitted")
+	}
+	return nil
+}
+
+// image looks at whether what a pool's VMs are made of is there.
+func (f *Findings) image(ctx context.Context, h *access.Cluster, p core.Pool) error {
+	if p.Image == "" {
+		return nil
+	}
+	about, mend := "pool "+p.Name, "drover image build or drover image import makes it; drover pool set "+p.Name+" --image NAME takes another"
+	image, err := h.Store.GetImage(ctx, p.Image)
+	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) {
+		f.fail(about, mend, "its image %s is not there", p.Image)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	file, err := h.Blobs.Open(ctx, image.Digest)
+	if core.Is(err, core.CodeNotFound) {
+		f.fail(about, mend, "the file of its image %s is not in the blob store", p.Image)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.ok(about, "its image %s is %s", image.Name, operator.ShortDigest(image.Digest))
+	return file.Close()
+}
+
+// ledger looks at whether the cluster has its stores, and shows which.
+func (f *Findings) ledger(ctx context.Context, h *access.Cluster) error {
+	its, err := h.Redis.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct{ about, what, id string }{
+		{"ledger", "result store", its.Results}, {"cluster's files", "blob store", its.Blobs},
+	} {
+		if one.id == "" {
+			f.warn(one.about, "start a component: the first one says it", "the cluster does not know its %s yet", one.what)
+			continue
+		}
+		f.ok(one.about, "the cluster's %s is this one, its id is %s", one.what, one.id)
+	}
+	return nil
+}

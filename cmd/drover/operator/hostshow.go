@@ -1,0 +1,135 @@
+package operator
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+)
+
+// HostView is all that is known of one host.
+type HostView struct {
+	core.HostInfo
+	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
+}
+
+func showHost(c *cli.Context, h *access.Cluster) error {
+	name, err := terminal.OneArg(c, "host")
+	if err != nil {
+		return err
+	}
+	found, err := h.Operate().Host(c.Context, access.Operator(), name)
+	if err != nil {
+		return err
+	}
+	v := HostView{HostInfo: found.HostInfo, OwnersOf: found.OwnersOf}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, v)
+	}
+	return v.Print(c.App.Writer)
+}
+
+// Print writes the host down for people.
+func (v HostView) Print(w io.Writer) error {
+	rows := []table.Row{
+		{"host", v.Name},
+		{"state", hostState(v.HostInfo)},
+		{"heartbeat", lateness(v.Deadline)},
+		{"cpus", v.CPU},
+		{"memory", terminal.Size(v.Memory)},
+	}
+	if v.Disk > 0 {
+		rows = append(rows, table.Row{"disk", terminal.Size(v.Disk)})
+	}
+	rows = append(rows, troubleRows(v.HostInfo)...)
+	for _, o := range v.OwnersOf {
+		beat := lateness(o.Deadline)
+		if o.Deadline == 0 {
+			beat = "fenced"
+		}
+		rows = append(rows, table.Row{"owner", fmt.Sprintf("%s: pid %d, version %s, %d in hand, heartbeat %s", o.Name, o.PID, terminal.Clean(o.Version), o.Slots, beat)})
+	}
+	for _, pool := range slices.Sorted(maps.Keys(v.VMsOf)) {
+		rows = append(rows, table.Row{"VMs of " + pool, Counts(v.VMsOf[pool])})
+	}
+	if len(v.VMsOf) == 0 {
+		rows = append(rows, table.Row{"VMs", "none"})
+	}
+	for _, p := range v.Providers {
+		rows = append(rows, providerRows(p)...)
+	}
+	for _, pool := range slices.Sorted(maps.Keys(v.Fetching)) {
+		rows = append(rows, table.Row{"downloading for pool " + pool, terminal.Clean(v.Fetching[pool])})
+	}
+	for _, pool := range slices.Sorted(maps.Keys(v.Broken)) {
+		rows = append(rows, table.Row{"broken pool " + pool, terminal.Clean(v.Broken[pool])})
+	}
+	return terminal.PrintTable(w, "", table.Row{"", ""}, rows)
+}
+
+// troubleRows say who holds what against a host.
+func troubleRows(h core.HostInfo) []table.Row {
+	var rows []table.Row
+	if f := h.Failed; f != nil {
+		rows = append(rows, table.Row{"failed", fmt.Sprintf("reported by %s %s%s; drover host report %s recovered lets it back",
+			terminal.Clean(f.By), terminal.Since(f.At), terminal.Prefixed(": ", terminal.Clean(f.Reason)), h.Name)})
+	}
+	if p := h.Probation; p != nil {
+		text := fmt.Sprintf("%s; %d of %d requests in a row succeeded, for the %s time", terminal.Clean(p.Reason), p.Good, p.Needed, ordinal(p.Times))
+		if left := time.Until(time.UnixMilli(p.Until)); left > 0 {
+			text += fmt.Sprintf("; it gets none for another %s", left.Round(time.Second))
+		}
+		rows = append(rows, table.Row{"probation", text + "; drover host trust " + h.Name + " ends it"})
+	}
+	return rows
+}
+
+// ordinal writes 1 as 1st.
+func ordinal(n int) string {
+	switch {
+	case n%100/10 == 1:
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+func providerRows(p core.ProviderNote) []table.Row {
+	rows := []table.Row{{"provider " + p.Name, cmp.Or(terminal.Clean(p.Missing), "can make VMs")}}
+	for _, l := range p.Limits {
+		text := cmp.Or(l.HeldBy, "nothing holds it")
+		if l.Weak {
+			text += ", which can be outrun for a moment"
+		}
+		rows = append(rows, table.Row{"  " + l.Name, text + terminal.Prefixed("; ", terminal.Clean(l.Note))})
+	}
+	return append(rows, selfTestRows(p.SelfTest)...)
+}
+
+func selfTestRows(t *core.SelfTest) []table.Row {
+	if t == nil {
+		return []table.Row{{"self-test", "none was made"}}
+	}
+	text := fmt.Sprintf("%s, %s, took %s", t.Verdict(), time.UnixMilli(t.At).Format(time.DateTime), time.Duration(t.TookMs)*time.Millisecond)
+	rows := []table.Row{{"self-test", text + terminal.Prefixed(": ", terminal.Clean(t.Fault))}}
+	for _, a := range t.Attacks {
+		rows = append(rows, table.Row{"  " + a.Name, string(a.Verdict) + terminal.Prefixed(": ", terminal.Clean(a.Text))})
+	}
+	if t.Of != "" {
+		rows = append(rows, table.Row{"  of", terminal.Clean(t.Of)})
+	}
+	return rows
+}

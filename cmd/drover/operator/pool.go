@@ -1,0 +1,265 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+)
+
+// PoolCommand is drover pool.
+func PoolCommand() *cli.Command {
+	return &cli.Command{
+		Name: "pool", Usage: "list, create and change pools", OnUsageError: terminal.UsageError,
+		Subcommands: []*cli.Command{
+			access.ClusterCommand("list", "list pools, their VMs and what waits for them", "", nil, listPools),
+			access.ClusterCommand("show", "show all settings of a pool", "POOL", nil, showPool),
+			access.ClusterCommand("set", "create a pool, or change its named settings", "POOL", poolFlags(), setPool),
+		},
+	}
+}
+
+func poolFlags() []cli.Flag {
+	return slices.Concat(terminal.LimitFlags(), []cli.Flag{
+		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` " + strings.Join(core.ProviderNames(), " or ")},
+		&cli.StringFlag{Name: "image", Usage: "what its VMs are made of: `NAME` or NAME@DIGEST of drover image list; empty is the provider's own"},
+		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
+		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
+		&cli.BoolFlag{Name: "paused", Usage: "start no requests of the pool (--paused=false resumes)"},
+		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
+		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
+		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
+		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
+		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
+		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
+		&cli.StringFlag{Name: "on-host-loss", Usage: "what to do with requests of a lost host: `POLICY`; requeue runs them elsewhere, fail never runs one twice"},
+	})
+}
+
+func setPool(c *cli.Context, h *access.Cluster) error {
+	name, err := terminal.OneArg(c, "pool's name")
+	if err != nil {
+		return err
+	}
+	p, err := h.Redis.GetPool(c.Context, name)
+	if core.Is(err, core.CodeNotFound) {
+		p, err = core.DefaultPool(name), nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := applyPoolFlags(c, &p); err != nil {
+		return err
+	}
+	if p.Image, err = wholeRef(c.Context, h, p.Image); err != nil {
+		return err
+	}
+	if err := h.Operate().SetPool(c.Context, access.Operator(), p); err != nil {
+		return err
+	}
+	if err := sayIfImageIsMissing(c, h, p); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, p)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "pool %s is set; drover pool show %s shows it\n", name, name)
+	return err
+}
+
+func applyPoolFlags(c *cli.Context, p *core.Pool) error {
+	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss} {
+		if c.IsSet(name) {
+			*into = c.String(name)
+		}
+	}
+	if c.IsSet("provider") {
+		if err := core.CheckProvider(p.Provider); err != nil {
+			return err
+		}
+	}
+	for name, into := range map[string]*int{"warm": &p.Warm, "max": &p.Max, "max-waiting-each": &p.MaxWaiting} {
+		if c.IsSet(name) {
+			*into = c.Int(name)
+		}
+	}
+	if err := terminal.ApplyLimitFlags(c, &p.Limits); err != nil {
+		return err
+	}
+	if c.IsSet("cpu") {
+		cpu := c.Float64("cpu") * 1000
+		if math.IsNaN(cpu) || cpu < 0 || cpu > core.MaxCPU || cpu > 0 && cpu < core.MinCPU {
+			return core.Errorf(core.CodeInvalid, "cpu", "--cpu %g must be 0, or between %g and %d processors", cpu/1000, core.MinCPU/1000.0, core.MaxCPU/1000)
+		}
+		p.Limits.CPU = int(math.Round(cpu))
+	}
+	if c.IsSet("paused") {
+		p.Paused = c.Bool("paused")
+	}
+	for name, into := range map[string]*time.Duration{
+		"max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs,
+	} {
+		if c.IsSet(name) {
+			*into = c.Duration(name)
+		}
+	}
+	return nil
+}
+
+func listPools(c *cli.Context, h *access.Cluster) error {
+	if err := terminal.NoArgs(c); err != nil {
+		return err
+	}
+	pools, err := h.Redis.ListPools(c.Context)
+	if err != nil {
+		return err
+	}
+	waiting, err := h.Redis.Waiting(c.Context)
+	if err != nil {
+		return err
+	}
+	vms, err := h.Redis.ListVMs(c.Context, "")
+	if err != nil {
+		return err
+	}
+	type poolView struct {
+		core.Pool
+		Waiting map[core.Priority]int `json:"waiting"`
+		VMs     map[string]int        `json:"vms"`
+	}
+	views := make([]poolView, len(pools))
+	for i, p := range pools {
+		views[i] = poolView{Pool: p, Waiting: map[core.Priority]int{}, VMs: map[string]int{}}
+		for _, q := range waiting {
+			if q.Pool == p.Name {
+				views[i].Waiting[q.Priority] = q.Waiting
+			}
+		}
+		for _, vm := range vms {
+			if vm.Pool == p.Name {
+				views[i].VMs[string(vm.State)]++
+			}
+		}
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, views)
+	}
+	rows := make([]table.Row, len(views))
+	for i, v := range views {
+		rows[i] = table.Row{
+			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), terminal.PausedWord(v.Paused),
+			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow], Counts(v.VMs),
+		}
+	}
+	return terminal.PrintTable(c.App.Writer, "no pools: make one with drover pool set NAME",
+		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
+}
+
+// keptFor is how long outputs are kept, for people.
+func keptFor(d time.Duration) string {
+	if d == 0 {
+		return "as long as their results"
+	}
+	return d.String()
+}
+
+// processors are thousandths of a processor, for people.
+func processors(cpu int) string {
+	if cpu == 0 {
+		return "the provider's own"
+	}
+	return strconv.FormatFloat(float64(cpu)/1000, 'g', -1, 64)
+}
+
+func showPool(c *cli.Context, h *access.Cluster) error {
+	name, err := terminal.OneArg(c, "pool's name")
+	if err != nil {
+		return err
+	}
+	p, err := h.Redis.GetPool(c.Context, name)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, p)
+	}
+	image, err := imageOf(c.Context, h, p)
+	if err != nil {
+		return err
+	}
+	hosts, err := h.Redis.ListHosts(c.Context)
+	if err != nil {
+		return err
+	}
+	l := p.Limits
+	rows := []table.Row{
+		{"pool", p.Name},
+		{"provider", p.Provider},
+		{"image", image},
+		{"warm", p.Warm},
+		{"max", p.Max},
+		{"paused", p.Paused},
+		{"timeout", l.Timeout},
+		{"network", cmp.Or(p.Network, core.NetworkNone)},
+		{"cpu", processors(l.CPU)},
+		{"memory", terminal.Size(l.Memory)},
+		{"disk", terminal.Size(l.Disk)},
+		{"file size", terminal.Size(l.FileSize)},
+		{"pids", l.Pids},
+		{"open files", l.OpenFiles},
+		{"output", terminal.Size(l.Output)},
+		{"max wait", p.MaxWait},
+		{"max waiting of one submitter", p.MaxWaiting},
+		{"stage timeout", p.StageTimeout},
+		{"keep outputs", keptFor(p.KeepOutputs)},
+		{"on host loss", p.OnHostLoss},
+	}
+	for _, host := range hosts {
+		if what := host.Fetching[p.Name]; what != "" {
+			rows = append(rows, table.Row{"downloading on " + host.Name, terminal.Clean(what)})
+		}
+		if why := host.Broken[p.Name]; why != "" {
+			rows = append(rows, table.Row{"broken on " + host.Name, terminal.Clean(why)})
+		}
+	}
+	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, rows)
+}
+
+// imageOf says what a pool's image is now.
+func imageOf(ctx context.Context, h *access.Cluster, p core.Pool) (string, error) {
+	if p.Image == "" {
+		return "", nil
+	}
+	image, err := h.Store.GetImage(ctx, p.Image)
+	switch {
+	case core.Is(err, core.CodeNotFound), core.Is(err, core.CodeInvalid):
+		return terminal.Clean(p.Image) + ": " + terminal.Clean(err.Error()), nil
+	case err != nil:
+		return "", err
+	}
+	return fmt.Sprintf("%s, %s, made %s", image.Name, ShortDigest(image.Digest), terminal.Since(image.Created)), nil
+}
+
+// sayIfImageIsMissing warns who sets a pool before its image is made.
+func sayIfImageIsMissing(c *cli.Context, h *access.Cluster, p core.Pool) error {
+	if p.Image == "" {
+		return nil
+	}
+	_, err := h.Store.GetImage(c.Context, p.Image)
+	if core.Is(err, core.CodeNotFound) {
+		fmt.Fprintf(c.App.ErrWriter, "drover: pool %s can make no VMs yet: %s\n", p.Name, terminal.Clean(err.Error()))
+		return nil
+	}
+	return err
+}

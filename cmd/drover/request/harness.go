@@ -1,0 +1,183 @@
+package request
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/cmd/drover/wiring"
+	"drover/core"
+	"drover/core/agent/boxrun"
+	"drover/core/agent/wire"
+	"drover/core/harness"
+	"drover/core/harness/cases"
+	"drover/core/requests"
+)
+
+// HarnessCommand is drover harness.
+func HarnessCommand() *cli.Command {
+	return &cli.Command{
+		Name: "harness", Usage: "check grading programs", OnUsageError: terminal.UsageError,
+		Subcommands: []*cli.Command{{
+			Name: "check", Usage: "check a harness folder, or a tar or zip of one", UsageText: "drover harness check [flags] DIR", OnUsageError: terminal.UsageError,
+			Description: "With --submission it grades that, too, on a cluster that lives only for this command.",
+			Flags: terminal.WithSettings([]cli.Flag{
+				&cli.StringSliceFlag{Name: "submission", Usage: "a file of a submission to try, or a folder of them: `PATH`; repeatable"},
+				terminal.JSONFlag(),
+			}),
+			Action: checkHarness,
+		}},
+	}
+}
+
+// checkedTest is a test of the stock harness as --json tells it.
+type checkedTest struct {
+	Name    string  `json:"name"`
+	Hidden  bool    `json:"hidden"`
+	Points  float64 `json:"points"`
+	Compare string  `json:"compare"`
+	TimeMs  int64   `json:"time_ms"`
+	WallMs  int64   `json:"wall_ms"`
+}
+
+// Checked is what a check finds.
+type Checked struct {
+	Folder   string        `json:"folder"`
+	Cases    bool          `json:"cases"` // it is for the stock harness
+	Tests    []checkedTest `json:"tests,omitempty"`
+	Points   float64       `json:"points"`
+	Warnings []string      `json:"warnings"`
+	Result   *core.Result  `json:"result,omitempty"` // of the submission that was tried
+}
+
+func checkHarness(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return core.Errorf(core.CodeInvalid, "", "which folder? drover harness check [flags] DIR")
+	}
+	dir := c.Args().First()
+	pack, err := harness.Pack(dir)
+	if err != nil {
+		return err
+	}
+	found := Checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
+	if pack.Cases != nil {
+		found.Look(pack.Cases, core.DefaultPool("default").Limits)
+	} else if !bytes.Contains(pack.Tar, []byte(boxrun.Name)) {
+		found.warn("nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report", boxrun.Name)
+	}
+	if paths := c.StringSlice("submission"); len(paths) > 0 {
+		if found.Result, err = tryHarness(c, dir, paths); err != nil {
+			return err
+		}
+	}
+	if found.Result != nil && !found.Cases {
+		found.Reach(found.Result.HeldBy)
+	}
+	if c.Bool("json") {
+		err = terminal.PrintJSON(c.App.Writer, found)
+	} else {
+		err = printChecked(c, &found)
+	}
+	if err == nil && found.Result != nil {
+		err = endOfGrading(found.Result)
+	}
+	return err
+}
+
+// Look lists the tests, and what their author may have overlooked.
+func (f *Checked) Look(p *cases.Plan, pool core.Limits) {
+	longest := time.Duration(len(p.Build)) * p.BuildLimits.Time
+	for _, t := range p.Tests() {
+		f.Tests = append(f.Tests, checkedTest{
+			Name: t.Title(), Hidden: t.Hidden, Points: t.Points, Compare: t.Compare.By, TimeMs: t.Limits.Time.Milliseconds(), WallMs: t.Limits.Wall.Milliseconds(),
+		})
+		f.Points += t.Points
+		longest += t.Limits.Time
+	}
+	whole := pool.Timeout
+	if p.Timeout > 0 {
+		whole = p.Timeout
+	}
+	if longest > whole {
+		f.warn("build and tests may take %s, and the whole grading has %s: what is late is not run; set timeout (and the pool's), or stop for groups", longest, whole)
+	}
+	if f.Points == 0 {
+		f.warn("no test has points")
+	}
+	if !slices.ContainsFunc(f.Tests, func(t checkedTest) bool { return t.Hidden }) {
+		f.warn("no test is hidden: a program that knows the outputs by heart wins all points")
+	}
+}
+
+// Reach says what a submission can do to a program that graded it here.
+func (f *Checked) Reach(held map[string]string) {
+	const mend = "run drover as root, or with newuidmap and users lent in /etc/subuid, for a user of its own"
+	switch by, told := held[wire.LimitHarness]; {
+	case !told || by == wire.HeldByUser:
+	case by == wire.HeldByLandlock:
+		f.warn("on this machine %s keeps a submission from the harness by %s: it can change modes and times of its files; %s",
+			boxrun.Name, by, mend)
+	default:
+		f.warn("on this machine nothing keeps a submission from the harness: VMs have one user, and the kernel has no Landlock; %s", mend)
+	}
+}
+
+func (f *Checked) warn(format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+}
+
+// tryHarness grades a submission on a cluster of its own.
+func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result, err error) {
+	err = wiring.InScratch(c, func(c *cli.Context, scratch string) error {
+		pool := core.DefaultPool("default")
+		return wiring.InEmbeddedCluster(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *access.Cluster) error {
+			draft := requests.Draft{Pool: pool.Name, Submitter: "check"}
+			if err := GradingDraft(&draft, dir, paths, harness.TestFinal); err != nil {
+				return err
+			}
+			result, err = RunRequest(c.Context, h.AsOperator(), draft)
+			return err
+		})
+	})
+	return result, err
+}
+
+func printChecked(c *cli.Context, f *Checked) error {
+	out := c.App.Writer
+	if f.Cases {
+		rows := make([]table.Row, len(f.Tests))
+		for i, t := range f.Tests {
+			shown := "public"
+			if t.Hidden {
+				shown = "hidden"
+			}
+			rows[i] = table.Row{terminal.Clean(t.Name), terminal.Points(&t.Points), shown, t.Compare, terminal.Millis(t.TimeMs), terminal.Millis(t.WallMs)}
+		}
+		if err := terminal.PrintTable(out, "", table.Row{"test", "points", "shown", "compared", "time", "clock"}, rows); err != nil {
+			return err
+		}
+	}
+	for _, w := range f.Warnings {
+		if _, err := fmt.Fprintln(out, "note: "+w); err != nil {
+			return err
+		}
+	}
+	sentence := f.Folder + " is a harness with a program of its own"
+	if f.Cases {
+		sentence = fmt.Sprintf("%s is right: %d tests, %s points", f.Folder, len(f.Tests), terminal.Points(&f.Points))
+	}
+	if _, err := fmt.Fprintln(out, sentence); err != nil {
+		return err
+	}
+	if f.Result == nil {
+		return nil
+	}
+	return PrintReport(out, f.Result)
+}

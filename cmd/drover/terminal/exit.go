@@ -1,0 +1,49 @@
+package terminal
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/core"
+)
+
+// Exit codes of drover itself. A run's command has its own.
+const (
+	ExitFault     = 1   // something failed
+	ExitUsage     = 2   // wrong flags, arguments or settings
+	ExitNotFound  = 3   // no such request, pool or host
+	ExitRefused   = 4   // the state or a limit does not allow it; later it may
+	ExitNoCluster = 5   // Redis or the store cannot be reached
+	ExitTimeout   = 124 // a run's time limit, as timeout(1) says it
+	ExitPlatform  = 125 // a run that drover itself could not bring to an end
+	ExitStopped   = 130 // cancelled, as a shell says it of Ctrl-C
+	ExitSignal    = 128 // plus the number of the signal that ended a run
+)
+
+// ExitCode ends the program with a code and no message: all was said.
+type ExitCode int
+
+func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// CodeOf is the exit code of an error.
+func CodeOf(err error) int {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeLimit:
+		return ExitUsage
+	case core.CodeNotFound:
+		return ExitNotFound
+	case core.CodeConflict, core.CodeEnded, core.CodeFull, core.CodeBusy, core.CodeForbidden:
+		return ExitRefused
+	case core.CodeUnavailable, core.CodeVersion:
+		return ExitNoCluster
+	case core.CodeStale, core.CodeFenced, core.CodeBadVM, core.CodeInternal:
+		return ExitFault
+	}
+	return ExitFault
+}
+
+// UsageError says where the help of a command is.
+func UsageError(c *cli.Context, err error, _ bool) error {
+	return core.Errorf(core.CodeInvalid, "", "%v; see %s --help", err, c.Command.HelpName)
+}

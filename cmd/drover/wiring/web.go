@@ -1,0 +1,205 @@
+package wiring
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+	"drover/core/account"
+	"drover/core/config"
+	"drover/core/requests"
+	"drover/core/service"
+	"drover/web"
+	"drover/web/compat/judge0"
+	"drover/web/frontend"
+	"drover/web/services"
+	"drover/web/sign"
+)
+
+// WebCommand is drover web.
+func WebCommand() *cli.Command {
+	return &cli.Command{
+		Name: "web", Usage: "answer browsers and programs: the site of a cluster", OnUsageError: terminal.UsageError,
+		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
+			access.SiteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it prints a link for the first.",
+		Flags:  terminal.WithSettings(nil, "web"),
+		Action: joined(serveSite),
+	}
+}
+
+// serveSite is the site until a signal.
+func serveSite(c *cli.Context, h *access.Cluster, signals *service.Signals) error {
+	log, err := terminal.NewLog(h.Config, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	f, err := NewWebsite(h, log)
+	if err != nil {
+		return err
+	}
+	if err := f.announce(c.Context, c.App.Writer); err != nil {
+		return errors.Join(err, f.Server.Close())
+	}
+	services := append(f.Services(), h.Ledger(), neighbours(h, log))
+	return signals.Run(c.Context, 0, func(text string) { log.Info(text) }, services...)
+}
+
+// Website is the site of a cluster. It listens already.
+type Website struct {
+	Server   *web.Server
+	handler  http.Handler
+	URL      *url.URL // by which browsers reach it
+	Accounts *account.Service
+	watch    *requests.Watch
+	address  service.Service // tells the cluster url
+}
+
+// NewWebsite listens where the settings say.
+func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
+	certificate, err := certificateOf(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := h.Accounts()
+	if err != nil {
+		return nil, err
+	}
+	f := &Website{
+		Accounts: accounts,
+		watch:    &requests.Watch{Feed: h.Redis, Last: h.Redis.LastEvents},
+	}
+	if f.Server, err = web.Listen(access.ListenAddress(h.Config), certificate); err != nil {
+		return nil, err
+	}
+	if f.URL, err = access.SiteURL(h.Config, f.Server.Addr()); err == nil {
+		f.handler, err = f.open(h, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Server.Close())
+	}
+	f.address = h.TellAddress(f.URL)
+	f.warn(log)
+	return f, nil
+}
+
+// Services are what answers for the site.
+func (f *Website) Services() []service.Service {
+	return []service.Service{f.Server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address}
+}
+
+// certificateOf returns the site's certificate; nil if it speaks http.
+func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
+	if cfg.TLSCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, cfg.TLSCert,
+			"the site's certificate %s and its key %s (settings tls_cert and tls_key) cannot be used: both must be PEM files that belong together", cfg.TLSCert, cfg.TLSKey)
+	}
+	return &pair, nil
+}
+
+// warn says what an operator should know of how the site is reached.
+func (f *Website) warn(log logrus.FieldLogger) {
+	host, _, err := net.SplitHostPort(f.Server.Addr())
+	if err != nil || f.URL.Scheme == "https" {
+		return
+	}
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() {
+		log.WithField("address", f.Server.Addr()).Warn(
+			"the site answers other machines without encryption, passwords and all: set tls_cert and tls_key, or put a proxy in front and set site_url to its https address")
+	}
+}
+
+// OIDCProvider returns by whom users sign in too; nil for nobody.
+func OIDCProvider(cfg *config.Config) (*sign.Provider, error) {
+	if cfg.OIDCIssuer == "" {
+		return nil, nil
+	}
+	p := &sign.Provider{Name: cfg.OIDCName, Issuer: cfg.OIDCIssuer, Client: cfg.OIDCClient}
+	if cfg.OIDCSecretFile == "" {
+		return p, nil
+	}
+	var err error
+	p.Secret, err = terminal.ReadSecretFile(cfg.OIDCSecretFile)
+	return p, err
+}
+
+// poolNews is how long all who wait are told the same of a pool.
+const poolNews = 2 * time.Second
+
+// open makes what answers.
+func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler, error) {
+	networks, err := h.Config.ProxyNetworks()
+	if err != nil {
+		return nil, err
+	}
+	images, err := h.Config.TangoPools()
+	if err != nil {
+		return nil, err
+	}
+	languages, err := languagesOf(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := OIDCProvider(h.Config)
+	if err != nil {
+		return nil, err
+	}
+	backend := h.Requests()
+	backend.Watch, backend.Keep = f.watch, poolNews
+	return frontend.New(frontend.Config{
+		URL: f.URL, Proxies: networks, Announcement: h.Config.Announcement, Provider: provider, Version: access.Version, Log: log,
+		Judge0: frontend.Judge0{Pool: h.Config.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.Webhooks,
+	}, frontend.Deps{
+		Deps: services.Deps{
+			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Accounts: f.Accounts, Limits: h.Redis, Beat: h.Config.Beat, Log: log,
+		},
+		Redis: h.Redis, Checks: checksOf(h),
+	})
+}
+
+// languagesOf reads the table of languages that a setting names; nil without one.
+func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
+	if cfg.Judge0Languages == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(cfg.Judge0Languages)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, cfg.Judge0Languages, "the table of languages %s (setting judge0_languages) cannot be read", cfg.Judge0Languages)
+	}
+	return judge0.ParseLanguages(text)
+}
+
+// announce says where the site is, and how its first admin gets in.
+func (f *Website) announce(ctx context.Context, w io.Writer) error {
+	text := "the site is at " + f.URL.String() + "\n"
+	admin, secret, err := f.Accounts.Bootstrap(ctx)
+	if core.Is(err, core.CodeLimit) { // it has started often within an hour
+		text += "no admin can sign in yet: use a link that an earlier start printed\n"
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if secret != "" {
+		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), account.Link{Secret: secret}.At(f.URL).URL)
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}

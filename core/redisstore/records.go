@@ -1,0 +1,90 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// RecordDef describes one kind of record: a text of several parts in a field of a hash or an entry of a
+// list. What reads and writes it, in Lua and in Go, is made from it: nothing else knows its form.
+type RecordDef struct {
+	Name  string // as scripts say it: R.<name>(text) reads one, nil if it is none; W.<name>(parts) writes one
+	Parts string // in order; a whole number ends in #, and the last one may hold anything
+}
+
+// Records returns every kind of record. A time is in ms.
+func Records() []RecordDef {
+	return []RecordDef{
+		{"slot", "what token since# phase limit#"},
+		{"lane", "seq# since# verdicts keys"},
+		{"task_lane", "seq# wait# verdicts keys"},
+		{"destroy", "call vms"},
+		{"hand", "process epoch# only keys"},
+		{"failed", "at# by why"},
+		{"probation", "from# good# needed# delay# why"},
+		{"canary", "key owner"},
+		{"move", "state from to scheduled# accepted# why"},
+		{"moved", "key state from to scheduled# accepted# ended# why"},
+		{"vm", "pool since#"},
+		{"promise", "makes# begun# till# since#"},
+		{"task_rate", "every# burst# most#"},
+		{"progress", "began# done# total# text"},
+		{"output", "bytes# pieces# who"},
+		{"incarnation", "name since# youth#"},
+		{"set_back", "start# seen#"},
+		{"overseen", "at# due#"},
+	}
+}
+
+// recordParts has the parts of every record by its name.
+var recordParts = func() map[string][]string {
+	m := make(map[string][]string)
+	for _, r := range Records() {
+		m[r.Name] = strings.Fields(r.Parts)
+	}
+	return m
+}()
+
+// form is a record as the documents show it.
+func form(name string) string {
+	return strings.ReplaceAll(strings.Join(recordParts[name], " | "), "#", "")
+}
+
+// luaRecord returns the Lua functions that read and write a record.
+func luaRecord(name string) string {
+	var patterns, locals, fields, writes []string
+	for i, part := range recordParts[name] {
+		bare, number := strings.CutSuffix(part, "#")
+		local := fmt.Sprint("p", i)
+		pattern, read, write := `([^|]*)`, local, "its."+bare
+		switch {
+		case number:
+			pattern, read, write = `(%-?%d+)`, "tonumber("+local+")", "string.format('%d',"+write+")"
+		case i == len(recordParts[name])-1:
+			pattern = `(.*)`
+		}
+		patterns, locals = append(patterns, pattern), append(locals, local)
+		fields, writes = append(fields, bare+"="+read), append(writes, write)
+	}
+	return fmt.Sprintf("local function R_%s(text) local %s=string.match(text or '','^%s$') if p0 then return {%s} end end"+
+		" local function W_%s(its) return %s end", name, strings.Join(locals, ","), strings.Join(patterns, "|"),
+		strings.Join(fields, ","), name, strings.Join(writes, "..'|'.."))
+}
+
+// readRecord reads what scripts wrote, by the names of the parts; nil of what is no such record.
+func readRecord(name, text string) map[string]string {
+	names := recordParts[name]
+	parts, its := strings.SplitN(text, "|", len(names)), make(map[string]string, len(names))
+	if len(parts) < len(names) {
+		return nil
+	}
+	for i, part := range names {
+		bare, number := strings.CutSuffix(part, "#")
+		if _, err := strconv.ParseInt(parts[i], 10, 64); number && err != nil {
+			return nil
+		}
+		its[bare] = parts[i]
+	}
+	return its
+}

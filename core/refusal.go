@@ -1,0 +1,34 @@
+package core
+
+// Refusal makes an error in the same words wherever it is made: of a thing's id and what else the
+// sentence has.
+type Refusal func(id string, args ...any) error
+
+// Refuse returns the Refusal with a code and a sentence.
+func Refuse(code Code, text string) Refusal {
+	return func(id string, args ...any) error { return Errorf(code, id, text, append([]any{id}, args...)...) }
+}
+
+// What a result store refuses of what it keeps for the cluster.
+var (
+	NoRequest    = Refuse(CodeNotFound, "there is no request %s: see drover request list")
+	RequestTaken = Refuse(CodeConflict, "request id %s is taken by another request: make a new id")
+	NoTask       = Refuse(CodeNotFound, "there is no task %s: see drover task list")
+	TaskTaken    = Refuse(CodeConflict, "task id %s is taken by another task: make a new id")
+	TaskTwin     = Refuse(CodeConflict, "another task does the same as %s and has not ended yet: wait for its end, or cancel it")
+	NoSchedule   = Refuse(CodeNotFound, "there is no schedule %s: see drover schedule list")
+	NoWebhook    = Refuse(CodeNotFound, "there is no webhook %s: see drover webhook list")
+	NoImage      = Refuse(CodeNotFound, "there is no image %s: drover image list shows all; make one with drover image build or drover image import")
+)
+
+// NotPut says why a thing was not put that was known by a revision, 0 being none: CONFLICT if it is
+// there, made or changed by somebody else, NOTFOUND if it is gone. For people it is what, "user ann".
+func NotPut(what, id string, revision int64, there bool) error {
+	switch {
+	case revision == 0:
+		return Errorf(CodeConflict, id, "there is a %s already: take another name, or change that one", what)
+	case there:
+		return Errorf(CodeConflict, id, "somebody changed %s meanwhile: read it again, then change it", what)
+	}
+	return Errorf(CodeNotFound, id, "there is no %s any more", what)
+}

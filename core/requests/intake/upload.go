@@ -1,0 +1,41 @@
+package intake
+
+import (
+	"context"
+	"io"
+
+	"drover/core"
+)
+
+// Part says what a file is for.
+type Part string
+
+// The parts.
+const (
+	PartFile    Part = ""        // stands in the folder of the command, or is graded
+	PartStdin   Part = "stdin"   // of a plain command
+	PartHarness Part = "harness" // an archive of a harness's folder, as harness.Read takes it
+)
+
+// Upload is one file on its way in. Its content is read before the next one is asked for.
+type Upload struct {
+	Part    Part
+	Path    string // of a PartFile, as core.File has it
+	Mode    uint32 // permission bits; 0 means 0644
+	Content io.Reader
+}
+
+// Keep stores an upload of at most room bytes. Returns LIMIT for a larger one.
+func (u Upload) Keep(ctx context.Context, blobs core.Blobs, room int64) (core.File, error) {
+	digest, size, err := blobs.Put(ctx, u.Content, max(room, 1)) // an empty file needs no room
+	if core.Is(err, core.CodeLimit) || err == nil && size > room {
+		return core.File{}, core.Errorf(core.CodeLimit, u.Path, "the files have too many bytes together: %d are left for %.80q", room, u.Path)
+	}
+	if err != nil {
+		return core.File{}, core.Wrap(err, core.CodeOf(err), u.Path, "file %.80q cannot be stored", u.Path)
+	}
+	return core.File{Path: u.Path, Digest: digest, Size: size, Mode: u.Mode}, nil
+}
+
+// MaxIdempotency bounds the idempotency keys of users; the request's key has room for what it is for.
+const MaxIdempotency = 100

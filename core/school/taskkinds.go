@@ -1,0 +1,125 @@
+package school
+
+import (
+	"slices"
+	"time"
+
+	"drover/core"
+)
+
+// TaskKinds are all kinds of task: the school's, and those of the cluster.
+func TaskKinds() core.TaskKinds { return slices.Concat(ownTaskKinds(), core.ClusterTaskKinds()) }
+
+// Requestable are the kinds that users ask for by themselves: each makes a file.
+func Requestable() core.TaskKinds {
+	return TaskKinds().Where(func(k *core.TaskKind) bool { return k.Command != "" })
+}
+
+// Schedulable are the kinds that a schedule can make.
+func Schedulable() core.TaskKinds {
+	return TaskKinds().Where(func(k *core.TaskKind) bool { return k.Schedulable })
+}
+
+var (
+	class      = core.TaskArg{Name: "class", Type: core.ArgClass}
+	assignment = core.TaskArg{Name: "assignment", Type: core.ArgAssignment}
+)
+
+// ownTaskKinds are the kinds of task of the school.
+func ownTaskKinds() core.TaskKinds {
+	return core.TaskKinds{
+		{
+			Name: KindArchive, Title: "Archive of submissions", Does: "Write a zip of what was submitted",
+			Args: []core.TaskArg{
+				class, assignment,
+				{Name: "user", Type: core.ArgUser, Label: "Only those of this user, by handle"},
+				{Name: "latest", Type: core.ArgFlag, Label: "Only the newest of each user"},
+			},
+			Right: core.ActExport, Own: core.ActSubmissionView,
+			Command: "assignment archive", Schedulable: true, Rate: core.TaskRate{Most: 2},
+		},
+		{
+			Name: KindAssignmentCSV, Title: "Scores of an assignment", Does: "Write the scores as CSV, a line a student: name, score, time",
+			Args:  []core.TaskArg{class, assignment, {Name: "no_header", Type: core.ArgFlag, Label: "Without the line of column names"}},
+			Right: core.ActExport, Command: "assignment csv", Schedulable: true, Rate: core.TaskRate{Most: 2},
+		},
+		{
+			Name: KindGradebook, Title: "Gradebook", Does: "Write the gradebook of a class as CSV: a line a student, a column an assignment",
+			Args:  []core.TaskArg{class, {Name: "fill", Type: core.ArgText, Label: "What stands where there is no score", Default: DefaultFill, Most: 40}},
+			Right: core.ActExport, Command: "grades export", Schedulable: true, Rate: core.TaskRate{Most: 2},
+		},
+		{
+			Name: KindExperiment, Title: "Test an assignment again", Does: "Rerun an assignment, by a task `rerun` for each run",
+			Args:  []core.TaskArg{{Name: "experiment"}},
+			Right: core.ActExperiment,
+		},
+		{
+			Name: KindRerun, Title: "Test a submission again", Does: "Rerun one submission for an experiment",
+			Args:  []core.TaskArg{{Name: "experiment"}, {Name: "submission"}, {Name: "run", Type: core.ArgNumber}},
+			Right: core.ActExperiment, Rate: core.TaskRate{Every: time.Second / 10, Burst: 50},
+		},
+		{
+			Name: KindDeleteAssignment, Title: "Delete an assignment", Does: "Delete an assignment with all its contents",
+			Args:  []core.TaskArg{class, assignment},
+			Right: core.ActAssignmentEdit, Shared: true, Rate: core.TaskRate{Most: 2},
+		},
+		{
+			Name: KindDeleteClass, Title: "Delete a class", Does: "Delete a class with all its contents",
+			Args:  []core.TaskArg{class},
+			Right: core.ActClassManage, Shared: true, Rate: core.TaskRate{Most: 1},
+		},
+	}
+}
+
+// DefaultFill stands in a gradebook where there is no score.
+const DefaultFill = "0"
+
+// The kinds of task of the school.
+const (
+	KindArchive          = "archive"
+	KindAssignmentCSV    = "assignment_csv"
+	KindGradebook        = "gradebook"
+	KindExperiment       = "experiment"
+	KindRerun            = "rerun" // of one submission for an experiment
+	KindDeleteClass      = "delete_class"
+	KindDeleteAssignment = "delete_assignment"
+)
+
+// ArchiveArgs are the arguments of an archive.
+type ArchiveArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	User       string `json:"user,omitempty"` // only this one's; "" is every student's
+	Latest     bool   `json:"latest,omitempty"`
+}
+
+// AssignmentCSVArgs are the arguments of an assignment's CSV.
+type AssignmentCSVArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	NoHeader   bool   `json:"no_header,omitempty"`
+}
+
+// GradebookArgs are the arguments of a gradebook.
+type GradebookArgs struct {
+	Class string `json:"class"`
+	Fill  string `json:"fill"` // what stands where there is no score
+}
+
+// ExperimentArgs are the arguments of an experiment's task: the rest is in its record.
+type ExperimentArgs struct {
+	Experiment string `json:"experiment"`
+}
+
+// RerunArgs are the arguments of the rerun of one submission.
+type RerunArgs struct {
+	Experiment string `json:"experiment"`
+	Submission string `json:"submission"`
+	Run        int    `json:"run"` // 0 to Repeat-1
+}
+
+// DeleteArgs are the arguments of a deletion.
+type DeleteArgs struct {
+	Class      string `json:"class"`
+	Assignment string `json:"assignment,omitempty"` // "" is the whole class
+}

@@ -1,0 +1,75 @@
+package school
+
+import (
+	"context"
+
+	"drover/core"
+)
+
+// User is a person, or a program that acts as one.
+type User struct {
+	Handle   string          `json:"handle"`          // its name forever, as CheckName allows; the submitter of its requests
+	Name     string          `json:"name,omitempty"`  // as people read it
+	Email    string          `json:"email,omitempty"` // lower case; no two users have the same
+	Roles    []core.UserRole `json:"roles,omitempty"` // for the whole cluster
+	Disabled bool            `json:"disabled,omitempty"`
+	Created  int64           `json:"created_ms"`
+	Revision int64           `json:"revision"` // grows with every change; 0 is a user that is not stored yet
+}
+
+// Class is a class that is taught.
+type Class struct {
+	Handle   string `json:"handle"` // its name forever, such as cs101-2026
+	Title    string `json:"title"`
+	Term     string `json:"term,omitempty"`
+	Created  int64  `json:"created_ms"`
+	Deleting bool   `json:"deleting,omitempty"` // a task deletes it and all its contents
+	Revision int64  `json:"revision"`
+}
+
+// Enrolment says that a user is in a class.
+type Enrolment struct {
+	Class string        `json:"class"`
+	User  string        `json:"user"`
+	Role  core.UserRole `json:"role"`
+	Since int64         `json:"since_ms"`
+}
+
+// Roster keeps users, classes and enrolments.
+//
+// Every Put creates what has Revision 0 and else changes what has that very
+// revision. It returns the new revision, CONFLICT if the name is taken or somebody
+// changed the thing meanwhile, NOTFOUND if it is gone. A list's limit is 1 to 1000;
+// what is listed of something unknown is nothing.
+type Roster interface {
+	// PutUser returns CONFLICT also if the e-mail address is another's.
+	PutUser(ctx context.Context, u User) (revision int64, err error)
+	// GetUser finds a user by handle, or by e-mail address if the text has an "@". Returns NOTFOUND.
+	GetUser(ctx context.Context, handle string) (User, error)
+	// ListUsers lists users with handles after the given one, in order of handle.
+	ListUsers(ctx context.Context, after string, limit int) ([]User, error)
+	// DeleteUser removes a user with its personal deadlines, its account, tokens and
+	// identities. Returns CONFLICT while it is enrolled or has submissions.
+	DeleteUser(ctx context.Context, handle string) error
+
+	PutClass(ctx context.Context, c Class) (revision int64, err error)
+	GetClass(ctx context.Context, handle string) (Class, error)
+	ListClasses(ctx context.Context, after string, limit int) ([]Class, error)
+	// DeleteClass removes a class with its enrolments and webhooks. Returns CONFLICT
+	// while it has assignments.
+	DeleteClass(ctx context.Context, handle string) error
+
+	// Enrol puts a user into a class, or changes the role there. Returns NOTFOUND if
+	// there is no such user or class, CONFLICT if that is being deleted, LIMIT for more
+	// than MaxMemberships.
+	Enrol(ctx context.Context, e Enrolment) error
+	// Drop takes a user out of a class; submissions stay. Returns false if it was in none.
+	Drop(ctx context.Context, class, user string) (bool, error)
+	// Members lists who is in a class, users after the given one, in order of user.
+	Members(ctx context.Context, class, after string, limit int) ([]Enrolment, error)
+	// Memberships lists the classes of a user, in order of class; at most MaxMemberships.
+	Memberships(ctx context.Context, user string) ([]Enrolment, error)
+}
+
+// MaxMemberships bounds the classes that one user is in.
+const MaxMemberships = 500
