@@ -2,20 +2,19 @@ package core
 
 import "context"
 
-// AuditEntry is an entry of the audit log: who did what to what. It is durable before
-// the thing is done, so none that was done is missing; one that then failed is
-// followed by an entry that says so.
+// AuditEntry is an entry of the audit log: who did what to what. It is durable before the action is carried out, so
+// no action is missing. If the action then fails, another entry says so.
 type AuditEntry struct {
 	ID      string `json:"id"` // a lower-case ULID
 	At      int64  `json:"at_ms"`
 	Actor   string `json:"actor"`
 	Action  Action `json:"action"`
-	Class   string `json:"class,omitempty"` // "" if it belongs to none
+	Class   string `json:"class,omitempty"` // "" if it belongs to no class
 	Subject string `json:"subject"`         // such as cs101/hw1, or a user's handle
 	Text    string `json:"text"`            // one sentence: what, from what to what, why
 }
 
-// AuditFilter selects entries. Zero fields do not select.
+// AuditFilter selects entries. A zero field matches every entry.
 type AuditFilter struct {
 	Class   string
 	Actor   string
@@ -24,7 +23,7 @@ type AuditFilter struct {
 	Limit   int    // 1 to 1000; 0 is 50
 }
 
-// AuditLog keeps the audit log. Nothing of it is ever changed or deleted by a user.
+// AuditLog keeps the audit log. No user can change or delete an entry.
 type AuditLog interface {
 	// AddAuditEntry makes an entry durable; the same id again does nothing.
 	AddAuditEntry(ctx context.Context, d AuditEntry) error

@@ -11,14 +11,13 @@ const (
 	MaxCacheText = 4096
 )
 
-// Cache keeps short texts by name and field until a while after they were put. A loss of
-// Redis loses them.
+// Cache keeps short texts, by name and field, for a limited time. A loss of Redis loses them.
 type Cache interface {
-	// Put sets a field. Where a name has more than most, but for a few, those that were put
-	// first are forgotten. Returns LIMIT for what is too long.
+	// Put sets a field. If a name then has more than about most fields, the oldest ones are deleted. Returns LIMIT
+	// for a name, field or text that is too long.
 	Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error
-	// Fields returns all of a name; none of what is not there.
+	// Fields returns all fields of a name; the map is empty for an unknown name.
 	Fields(ctx context.Context, name string) (map[string]string, error)
-	// Count counts a name's calls, from 1; a number may be left out.
+	// Count counts the calls for a name and returns their number, starting at 1. Numbers may be skipped.
 	Count(ctx context.Context, name string, keep time.Duration) (int64, error)
 }

@@ -14,13 +14,13 @@ type Claim struct {
 	Token     string  // every later write names it
 	Attempts  int     // platform faults so far; this is attempt Attempts+1
 	Since     int64   // ms, the server's clock
-	Cancelled string  // who asked to stop it before it was claimed; "" if nobody
+	Cancelled string  // who cancelled it before it was claimed; "" if nobody did
 	Deaths    []Death // that the request met, oldest first
-	Young     bool    // Redis' incarnation is young: it may have been set back, and the request have ended
+	Young     bool    // Redis' incarnation is young: its data may be an old copy, and the request may have ended
 }
 
-// ReadSpec reads the claim's spec. A text that is none must not hold back other
-// claims: it gives a spec without a command, whose run ends by that.
+// ReadSpec reads the claim's spec. An unreadable text must not hold back other claims: it gives a spec without a
+// command, and the run ends with that error.
 func (c *Claim) ReadSpec() Spec {
 	var s Spec
 	if err := json.Unmarshal([]byte(c.Text), &s); err != nil {
@@ -37,10 +37,10 @@ type Finish struct {
 	Outcome Outcome
 }
 
-// Exchange is one call of the hot path: finish n, claim k, beat, in one script.
-// Owner, Epoch, Lane and Seq name the call; the same call again gets the same
-// answer and acts once. Only Beat may change between repeats. A call that neither
-// finishes nor wants anything passes on a ring that its owner took and does not need.
+// Exchange is one call of the hot path: it finishes claims, makes new ones and sends a heartbeat, in one script.
+// Owner, Epoch, Lane and Seq identify the call; a repeated call gets the same answer and has no further effect. Only
+// Beat may change between repeats. A call that neither finishes nor wants a claim passes on a ring of the bell that
+// its owner took and does not need.
 type Exchange struct {
 	Owner string
 	Host  string
@@ -49,38 +49,38 @@ type Exchange struct {
 	Seq   int64 // grows by one a call of the lane
 
 	Finish    []Finish
-	Pools     []string      // in the order to look in
+	Pools     []string      // in order of preference
 	Want      int           // claims wanted
-	TokenBase int64         // the claims of this call get the token <epoch>.<TokenBase>: no other call of the owner that wants claims may have it
-	Beat      time.Duration // the call is a heartbeat, and the next is due within; 0: it is none
+	TokenBase int64         // the claims of this call get the tokens <epoch>.<TokenBase> and following; no other call of the owner that wants claims may use them
+	Beat      time.Duration // the call is a heartbeat, and the next is due within this time; 0: it is no heartbeat
 }
 
 // Exchanged is the answer of an Exchange.
 type Exchanged struct {
-	Finished  []bool // per item: false means the token was not the slot's, nothing moved
+	Finished  []bool // per item; false: the token was not the slot's, and nothing moved
 	Claims    []Claim
-	Slots     int               // how many slots Redis has for the owner now; -1 unless the call was a heartbeat
-	Cancelled map[string]string // keys in its slots that somebody cancelled → who; only if the call was a heartbeat
+	Slots     int               // slots that Redis has for the owner now; -1 unless the call was a heartbeat
+	Cancelled map[string]string // cancelled keys in its slots → who cancelled them; only if the call was a heartbeat
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
 }
 
-// Claims is how owners take and end work.
+// Claims is how owners take and finish work.
 type Claims interface {
 	// Exchange runs one call. Returns FENCED if the owner's epoch is over and
 	// STALE if the lane already went past Seq.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
-	// Progress notes that a claim entered a phase ("running"), or goes on in it,
-	// and that it will end or be heard of again within limit (0: the phase's own):
-	// later than that its owner counts as hung. Returns STALE if the token is not the slot's.
+	// Progress reports that a claim entered a phase ("running") or is still in it. The next report, or the end,
+	// follows within limit (0: the phase's default); after that its owner counts as hung. Returns STALE if the token
+	// is not the slot's.
 	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error
-	// Wait returns when the host's bell rings, when something is cancelled for
-	// owner, or after poll. It is a hint: the poll is the truth. With host "" no
-	// bell ends it: an owner that wants no work must not take a ring meant for others.
+	// Wait returns when the host's bell rings, when something is cancelled for owner, or after poll. It is only a
+	// hint: callers must not rely on it and poll. With host "" it ignores the bell: an owner that wants no work must
+	// not take a ring meant for others.
 	Wait(ctx context.Context, owner, host string, poll time.Duration) error
 }
 
-// Place says where Redis has a request.
+// Place says where in Redis a request is.
 type Place struct {
 	State    RequestState `json:"state"` // "" if Redis does not have it
 	Pool     string       `json:"pool,omitempty"`
@@ -89,69 +89,69 @@ type Place struct {
 	VM       string       `json:"vm,omitempty"`
 	Token    string       `json:"token,omitempty"`
 	Since    int64        `json:"since_ms,omitempty"`
-	Ahead    int          `json:"ahead"`              // of the same submitter, pool and class
+	Ahead    int          `json:"ahead"`              // waiting requests of the same submitter, pool and priority before it
 	Attempts int          `json:"attempts"`           // platform faults so far
-	Due      int64        `json:"due_ms,omitempty"`   // of its next try, after a platform fault; ms, the server's clock
-	Assigned string       `json:"assigned,omitempty"` // the only host that takes it, for now
+	Due      int64        `json:"due_ms,omitempty"`   // when its next try is due, after a platform fault; ms, the server's clock
+	Assigned string       `json:"assigned,omitempty"` // the only host that may take it, for now
 }
 
-// Preceding says what goes before a request that waits in its submitter's queue, as things
-// stand: whoever comes later with fewer waiting can still go first.
+// Preceding says what goes before a request that waits in its submitter's queue, as of now. A submitter that comes
+// later with fewer waiting requests can still overtake it.
 type Preceding struct {
-	Turns   int              // of its pool and class, by turns
-	AtLeast bool             // or more: there are too many submitters to look at all
-	Waiting map[Priority]int // of its pool, wherever they wait, it and those before it included
-	Parked  int              // of its pool; they go before the queues
+	Turns   int              // requests of its pool and priority that go first, by turns
+	AtLeast bool             // Turns is a lower bound: there are too many submitters to look at all
+	Waiting map[Priority]int // waiting requests of its pool, itself included, by priority
+	Parked  int              // parked requests of its pool; they go before the queues
 }
 
 // CancelScope limits what a cancel may touch.
 type CancelScope string
 
-// The scopes.
+// The scopes of a cancel.
 const (
-	CancelAny     CancelScope = "any"     // wherever it is
-	CancelWaiting CancelScope = "waiting" // only if nobody has begun it
+	CancelAny     CancelScope = "any"     // in any place
+	CancelWaiting CancelScope = "waiting" // only if no owner has claimed it
 )
 
 // Queue is the waiting side of requests.
 type Queue interface {
-	// Enqueue puts accepted requests into their queues; one that Redis has
-	// already, or that ended lately, stays as it is. The answer has one error
-	// (or nil) per spec: FULL where a limit on waiting work, or Redis' own on memory, refuses
-	// it, and then it is not queued. An error instead of an answer says nothing of any of them.
+	// Enqueue puts accepted requests into their queues. A request that Redis already has, or that ended recently, is
+	// left as it is. The answer has one error (or nil) per spec: FULL if a limit on waiting work, or Redis' own
+	// memory limit, refuses the request, which is then not queued. If Enqueue itself returns an error, nothing is
+	// known about any of them.
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
-	// Present says which of the keys Redis has anywhere.
+	// Present reports for each of the keys whether Redis has it anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)
-	// Waits says how long each of the keys has waited since it was given back by an owner, or
-	// queued anew: by Redis' clock, below 0 for one that waits since it was submitted.
+	// Waits returns how long each of the keys has waited since an owner gave it back or it was queued anew, by Redis'
+	// clock. The duration is negative for a request that has waited since it was submitted.
 	Waits(ctx context.Context, keys []string) ([]time.Duration, error)
-	// WaitAnew notes that those of the keys that Redis has were lost and queued anew.
+	// WaitAnew marks the keys that Redis has as lost and queued anew: their waiting time starts now.
 	WaitAnew(ctx context.Context, keys []string) error
-	// Specs returns the specs of those of the keys that Redis has.
+	// Specs returns the specs of those keys that Redis has.
 	Specs(ctx context.Context, keys []string) ([]Spec, error)
-	// Promote lets retries go whose pause is over: to another host after the second
-	// fault, if one has a clean VM, else to the front of the queue. Every heartbeat
-	// does the same. Returns how many went.
+	// Promote queues requests whose pause after a fault is over: after the second fault on another host if one has a
+	// clean VM, else at the front of their queue. Every heartbeat does the same. Returns how many were queued.
 	Promote(ctx context.Context) (int, error)
-	// Locate says where one request is.
+	// Locate returns the place of one request.
 	Locate(ctx context.Context, key string) (Place, error)
-	// Preceding says what goes before a request. Returns false if it is in no queue.
+	// Preceding returns what goes before a request. Returns false if the request is in no queue.
 	Preceding(ctx context.Context, key string) (Preceding, bool, error)
-	// Cancel marks a request: a claim then does not run it, and its owner stops
-	// it. The place is where it was; State is "" if Redis does not have it or the scope forbids.
+	// Cancel marks a request as cancelled: a claim then does not run it, and its owner stops it. Returns where the
+	// request was; State is "" if Redis does not have it or the scope excludes it.
 	Cancel(ctx context.Context, key, by string, scope CancelScope) (Place, error)
 	// Withdraw removes a waiting or parked request whose end is recorded in the
 	// store. Returns false if it is not waiting.
 	Withdraw(ctx context.Context, key string) (bool, error)
-	// Waiting counts waiting requests per pool and class, wherever they wait.
+	// Waiting counts waiting requests per pool and priority, in all places.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
-	// Turns lists, for each of the queues, whose turn is next, at most so many, in order.
+	// Turns lists the next turns of each of the queues in order, at most the given number.
 	Turns(ctx context.Context, queues []QueueInfo, most int) ([][]Turn, error)
 	// ListDead lists keys of dead requests, newest first.
 	ListDead(ctx context.Context, limit int) ([]string, error)
-	// ForgetDead takes a request off that list; its result stays. Returns false if it is not there.
+	// ForgetDead takes a request off the list of dead requests; its result stays. Returns false if it is not on the
+	// list.
 	ForgetDead(ctx context.Context, key string) (bool, error)
-	// Trim forgets tombstones and dead entries older than keep and returns how many.
+	// Trim deletes tombstones and dead entries older than keep and returns how many.
 	Trim(ctx context.Context, keep time.Duration) (int, error)
 }
 
@@ -167,24 +167,24 @@ type QueueInfo struct {
 type Turn struct {
 	Submitter string `json:"submitter"`
 	Waiting   int    `json:"waiting"`  // in its own order
-	Next      string `json:"next"`     // key of the first
-	Since     int64  `json:"since_ms"` // when that was submitted; the submitting program's clock
+	Next      string `json:"next"`     // key of the first request
+	Since     int64  `json:"since_ms"` // when that request was submitted, ms since 1970; the submitting program's clock
 }
 
 // OutputChunk is a piece of live output.
 type OutputChunk struct {
 	ID     string // position; the next read names it
 	Stream string // stdout, stderr, or end
-	Offset int64  // bytes of the stream before it; of end, those of all streams
+	Offset int64  // bytes of the stream before this chunk; for end, of all streams
 	Data   []byte
 }
 
-// Output carries live output from the runner to whoever watches. It is capped
-// and short-lived; the result in the store is the whole.
+// Output carries live output from the testrunner to those who watch a request. It is capped and short-lived; the
+// result in the store has the whole output.
 type Output interface {
 	// Append adds chunks under a request and its claim's token.
 	Append(ctx context.Context, key, token string, chunks []OutputChunk) error
-	// Read returns what follows next after, at most so much as a reader can hold, waiting
-	// up to wait for something.
+	// Read returns the chunks that follow position after, at most as much as a reader can hold. It waits for them up
+	// to wait.
 	Read(ctx context.Context, key, token, after string, wait time.Duration) ([]OutputChunk, error)
 }

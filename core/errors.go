@@ -11,16 +11,16 @@ type Code string
 
 // The codes. Lua scripts refuse with the same words.
 const (
-	CodeInvalid     Code = "INVALID"     // the input is wrong; mend it and call again
+	CodeInvalid     Code = "INVALID"     // the input is wrong; correct it and call again
 	CodeNotFound    Code = "NOTFOUND"    // no such request, VM, pool, host, owner or file
 	CodeConflict    Code = "CONFLICT"    // the thing is in a state that does not allow the call
 	CodeFull        Code = "FULL"        // a limit on waiting work or memory is reached; try later
 	CodeFenced      Code = "FENCED"      // the caller's epoch is over; stop its work and start anew
 	CodeStale       Code = "STALE"       // the token, lane sequence or record is not the current one
-	CodeBusy        Code = "BUSY"        // somebody alive holds the name or lock
+	CodeBusy        Code = "BUSY"        // another living process holds the name or lock
 	CodeVersion     Code = "VERSION"     // another schema version is in use
 	CodeEnded       Code = "ENDED"       // the request already has its terminal result
-	CodeCancelled   Code = "CANCELLED"   // somebody asked to stop the work
+	CodeCancelled   Code = "CANCELLED"   // somebody cancelled the work
 	CodeUnavailable Code = "UNAVAILABLE" // Redis, store, blob store or provider cannot be reached or used
 	CodeForbidden   Code = "FORBIDDEN"   // wrong secret or missing right
 	CodeBadVM       Code = "BADVM"       // the VM or its agent failed: a platform fault
@@ -28,12 +28,12 @@ const (
 	CodeInternal    Code = "INTERNAL"    // a bug
 )
 
-// Error is every error that crosses a package border: a code for programs, the
-// id of the thing for operators, a sentence for people.
+// Error is the type of every error that crosses a package border: a code for programs, the id of the object for
+// operators, a sentence for people.
 type Error struct {
 	Code Code
-	ID   string // the thing it is about; may be empty
-	Text string // what is wrong and, where one can, how to mend it
+	ID   string // the object that it is about; may be empty
+	Text string // what is wrong and, if possible, how to mend it
 	Err  error  // cause; may be nil
 }
 
@@ -53,7 +53,7 @@ func Errorf(code Code, id, format string, args ...any) *Error {
 	return &Error{Code: code, ID: id, Text: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives a foreign error a code, an id and a sentence. It returns nil for nil.
+// Wrap gives a foreign error a code, an id and a sentence. It returns nil for a nil error.
 func Wrap(err error, code Code, id, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -74,7 +74,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// CodeOr is CodeOf, or otherwise for an error to which nobody gave a code.
+// CodeOr is CodeOf, but returns otherwise for an error without a code.
 func CodeOr(err error, otherwise Code) Code {
 	if code := CodeOf(err); code != CodeInternal {
 		return code

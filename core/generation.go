@@ -6,7 +6,7 @@ import "slices"
 // history shows.
 const MaxGenerations = 250
 
-// CheckGeneration returns NOTFOUND unless a request or task, as what says, has had a generation.
+// CheckGeneration returns NOTFOUND unless the request or task (what names which) has had the generation.
 func CheckGeneration(what, id string, generation, current int) error {
 	if generation >= 1 && generation <= current {
 		return nil
@@ -14,8 +14,8 @@ func CheckGeneration(what, id string, generation, current int) error {
 	return Errorf(CodeNotFound, id, "%s %s has no generation %d, its current one is %d", what, id, generation, current)
 }
 
-// Again returns the next generation of a request that has come to a state, submitted at a time.
-// Returns CONFLICT if that is no end, LIMIT after MaxGenerations.
+// Again returns the next generation of a request that is in the given state, with a new time of submission. Returns
+// CONFLICT if the state is not terminal, LIMIT after MaxGenerations.
 func (s Spec) Again(state RequestState, submitted int64) (Spec, error) {
 	switch {
 	case !state.Terminal():
@@ -28,8 +28,8 @@ func (s Spec) Again(state RequestState, submitted int64) (Spec, error) {
 	return s, nil
 }
 
-// End ends the current generation of a task. Returns false if it has ended, or the end is another
-// generation's.
+// End ends the current generation of a task. Returns false if that has ended already, or if e is the end of another
+// generation.
 func (t *Task) End(e TaskEnd, now int64) bool {
 	if e.Generation < t.Generation || t.State.Terminal() {
 		return false
@@ -39,7 +39,7 @@ func (t *Task) End(e TaskEnd, now int64) bool {
 	return true
 }
 
-// Fail notes a failure of a task, and forgets old ones. Returns false if it is noted already.
+// Fail notes a failure of a task and drops the oldest ones. Returns false if the failure is noted already.
 func (t *Task) Fail(f TaskFailure) bool {
 	if slices.Contains(t.Failures, f) {
 		return false

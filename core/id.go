@@ -21,8 +21,8 @@ func ValidName(s string) bool {
 	return s != "" && len(s) <= MaxNameLen
 }
 
-// CheckName returns nil for a valid name and otherwise an INVALID error that
-// says what kind of name it is and how to mend it.
+// CheckName returns nil for a valid name. Otherwise it returns an INVALID error that says what kind of name it is and
+// how to correct it.
 func CheckName(kind, s string) error {
 	if ValidName(s) {
 		return nil

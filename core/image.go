@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Image is a root file system that VMs are made of: one file in the blob store,
-// named by its content. See core/images for the file.
+// Image is a root file system from which VMs are made: one file in the blob store, named by its content. Package
+// core/images describes the file.
 type Image struct {
 	Name    string `json:"name"`
 	Digest  string `json:"digest"`  // of the file in the blob store, "sha256:…"
 	Size    int64  `json:"size"`    // of that file, bytes
 	Files   int    `json:"files"`   // files, folders and links in it
-	Bytes   int64  `json:"bytes"`   // of its files on a host's disk
+	Bytes   int64  `json:"bytes"`   // of its files when unpacked on a host's disk
 	Source  string `json:"source"`  // how it was made, for people
 	Created int64  `json:"created"` // ms since 1970
 }
@@ -21,10 +21,10 @@ type Image struct {
 // MaxSource is the longest Source of an image, in bytes.
 const MaxSource = 1 << 10
 
-// Ref names exactly this image, as a pool may: "name@sha256:…".
+// Ref names exactly this image, in the form that a pool may use: "name@sha256:…".
 func (i Image) Ref() string { return i.Name + "@" + i.Digest }
 
-// Check returns an INVALID error that names the first field that cannot be.
+// Check returns an INVALID error that names the first invalid field.
 func (i Image) Check() error {
 	if _, _, err := ParseImageRef(i.Ref()); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (i Image) Check() error {
 	return nil
 }
 
-// ParseImageRef splits what names an image, "name" for the newest of that name or
-// "name@sha256:…" for one of them; digest is "" for the newest. Returns INVALID.
+// ParseImageRef splits a reference to an image: "name" for the newest of that name (digest is ""), or "name@sha256:…"
+// for one of them. Returns INVALID.
 func ParseImageRef(ref string) (name, digest string, err error) {
 	name, digest, exact := strings.Cut(ref, "@")
 	if err := CheckName("image", name); err != nil {
@@ -55,18 +55,17 @@ func hexDigits(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Images keeps what images there are; their files are in the blob store.
+// Images keeps the list of images; their files are in the blob store.
 type Images interface {
-	// PutImage makes an image the newest of its name; one that was there already
-	// becomes it again. Returns INVALID for one that cannot be, LIMIT if there are
-	// too many.
+	// PutImage makes an image the newest of its name, also if it was stored before. Returns INVALID for an invalid
+	// image, LIMIT if there are too many.
 	PutImage(ctx context.Context, image Image) error
 	// GetImage returns the newest image of a name, or exactly "name@sha256:…".
 	// Returns NOTFOUND.
 	GetImage(ctx context.Context, ref string) (Image, error)
 	// ListImages lists all images by name, each name's newest first.
 	ListImages(ctx context.Context) ([]Image, error)
-	// DeleteImage removes all images of a name, or exactly "name@sha256:…". A purge
-	// removes the files that nothing names then. Returns NOTFOUND.
+	// DeleteImage removes all images of a name, or exactly "name@sha256:…". A later purge removes the files that
+	// nothing refers to. Returns NOTFOUND.
 	DeleteImage(ctx context.Context, ref string) error
 }

@@ -1,36 +1,36 @@
 package core
 
-// HostNotes is what a vmfactory lets operators know of its host, beside counts.
+// HostNotes is what a vmfactory reports to operators about its host, besides counts.
 type HostNotes struct {
 	Broken    map[string]string // pool → why its VMs cannot be made there
-	Fetching  map[string]string // pool → what is on its way there, before which none can
-	Providers []ProviderNote    // in the order of their names
+	Fetching  map[string]string // pool → what is being fetched for it; until then none of its VMs can be made there
+	Providers []ProviderNote    // in order of name
 }
 
-// ProviderNote is how one provider of VMs fares on a host.
+// ProviderNote is the state of one provider of VMs on a host.
 type ProviderNote struct {
 	Name     string      `json:"name"`
 	Missing  string      `json:"missing,omitempty"`  // why it makes no VMs; "" if it can
-	Since    int64       `json:"since_ms,omitempty"` // when that began, ms since 1970 by the host's clock
+	Since    int64       `json:"since_ms,omitempty"` // since when, ms since 1970 by the host's clock
 	Limits   []LimitNote `json:"limits,omitempty"`
-	SelfTest *SelfTest   `json:"self_test,omitempty"` // nil: none was made
+	SelfTest *SelfTest   `json:"self_test,omitempty"` // nil: no self-test was made
 }
 
-// LimitNote says what holds one limit on a host.
+// LimitNote says what enforces one limit on a host.
 type LimitNote struct {
 	Name   string `json:"name"`
 	HeldBy string `json:"held_by,omitempty"` // "" if nothing does
 	Note   string `json:"note,omitempty"`    // what is missing and how to mend it
-	Weak   bool   `json:"weak,omitempty"`    // it can be outrun for a moment
+	Weak   bool   `json:"weak,omitempty"`    // a program can exceed it for a moment
 }
 
-// SelfTest is what became of attacks on a disposable VM, by which a host proves
-// that a provider holds them before it takes work.
+// SelfTest is the result of attacks on a disposable VM, by which a host proves that a provider withstands them before
+// the host takes work.
 type SelfTest struct {
 	At      int64       `json:"at_ms"`           // when, ms since 1970 by the host's clock
 	TookMs  int64       `json:"took_ms"`         //
-	Of      string      `json:"of"`              // what was tested: drover's version, the kernel's, the image
-	Fault   string      `json:"fault,omitempty"` // why it could not be made to its end
+	Of      string      `json:"of"`              // what was tested: the versions of drover and the kernel, and the image
+	Fault   string      `json:"fault,omitempty"` // why it could not be completed
 	Attacks []SelfCheck `json:"attacks"`
 }
 
@@ -38,7 +38,7 @@ type SelfTest struct {
 type SelfCheck struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	Text    string  `json:"text,omitempty"` // what was seen, where it was not simply held
+	Text    string  `json:"text,omitempty"` // what was observed, unless the attack was simply withstood
 }
 
 // Verdict is how an attack ended.
@@ -47,11 +47,11 @@ type Verdict string
 // The verdicts, from the best to the worst.
 const (
 	VerdictHeld Verdict = "held"
-	VerdictWeak Verdict = "weak" // held by what can be outrun, or not to be tried here
+	VerdictWeak Verdict = "weak" // withstood for the most part, or could not be tried here
 	VerdictFail Verdict = "failed"
 )
 
-// Verdict is the worst of all.
+// Verdict is the worst verdict of all checks.
 func (s SelfTest) Verdict() Verdict {
 	worst := VerdictHeld
 	if s.Fault != "" {
@@ -68,7 +68,7 @@ func (s SelfTest) Verdict() Verdict {
 	return worst
 }
 
-// Reason says in one sentence what was not held; "" if all was.
+// Reason says in one sentence which attacks succeeded; "" if none did.
 func (s SelfTest) Reason() string {
 	if s.Fault != "" {
 		return s.Fault

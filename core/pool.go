@@ -2,27 +2,27 @@ package core
 
 import "time"
 
-// Pool is a named kind of VM: what it is made of, how large it is, how many
-// stand ready on each host, and what its requests may do.
+// Pool is a named kind of VM: what it is made of, how large it is, how many are kept ready on each host, and what its
+// requests may do.
 type Pool struct {
 	Name     string `json:"name"`
-	Provider string `json:"provider"`          // of ProviderKinds
-	Image    string `json:"image,omitempty"`   // name or name@digest of the file system; "" is the provider's own
+	Provider string `json:"provider"`          // one of ProviderKinds
+	Image    string `json:"image,omitempty"`   // name or name@digest of the root file system; "": the provider's default
 	Warm     int    `json:"warm"`              // clean VMs kept per host
-	Max      int    `json:"max"`               // most VMs per host, whatever their state
+	Max      int    `json:"max"`               // maximum of VMs per host, in all states
 	Paused   bool   `json:"paused"`            // claims skip a paused pool
 	Network  string `json:"network,omitempty"` // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 
-	Limits Limits `json:"limits"` // of a request that names none; a request may lower, never raise them
+	Limits Limits `json:"limits"` // defaults of a request; a request may lower but never raise them
 
-	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waited longer ends timed_out; 0: forever
-	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and class
+	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waits longer ends timed_out; 0: no limit
+	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and priority
 	StageTimeout time.Duration `json:"stage_ns"`                  // from claim to the command's start
 	OnHostLoss   string        `json:"on_host_loss"`              // requeue or fail
-	KeepOutputs  time.Duration `json:"keep_outputs_ns,omitempty"` // how long a result keeps stdout, stderr and files; 0 is as long as itself
+	KeepOutputs  time.Duration `json:"keep_outputs_ns,omitempty"` // how long a result keeps stdout, stderr and files; 0: as long as the result itself
 }
 
-// AllPools stands for every pool where a host says which it serves; no pool has this name.
+// AllPools stands for every pool in a host's list of the pools that it serves; no pool can have this name.
 const AllPools = "all"
 
 // What happens to the work of a lost host.
@@ -37,7 +37,7 @@ const (
 	NetworkEgress = "egress" // public addresses, by connections that they make themselves
 )
 
-// DefaultPool is what a pool's settings are until somebody sets them.
+// DefaultPool returns the settings of a pool that nobody has set.
 func DefaultPool(name string) Pool {
 	return Pool{
 		Name: name, Provider: ProviderKinds()[0].Name, Warm: 2, Max: 8,
@@ -49,14 +49,14 @@ func DefaultPool(name string) Pool {
 	}
 }
 
-// VMKind is what a VM is made with: two VMs of one kind are alike.
+// VMKind is all settings that a VM is made with: two VMs of one kind are interchangeable.
 type VMKind struct {
 	Provider, Image, Network string
 
-	Limits Limits // without those that each run has for itself
+	Limits Limits // without the limits that each run sets itself
 }
 
-// Kind is that of the pool's VMs.
+// Kind returns the kind of the pool's VMs.
 func (p Pool) Kind() VMKind {
 	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Limits: p.Limits}
 	if k.Network == "" {
@@ -72,13 +72,13 @@ const (
 	MaxPids        = 1_000_000
 	MaxTimeout     = 24 * time.Hour
 	MaxOutputBytes = 16 << 20
-	MinCPU         = 10 // thousandths of a processor: the kernel's least quota
+	MinCPU         = 10 // thousandths of a processor: the kernel's smallest quota
 	MaxCPU         = 1_024_000
 	MinKeepOutputs = time.Minute
 	MaxKeepOutputs = 100 * 365 * 24 * time.Hour
 )
 
-// Check returns an INVALID error that names the first setting that cannot be.
+// Check returns an INVALID error that names the first invalid setting.
 func (p Pool) Check() error {
 	if err := CheckName("pool", p.Name); err != nil {
 		return err

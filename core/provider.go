@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// ProviderKind is all that a cluster knows of a provider of VMs; what it does is known
-// to the hosts that have it.
+// ProviderKind is what a cluster knows about a provider of VMs; only hosts that have the provider know how it works.
 type ProviderKind struct {
-	Name   string // that pools and the setting provider have
+	Name   string // as pools and the setting provider name it
 	Images bool   // its VMs are made of images
 }
 
-// ProviderKinds are the providers that a pool can name. The first is that of a pool
-// which names none.
+// ProviderKinds are the providers that a pool can name. The first is the default.
 func ProviderKinds() []ProviderKind {
 	return []ProviderKind{{Name: "local"}, {Name: "lxc", Images: true}}
 }
 
-// ProviderNames are the names of those.
+// ProviderNames returns the names of ProviderKinds.
 func ProviderNames() []string {
 	var names []string
 	for _, p := range ProviderKinds() {

@@ -1,12 +1,12 @@
 package core
 
-// Quota bounds how many of something there may be.
+// Quota bounds the number of objects of one sort.
 type Quota struct {
 	Most int
-	Text string // with the id of what is one more, and how many others there are
+	Text string // format of the error's text: the id of the object too many, and the number of others
 }
 
-// Check returns LIMIT if one more is one too many beside so many others.
+// Check returns LIMIT if an object in addition to so many others would be too many.
 func (q Quota) Check(id string, others int) error {
 	if others < q.Most {
 		return nil
@@ -14,11 +14,11 @@ func (q Quota) Check(id string, others int) error {
 	return Errorf(CodeLimit, id, q.Text, id, others)
 }
 
-// The quotas of what the cluster keeps settings of.
+// Quotas of the settings that the cluster keeps.
 var (
 	PoolQuota     = Quota{256, "there are %[2]d pools already, the most there may be"}
-	ImageQuota    = Quota{1000, "there are %[2]d images already, the most there may be: remove some that no pool uses"}        // older ones of a name included
-	WebhookQuota  = Quota{1000, "there are %[2]d webhooks already, the most there may be: remove some that nobody listens to"} // of one class, and of none
+	ImageQuota    = Quota{1000, "there are %[2]d images already, the most there may be: remove some that no pool uses"}        // older versions of a name included
+	WebhookQuota  = Quota{1000, "there are %[2]d webhooks already, the most there may be: remove some that nobody listens to"} // of one class, or of those that belong to none
 	ScheduleQuota = Quota{MaxSchedules, "there are %[2]d schedules already, the most there may be: remove some"}
 	WishQuota     = Quota{MaxHostWishes, "there are %[2]d wishes of hosts already, the most there may be: forget hosts that are gone"}
 )

@@ -1,7 +1,7 @@
 package core
 
-// Refusal makes an error in the same words wherever it is made: of a thing's id and what else the
-// sentence has.
+// Refusal makes an error whose wording is the same everywhere, from an object's id and the other values in the
+// sentence.
 type Refusal func(id string, args ...any) error
 
 // Refuse returns the Refusal with a code and a sentence.
@@ -9,7 +9,7 @@ func Refuse(code Code, text string) Refusal {
 	return func(id string, args ...any) error { return Errorf(code, id, text, append([]any{id}, args...)...) }
 }
 
-// What a result store refuses of what it keeps for the cluster.
+// Refusals of a result store for what it keeps for the cluster.
 var (
 	NoRequest    = Refuse(CodeNotFound, "there is no request %s: see drover request list")
 	RequestTaken = Refuse(CodeConflict, "request id %s is taken by another request: make a new id")
@@ -21,8 +21,9 @@ var (
 	NoImage      = Refuse(CodeNotFound, "there is no image %s: drover image list shows all; make one with drover image build or drover image import")
 )
 
-// NotPut says why a thing was not put that was known by a revision, 0 being none: CONFLICT if it is
-// there, made or changed by somebody else, NOTFOUND if it is gone. For people it is what, "user ann".
+// NotPut returns the reason why an object was not stored under a revision (0: a new object): CONFLICT if it exists
+// and was made or changed by somebody else, NOTFOUND if it is gone. What describes the object for people, such as
+// "user ann".
 func NotPut(what, id string, revision int64, there bool) error {
 	switch {
 	case revision == 0:

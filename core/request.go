@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Priority is when a request's turn comes. Priorities share a pool by weight, so that
-// low is slow but never starves.
+// Priority decides when a request's turn comes. Priorities share a pool by weight, so low priority is slow but never
+// starves.
 type Priority string
 
 // The priorities, from the highest to the lowest.
@@ -23,36 +23,36 @@ func Priorities() []Priority { return []Priority{PriorityHigh, PriorityNormal, P
 // Valid reports whether c is one of Priorities.
 func (c Priority) Valid() bool { return c == PriorityHigh || c == PriorityNormal || c == PriorityLow }
 
-// Bounds on what a request may bring. They keep a spec small enough for Redis.
+// Bounds on the parts of a request. They keep a spec small enough for Redis.
 const (
 	MaxSpecBytes = 64 << 10 // encoded spec
 	MaxFiles     = 1000     // files of a submission, harness excluded
 	MaxArgs      = 256      // words of a command
 	MaxCollect   = 32       // paths to collect
-	MaxNotify    = 8        // webhooks told of one end
+	MaxNotify    = 8        // webhooks notified of one end
 )
 
 // File is one file of a request, stored in the blob store by its content hash.
 type File struct {
-	Path   string `json:"path"`           // relative, slash separated, no "..", as it will stand in the VM
+	Path   string `json:"path"`           // relative, slash separated, no "..": its path in the VM
 	Digest string `json:"digest"`         // "sha256:" and 64 hex digits
 	Size   int64  `json:"size"`           // bytes
 	Mode   uint32 `json:"mode,omitempty"` // permission bits; 0 means 0644
 }
 
-// Limits bound one run. Zero means the pool's value.
+// Limits bound one run. Zero means the pool's limit.
 type Limits struct {
 	Timeout   time.Duration `json:"timeout_ns,omitempty"` // wall time of the command
-	Memory    int64         `json:"memory,omitempty"`     // bytes of the whole process tree, page cache of its tmpfs included where the kernel counts it
-	Disk      int64         `json:"disk,omitempty"`       // bytes of each writable place
+	Memory    int64         `json:"memory,omitempty"`     // bytes of the whole process tree, including the page cache of its tmpfs if the kernel counts it
+	Disk      int64         `json:"disk,omitempty"`       // bytes of each writable place in the VM
 	FileSize  int64         `json:"file_size,omitempty"`  // bytes of any one file
 	Pids      int           `json:"pids,omitempty"`       // processes and threads
-	CPU       int           `json:"cpu,omitempty"`        // thousandths of a processor that the whole VM may use; a pool's to set, not a request's
+	CPU       int           `json:"cpu,omitempty"`        // thousandths of a processor that the whole VM may use; set by a pool, not a request
 	OpenFiles int           `json:"open_files,omitempty"` // descriptors of one process
-	Output    int64         `json:"output,omitempty"`     // bytes kept of each of stdout and stderr; what follows is counted and thrown away
+	Output    int64         `json:"output,omitempty"`     // bytes kept of each of stdout and stderr; the rest is counted and discarded
 }
 
-// Cores are the processors that a VM may use.
+// Cores returns the number of processors that a VM may use, or otherwise if there is no limit.
 func (l Limits) Cores(otherwise float64) float64 {
 	if l.CPU > 0 {
 		return float64(l.CPU) / 1000
@@ -60,7 +60,7 @@ func (l Limits) Cores(otherwise float64) float64 {
 	return otherwise
 }
 
-// Or fills what l leaves open from d.
+// Or returns l with its zero fields filled from d.
 func (l Limits) Or(d Limits) Limits {
 	pick := func(a, b int64) int64 {
 		if a > 0 {
@@ -95,14 +95,14 @@ type Spec struct {
 	Stdin       *File           `json:"stdin,omitempty"`      // of a plain command
 	Files       []File          `json:"files,omitempty"`      // the submission, or a command's files
 	Harness     *File           `json:"harness,omitempty"`    // a tar of the harness folder
-	Attachment  *File           `json:"attachment,omitempty"` // what whoever made the request keeps with it; no VM gets it
-	Input       json.RawMessage `json:"input,omitempty"`      // what the harness gets under raw_* and actions
-	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that are kept with the result; of a plain command
-	Assignment  string          `json:"assignment,omitempty"` // what it was submitted for
+	Attachment  *File           `json:"attachment,omitempty"` // kept for the maker of the request; no VM gets it
+	Input       json.RawMessage `json:"input,omitempty"`      // passed to the harness under raw_* and actions
+	Collect     []string        `json:"collect,omitempty"`    // files and folders, relative to the work folder, that the result keeps; of a plain command
+	Assignment  string          `json:"assignment,omitempty"` // that it was submitted for
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
-	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request whose place it takes, if it is applied
-	Notify      []string        `json:"notify,omitempty"`     // webhooks that are told of its end
-	Callback    string          `json:"callback,omitempty"`   // the compatible API that tells its maker of its end; "" is none
+	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request that it replaces if the experiment is applied
+	Notify      []string        `json:"notify,omitempty"`     // webhooks notified of its end
+	Callback    string          `json:"callback,omitempty"`   // compatible API that notifies the request's maker of its end; "" is none
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment
 	Idempotency string          `json:"idempotency,omitempty"`
 	OnHostLoss  string          `json:"on_host_loss,omitempty"` // OnHostLossRequeue or OnHostLossFail; "" is the pool's
@@ -110,11 +110,10 @@ type Spec struct {
 	Submitted   int64           `json:"submitted"` // ms since 1970, the submitting program's clock
 }
 
-// Key is the spec's name in Redis.
+// Key returns the spec's key in Redis.
 func (s *Spec) Key() string { return Key(s.ID, s.Generation) }
 
-// SameAs reports whether a spec asks for what another one of its id does. Generation and time of
-// submission do not count.
+// SameAs reports whether two specs of one id ask for the same. Generation and time of submission do not count.
 func (s Spec) SameAs(there Spec) bool {
 	there.Generation, there.Submitted = s.Generation, s.Submitted
 	a, err := json.Marshal(s)
@@ -122,5 +121,5 @@ func (s Spec) SameAs(there Spec) bool {
 	return err == nil && unreadable == nil && bytes.Equal(a, b)
 }
 
-// Notifies reports whether somebody is to be told of the request's ends.
+// Notifies reports whether anybody is to be notified of the request's end.
 func (s *Spec) Notifies() bool { return len(s.Notify) > 0 || s.Callback != "" }

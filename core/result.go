@@ -26,13 +26,13 @@ type Test struct {
 	Parts    []Part  `json:"parts,omitempty"`
 
 	Verdict string `json:"verdict,omitempty"` // in a word or two, such as "wrong answer"
-	Group   string `json:"group,omitempty"`   // the tests that it belongs to
-	Hidden  bool   `json:"hidden,omitempty"`  // the message gives nothing of the test away
-	Usage   *Usage `json:"usage,omitempty"`   // nil where nobody measured
+	Group   string `json:"group,omitempty"`   // the group of tests that it belongs to
+	Hidden  bool   `json:"hidden,omitempty"`  // the message reveals nothing about the test
+	Usage   *Usage `json:"usage,omitempty"`   // nil if it was not measured
 }
 
-// Part is one line of a test: name, score, most possible. In JSON it is an
-// array of these three, as harnesses write it.
+// Part is one line of a test: name, score, maximum score. In JSON it is an array of these three, as harnesses write
+// it.
 type Part struct {
 	Name     string
 	Score    float64
@@ -44,7 +44,7 @@ func (p Part) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{p.Name, p.Score, p.MaxScore})
 }
 
-// UnmarshalJSON reads [name, score, max score] and nothing else.
+// UnmarshalJSON reads exactly [name, score, max score].
 func (p *Part) UnmarshalJSON(b []byte) error {
 	var raw []json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
@@ -69,7 +69,7 @@ const (
 	LimitOutput = "output"
 )
 
-// Times are milliseconds since the request was submitted; -1 where it never got so far.
+// Times are milliseconds since the request was submitted; -1 for a step that it did not reach.
 type Times struct {
 	Submitted int64 `json:"submitted_ms"` // ms since 1970, the origin of the others
 	Queued    int64 `json:"queued"`
@@ -85,19 +85,19 @@ type Usage struct {
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 }
 
-// Steps of what is told of hidden tests: a program chooses what it uses, and could tell by
-// it what it was given.
+// Granularity of the usage of hidden tests. A program controls what it uses, and could otherwise reveal its input by
+// it.
 const (
 	stepMs    = 10      // ms
 	stepBytes = 1 << 20 // bytes
 )
 
-// Coarse is the usage in the steps that those get it in who may not know what was tested.
+// Coarse returns the usage rounded up, for readers who may not learn what was tested.
 func (u Usage) Coarse() Usage {
 	return Usage{CPUMs: upTo(u.CPUMs, stepMs), WallMs: upTo(u.WallMs, stepMs), MemoryPeakBytes: upTo(u.MemoryPeakBytes, stepBytes)}
 }
 
-// upTo is n or the next larger multiple of step; what is below 0 says that nobody knows.
+// upTo returns n rounded up to a multiple of step. A negative n means "not known" and is returned as it is.
 func upTo(n, step int64) int64 {
 	if n <= 0 {
 		return n
@@ -105,8 +105,8 @@ func upTo(n, step int64) int64 {
 	return (n + step - 1) / step * step
 }
 
-// Coarse is the result for those who may not know what its hidden tests are: what they used,
-// and with them the whole, in steps of 10 ms and 1 MiB. One without hidden tests is as it is.
+// Coarse returns the result for readers who may not learn what its hidden tests are: usage, of those tests and of the
+// whole run, is rounded up to 10 ms and 1 MiB. A result without hidden tests is returned unchanged.
 func (r Result) Coarse() Result {
 	if !slices.ContainsFunc(r.Tests, func(t Test) bool { return t.Hidden }) {
 		return r
@@ -125,7 +125,7 @@ func (r Result) Coarse() Result {
 	return r
 }
 
-// Result is the one terminal result of a request, and the row of each of its attempts.
+// Result is the one terminal result of a request, and the record of each of its attempts.
 type Result struct {
 	ID         string            `json:"id"`
 	Generation int               `json:"generation"`
@@ -137,7 +137,7 @@ type Result struct {
 	Signal     string            `json:"signal"` // such as "SIGKILL"; empty if it exited
 	Stdout     string            `json:"stdout"`
 	Stderr     string            `json:"stderr"`
-	Truncated  bool              `json:"truncated"` // stdout or stderr went over the output limit
+	Truncated  bool              `json:"truncated"` // stdout or stderr exceeded the output limit
 	Score      *float64          `json:"score"`
 	MaxScore   *float64          `json:"max_score"`
 	Tests      []Test            `json:"tests"`
@@ -145,17 +145,17 @@ type Result struct {
 	Host       string            `json:"host"`
 	Pool       string            `json:"pool"`
 	VM         string            `json:"vm"`
-	Token      string            `json:"token,omitempty"` // of the claim that made it
+	Token      string            `json:"token,omitempty"` // of the claim that produced it
 	Image      string            `json:"image,omitempty"` // digest of the VM's image, or the provider's name for the host's own system
 	Times      Times             `json:"times"`
 	Usage      Usage             `json:"usage"`
-	HeldBy     map[string]string `json:"held_by,omitempty"`    // limit → what held it: cgroup, rlimit, tmpfs, watchdog, agent
-	Files      []File            `json:"files,omitempty"`      // what Spec.Collect asked for, in the blob store
-	LeftOut    []LeftOut         `json:"left_out,omitempty"`   // what lay there and was not collected
-	Expired    int64             `json:"expired_ms,omitempty"` // when stdout, stderr and files were deleted by their pool's KeepOutputs; 0 if they were not
+	HeldBy     map[string]string `json:"held_by,omitempty"`    // limit → what enforced it: cgroup, rlimit, tmpfs, watchdog, agent
+	Files      []File            `json:"files,omitempty"`      // what Spec.Collect named, in the blob store
+	LeftOut    []LeftOut         `json:"left_out,omitempty"`   // files that matched and were not collected
+	Expired    int64             `json:"expired_ms,omitempty"` // when its pool's KeepOutputs deleted stdout, stderr and files, ms since 1970; 0 if it did not
 }
 
-// LeftOut is something that was not collected.
+// LeftOut is a file that was not collected.
 type LeftOut struct {
 	Path string `json:"path"` // made printable
 	Why  string `json:"why"`

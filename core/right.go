@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// UserRole is what a user may do: for the whole cluster, or in one class.
+// UserRole is a set of rights of a user: for the whole cluster, or in one class.
 type UserRole string
 
 // The roles. Admin, operator, observer and runner are a user's own; the others are held in a class.
@@ -28,18 +28,17 @@ func (r UserRole) InClass() bool { return r == RoleTeacher || r == RoleAssistant
 // Staff reports whether r teaches.
 func (r UserRole) Staff() bool { return r == RoleTeacher || r == RoleAssistant }
 
-// Actor is the user on whose behalf something is done. Every call that checks
-// rights takes one.
+// Actor is the user on whose behalf a call is made. Every call that checks rights takes one.
 type Actor struct {
 	Handle string
 	Roles  []UserRole
-	In     map[string]UserRole // class → the role there
+	In     map[string]UserRole // class → role there
 }
 
-// System is drover itself, which does what somebody had the right to ask for.
+// System returns the actor for drover itself, which carries out what a user had the right to start.
 func System() Actor { return Actor{Handle: "drover", Roles: []UserRole{RoleAdmin}} }
 
-// Has reports whether the actor has a role of its own.
+// Has reports whether the actor has the role for the whole cluster.
 func (a Actor) Has(r UserRole) bool { return slices.Contains(a.Roles, r) }
 
 // StaffOf reports whether the actor teaches the class.
@@ -55,21 +54,21 @@ const (
 	ActAccount    Action = "account"     // how one user signs in: list and revoke tokens, identities, sessions
 
 	ActClassManage     Action = "class.manage" // create, delete
-	ActClassEdit       Action = "class.edit"   // title and term
+	ActClassEdit       Action = "class.edit"   // change title and term
 	ActClassView       Action = "class.view"
 	ActRosterView      Action = "roster.view"
-	ActEnrolTeacher    Action = "enrol.teacher" // and drop; so the two below
+	ActEnrolTeacher    Action = "enrol.teacher" // enrol and drop; the same for the two below
 	ActEnrolAssistant  Action = "enrol.teaching_assistant"
 	ActEnrolStudent    Action = "enrol.student"
 	ActAssignmentView  Action = "assignment.view"
-	ActAssignmentPeek  Action = "assignment.peek" // before it is shown
+	ActAssignmentPeek  Action = "assignment.peek" // see it before it is visible
 	ActAssignmentEdit  Action = "assignment.edit" // create, change, harness, delete
 	ActDeadlineEdit    Action = "deadline.edit"
 	ActSubmit          Action = "submission.create"
-	ActSubmitFor       Action = "submission.create_for" // another user, or after the cutoff
-	ActSubmissionView  Action = "submission.view"       // and download
+	ActSubmitFor       Action = "submission.create_for" // for another user, or after the cutoff
+	ActSubmissionView  Action = "submission.view"       // view and download
 	ActSubmissionRerun Action = "submission.rerun"
-	ActGradeView       Action = "grade.view" // of all: progress, distribution
+	ActGradeView       Action = "grade.view" // grades of all students: progress, distribution
 	ActGradeChange     Action = "grade.change"
 	ActExport          Action = "export" // archives of all, assignment CSV, gradebook
 	ActExperiment      Action = "experiment"
@@ -81,7 +80,7 @@ const (
 	ActTaskDownload Action = "task.download"
 	ActSchedule     Action = "schedule"
 
-	ActRequestCreate  Action = "request.create"  // that grades no submission; so the two below
+	ActRequestCreate  Action = "request.create"  // without a submission that it grades; the same for the two below
 	ActRequestView    Action = "request.view"    // with its output and files
 	ActRequestControl Action = "request.control" // cancel, rerun
 
@@ -89,20 +88,20 @@ const (
 	ActClusterOperate Action = "cluster.operate"
 )
 
-// Object is what an action is about. The zero value is the cluster.
+// Object is what an action is applied to. The zero value is the cluster.
 type Object struct {
-	Class string // "" if it belongs to none
-	Owner string // handle of the user whose it is; "" for nobody's
+	Class string // "" if it belongs to no class
+	Owner string // handle of the user who owns it; "" if nobody does
 }
 
 // Right says who may do one action.
 type Right struct {
 	Action Action
-	Roles  []UserRole // of the user, or in the object's class
-	Owner  bool       // the object's owner may, where it has a class as a member of that
+	Roles  []UserRole // roles of the user, or in the object's class
+	Owner  bool       // the object's owner may; if it has a class, only as a member of the class
 }
 
-// Rights returns the one table of rights, in the order of the actions above.
+// Rights returns the table of rights, in the order of the actions above.
 func Rights() []Right {
 	admin := []UserRole{RoleAdmin}
 	cluster := []UserRole{RoleAdmin, RoleOperator}
@@ -147,7 +146,7 @@ func Rights() []Right {
 	}
 }
 
-// Allow returns nil if the actor may do the action with the object, else FORBIDDEN.
+// Allow returns nil if the actor may apply the action to the object, else FORBIDDEN.
 func Allow(a Actor, act Action, o Object) error {
 	for _, r := range Rights() {
 		if r.Action != act {

@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 )
 
-// Schedule makes a task again and again.
+// Schedule creates a task repeatedly.
 type Schedule struct {
 	Name      string          `json:"name"`
-	Cron      string          `json:"cron"` // five fields, or @daily and the like; UTC unless it begins with CRON_TZ=
+	Cron      string          `json:"cron"` // five fields, or @daily and the like; in UTC unless it begins with CRON_TZ=
 	Kind      string          `json:"kind"`
 	Args      json.RawMessage `json:"args,omitempty"`
 	Priority  Priority        `json:"priority"`
 	Requester string          `json:"requester,omitempty"`
 	About     string          `json:"about,omitempty"`
 	Paused    bool            `json:"paused,omitempty"`
-	Since     int64           `json:"since_ms"` // nothing before is made up for
-	Last      int64           `json:"last_ms"`  // the moment that the last task was made for; 0 if none was
+	Since     int64           `json:"since_ms"` // moments before this one are never made up for
+	Last      int64           `json:"last_ms"`  // the moment for which the last task was created; 0 if there was none
 	Revision  int64           `json:"revision"`
 }
 
@@ -24,7 +24,7 @@ type Schedule struct {
 type Schedules interface {
 	// PutSchedule returns LIMIT if there are too many.
 	PutSchedule(ctx context.Context, s Schedule) (revision int64, err error)
-	// DeleteSchedule returns NOTFOUND if there is none.
+	// DeleteSchedule returns NOTFOUND for an unknown name.
 	DeleteSchedule(ctx context.Context, name string) error
 	// ListSchedules lists all, in order of name; there are at most MaxSchedules.
 	ListSchedules(ctx context.Context) ([]Schedule, error)

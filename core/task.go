@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// TaskState is where a task is. Until its end the store says queued, and Redis where.
+// TaskState is where a task is. Until its end the store says queued, and Redis has the exact state.
 type TaskState string
 
 // The task states.
 const (
 	TaskQueued     TaskState = "queued"
-	TaskDelayed    TaskState = "delayed" // until its time, the pause after a failure, or its children
+	TaskDelayed    TaskState = "delayed" // waits for its time, for the end of a pause after a failure, or for its children
 	TaskRunning    TaskState = "running"
-	TaskCancelling TaskState = "cancelling" // in a slot, somebody asked to stop it
+	TaskCancelling TaskState = "cancelling" // in a slot, and cancelled
 	TaskDone       TaskState = "done"
-	TaskDead       TaskState = "dead" // attempts used up, or trying again is no use
+	TaskDead       TaskState = "dead" // attempts used up, or another try would be useless
 	TaskCancelled  TaskState = "cancelled"
 )
 
-// Terminal reports whether nothing but a retry leaves s.
+// Terminal reports whether only a retry leaves s.
 func (s TaskState) Terminal() bool {
 	return s == TaskDone || s == TaskDead || s == TaskCancelled
 }
@@ -38,15 +38,15 @@ type Task struct {
 	About      string          `json:"about,omitempty"`     // the class, or class/assignment, whose staff may see it
 	Parent     string          `json:"parent,omitempty"`    // id of the task that it is a part of
 	NotBefore  int64           `json:"not_before_ms,omitempty"`
-	Notify     []string        `json:"notify,omitempty"` // webhooks that are told of its end
+	Notify     []string        `json:"notify,omitempty"` // webhooks notified of its end
 	Created    int64           `json:"created_ms"`
 
 	State    TaskState     `json:"state"`
 	Ended    int64         `json:"ended_ms,omitempty"`
-	Note     string        `json:"note,omitempty"` // what it did, or why it is dead
+	Note     string        `json:"note,omitempty"` // what it did, or why it is dead; for people
 	Progress *TaskProgress `json:"progress,omitempty"`
 	Failures []TaskFailure `json:"failures,omitempty"` // the last MaxTaskFailures, oldest first
-	Download *Download     `json:"download,omitempty"` // what it made
+	Download *Download     `json:"download,omitempty"` // the file that it made
 }
 
 // MaxTaskFailures bounds the failures that a task's row remembers.
@@ -55,14 +55,14 @@ const MaxTaskFailures = 8
 // Key is the task's name in Redis.
 func (t *Task) Key() string { return Key(t.ID, t.Generation) }
 
-// TaskProgress is how far a task is.
+// TaskProgress is how far a task has come.
 type TaskProgress struct {
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`          // 0: not known
-	Text  string `json:"text,omitempty"` // what it is at, for people
+	Text  string `json:"text,omitempty"` // what it is doing, for people
 }
 
-// TaskFailure is a try that ended badly.
+// TaskFailure is a failed try of a task.
 type TaskFailure struct {
 	Generation int    `json:"gen"`
 	Attempt    int    `json:"attempt"`
@@ -72,11 +72,11 @@ type TaskFailure struct {
 
 // Download is a file that a task made for its requester.
 type Download struct {
-	Name    string `json:"name"` // that a browser saves it as
+	Name    string `json:"name"` // under which a browser saves it
 	Type    string `json:"type"` // such as application/zip
 	Digest  string `json:"digest"`
 	Size    int64  `json:"size"`
-	Expires int64  `json:"expires_ms"` // from then on it may be gone
+	Expires int64  `json:"expires_ms"` // ms since 1970; it may be deleted after that
 }
 
 // TaskEnd is how a generation of a task ended.
@@ -89,12 +89,12 @@ type TaskEnd struct {
 	Download   *Download
 }
 
-// TaskFilter selects tasks. Zero fields do not select.
+// TaskFilter selects tasks. A zero field matches every task.
 type TaskFilter struct {
-	States    []TaskState // queued, done, dead, cancelled: what the store knows
+	States    []TaskState // queued, done, dead, cancelled: those that the store knows
 	Kind      string
 	Requester string
-	Class     string // of About, or of an assignment there
+	Class     string // class of About, or of the assignment there
 	Parent    string
 	Lane      string
 	Before    string // ids before this one, newest first: a page's cursor
@@ -106,28 +106,27 @@ type TaskTally struct {
 	Total, Done, Dead, Cancelled int
 }
 
-// Open is how many have not ended.
+// Open returns how many have not ended.
 func (t TaskTally) Open() int { return t.Total - t.Done - t.Dead - t.Cancelled }
 
 // TaskLedger is the durable side of tasks.
 type TaskLedger interface {
-	// CreateTask makes a task of generation 1 durable; a unique task that waits already
-	// returns false, and so does the same task again, whenever it was made and whatever
-	// became of it. Returns CONFLICT if the id is another task's.
+	// CreateTask makes a task of generation 1 durable. It returns false if a task with the same Unique key waits
+	// already, or if this very task was created before, whatever its state is now. Returns CONFLICT if the id belongs
+	// to another task.
 	CreateTask(ctx context.Context, t Task) (bool, error)
 	// GetTask returns NOTFOUND for an unknown id.
 	GetTask(ctx context.Context, id string) (Task, error)
-	// EndTask records a generation's end once; a later call returns false. Returns
-	// NOTFOUND for an unknown id or generation. A task with Notify gets into the outbox.
+	// EndTask records the end of a generation once; a later call returns false. A task with Notify is added to the
+	// outbox. Returns NOTFOUND for an unknown id or generation.
 	EndTask(ctx context.Context, e TaskEnd) (bool, error)
-	// FailTask notes a try that ended badly, the very same one once. Returns NOTFOUND as EndTask.
+	// FailTask notes a failed try; a repeated call has no effect. Returns NOTFOUND like EndTask.
 	FailTask(ctx context.Context, id string, f TaskFailure) error
-	// RetryTask starts the next generation of a dead or cancelled task, created now, and
-	// keeps its failures. Returns NOTFOUND; CONFLICT if it is neither, or if a unique
-	// task like it waits; LIMIT after too many.
+	// RetryTask starts the next generation of a dead or cancelled task, created now, and keeps its failures. Returns
+	// NOTFOUND; CONFLICT if the task is in another state or one with the same Unique key waits; LIMIT after
+	// MaxGenerations.
 	RetryTask(ctx context.Context, id string, now int64) (Task, error)
-	// UnfinishedTasks lists tasks without an end and with ids after the given one,
-	// in order of id: the sweeper's cursor.
+	// UnfinishedTasks lists tasks without an end and with ids after the given one, in order of id, for the sweep.
 	UnfinishedTasks(ctx context.Context, after string, limit int) ([]Task, error)
 	// ListTasks returns a page, newest first (by id).
 	ListTasks(ctx context.Context, f TaskFilter) ([]Task, error)
@@ -139,12 +138,12 @@ type TaskLedger interface {
 type TaskClaim struct {
 	Task      Task
 	Token     string
-	Attempts  int    // tries that ended badly so far
-	Cancelled string // who asked to stop it before it was claimed; "" if nobody: it is to end without being run
-	Young     bool   // Redis' incarnation is young: it may have been set back, and the task have ended
+	Attempts  int    // failed tries so far
+	Cancelled string // who cancelled it before it was claimed, so that it must end without being run; "" if nobody did
+	Young     bool   // Redis' incarnation is young: its data may be an old copy, and the task may have ended
 }
 
-// TaskFinish ends a task's claim. With OutcomeRetry and OutcomeLater it waits Delay.
+// TaskFinish ends a task's claim. With OutcomeRetry and OutcomeLater the task waits for Delay.
 type TaskFinish struct {
 	Key     string
 	Token   string
@@ -152,62 +151,63 @@ type TaskFinish struct {
 	Delay   time.Duration
 }
 
-// TaskPlace says where Redis has a task.
+// TaskPlace says where in Redis a task is.
 type TaskPlace struct {
 	State    TaskState     `json:"state"` // queued, delayed, running, cancelling; "" if Redis does not have it
 	Owner    string        `json:"owner,omitempty"`
-	Since    int64         `json:"since_ms,omitempty"` // in the slot
-	Due      int64         `json:"due_ms,omitempty"`   // of a delayed one
-	Attempts int           `json:"attempts"`           // tries that ended badly so far
+	Since    int64         `json:"since_ms,omitempty"` // since when it is in the slot
+	Due      int64         `json:"due_ms,omitempty"`   // when a delayed task is due
+	Attempts int           `json:"attempts"`           // failed tries so far
 	Progress *TaskProgress `json:"progress,omitempty"`
 }
 
-// TaskRate bounds how often tasks of a kind begin. Zero fields bound nothing.
+// TaskRate bounds how often tasks of a kind begin. Zero fields are no bound.
 type TaskRate struct {
-	Every time.Duration `json:"every_ns,omitempty"` // one per this time, on average
-	Burst int           `json:"burst,omitempty"`    // that may begin at once after a rest; 0 is 1
-	Most  int           `json:"most,omitempty"`     // in hand at once, in the whole cluster
+	Every time.Duration `json:"every_ns,omitempty"` // one task per this time, on average
+	Burst int           `json:"burst,omitempty"`    // tasks that may begin at once after a rest; 0 is 1
+	Most  int           `json:"most,omitempty"`     // tasks running at once in the whole cluster
 }
 
-// TaskQueueInfo counts waiting tasks of a kind and class.
+// TaskQueueInfo counts waiting tasks of a kind and priority.
 type TaskQueueInfo struct {
 	Kind     string   `json:"kind"`
 	Priority Priority `json:"priority"`
 	Waiting  int      `json:"waiting"`
 	Lanes    int      `json:"lanes"`
 	Rate     TaskRate `json:"rate"`
-	Next     int64    `json:"next_ms,omitempty"` // when the rate lets the next one begin; 0 is now
+	Next     int64    `json:"next_ms,omitempty"` // when the rate lets the next task begin; 0 is now
 }
 
 // Tasks is the queue of tasks.
 type Tasks interface {
-	// EnqueueTask queues an accepted task, or holds it until its time; one that Redis
-	// has, or that ended lately, stays as it is.
+	// EnqueueTask queues an accepted task, or holds it until its time. A task that Redis already has, or that ended
+	// recently, is left as it is.
 	EnqueueTask(ctx context.Context, t Task) error
 	// ExchangeTasks finishes and claims in one script; lane and seq as in Exchange.
 	ExchangeTasks(ctx context.Context, x TaskExchange) (TaskExchanged, error)
-	// ProgressTask tells how far a task in a slot is, and that its owner will be heard of
-	// again within limit. Returns STALE if the token is not the slot's.
+	// ProgressTask reports how far a task in a slot has come. The next report, or the end, follows within limit.
+	// Returns STALE if the token is not the slot's.
 	ProgressTask(ctx context.Context, owner string, epoch int64, key, token string, p TaskProgress, limit time.Duration) error
-	// WaitTask returns when something is cancelled for owner, when a task may be there
-	// if the owner is idle, or after poll. It is a hint: the poll is the truth. An owner that
-	// is not idle must not take a ring meant for others.
+	// WaitTask returns when something is cancelled for owner, when the owner is idle and there may be a task, or
+	// after poll. It is only a hint: callers must poll. An owner that is not idle must not take a ring meant for
+	// others.
 	WaitTask(ctx context.Context, owner string, idle bool, poll time.Duration) error
-	// WakeTask lets a delayed task go at once. It is a hint: one that is not delayed stays as it is.
+	// WakeTask queues a delayed task at once. It is only a hint; a task that is not delayed is left as it is.
 	WakeTask(ctx context.Context, key string) error
-	// CancelTask marks a task: a claim then does not run it, and its owner stops it. The place is where it was.
+	// CancelTask marks a task as cancelled: a claim then does not run it, and its owner stops it. Returns where the
+	// task was.
 	CancelTask(ctx context.Context, key, by string) (TaskPlace, error)
 	// WithdrawTask removes a waiting or delayed task whose end is recorded in the
 	// store. Returns false if it is neither.
 	WithdrawTask(ctx context.Context, key string) (bool, error)
-	// PresentTasks says which keys Redis has anywhere.
+	// PresentTasks reports for each of the keys whether Redis has it anywhere.
 	PresentTasks(ctx context.Context, keys []string) ([]bool, error)
-	// LocateTasks says where tasks are.
+	// LocateTasks returns the places of tasks.
 	LocateTasks(ctx context.Context, keys []string) ([]TaskPlace, error)
-	// SetTaskRates sets the rates of kinds for the whole cluster, all or, if one is INVALID, none;
-	// other kinds have none. The same rates again change nothing.
+	// SetTaskRates sets the rates of kinds for the whole cluster; kinds that are not named have none. If one rate is
+	// INVALID, nothing is set. Setting the same rates again changes nothing.
 	SetTaskRates(ctx context.Context, rates map[string]TaskRate) error
-	// TaskQueues counts what waits in queues; what is delayed is not there.
+	// TaskQueues counts the tasks in queues, without delayed ones.
 	TaskQueues(ctx context.Context) ([]TaskQueueInfo, error)
 }
 
@@ -223,11 +223,11 @@ type TaskExchange struct {
 	Beat      time.Duration
 }
 
-// TaskExchanged is its answer.
+// TaskExchanged is the answer to a TaskExchange.
 type TaskExchanged struct {
 	Finished  []bool
 	Claims    []TaskClaim
-	Cancelled map[string]string // keys in its slots that somebody cancelled → who
-	Slots     int               // how many slots Redis has for the owner now
-	Next      time.Duration     // until a rate or a delay lets the next task begin, where nothing could; 0 if nothing waits for that
+	Cancelled map[string]string // cancelled keys in its slots → who cancelled them
+	Slots     int               // slots that Redis has for the owner now
+	Next      time.Duration     // if no task could be claimed: time until a rate or a delay lets the next one begin; 0 if there is none
 }

@@ -10,54 +10,54 @@ import (
 	"unicode/utf8"
 )
 
-// TaskKind is all that is declared of a kind of task: command line, API, pages, rates, rights
-// and docs are made from it. What does the work is known to taskrunners alone.
+// TaskKind is the declaration of a kind of task. Command line, API, pages, rates, rights and docs are made from it;
+// the work itself is implemented in taskrunner.
 type TaskKind struct {
 	Name  string    // in rows, settings and calls
 	Title string    // for people, such as "Gradebook"; pages translate it
-	Does  string    // what the task does, as an order without a full stop; pages translate it
-	Args  []TaskArg // in the order in which forms and docs have them
-	Right Action    // needed to ask for the task, to try it again and to fetch its file; "" for none
-	Own   Action    // the right that is enough where the argument user names who asks; "" for none
+	Does  string    // what the task does, in the imperative without a full stop; pages translate it
+	Args  []TaskArg // in the order of forms and docs
+	Right Action    // needed to start the task, retry it and fetch its file; "" for none
+	Own   Action    // the right that suffices if the argument user is the requester; "" for none
 
-	Command     string   // of the command line, such as "grades export"; "" for a kind that nobody asks for by itself
+	Command     string   // of the command line, such as "grades export"; "" for a kind that users cannot start by itself
 	Schedulable bool     // a schedule can make it
-	Shared      bool     // one that waits stands for all who ask for the same; else for its requester alone
-	Rate        TaskRate // unless the settings say otherwise
+	Shared      bool     // requesters with the same arguments share one waiting task; otherwise each has its own
+	Rate        TaskRate // default; settings override it
 }
 
 // TaskArg is an argument of a kind of task.
 type TaskArg struct {
-	Name    string // in JSON
+	Name    string // key in JSON
 	Type    ArgType
-	Label   string // what flags and forms say of it; pages translate it
-	Default string // what counts where it is left out, as forms show it
-	Most    int    // bytes; 0 is maxArg
+	Label   string // label of flags and forms; pages translate it
+	Default string // the value if it is left out, as forms show it
+	Most    int    // maximum in bytes; 0 is maxArg
 }
 
 // ArgType says which values an argument can have.
 type ArgType string
 
-// The types of arguments. A task is about the class or the assignment of its arguments.
+// The types of arguments. The class or assignment among its arguments is what a task is about.
 const (
 	ArgClass      ArgType = "class"
-	ArgAssignment ArgType = "assignment" // of the class
+	ArgAssignment ArgType = "assignment" // of that class
 	ArgUser       ArgType = "user"
 	ArgText       ArgType = "text"
 	ArgFlag       ArgType = "flag"
-	ArgTime       ArgType = "time" // nanoseconds in JSON, where its name ends in _ns
+	ArgTime       ArgType = "time" // a duration; nanoseconds in JSON, where its name ends in _ns
 	ArgNumber     ArgType = "number"
 )
 
-// TaskKinds are some kinds of task, in the order in which people are shown them.
+// TaskKinds is a list of kinds, in the order in which people see them.
 type TaskKinds []TaskKind
 
-// Where are those of ks that want reports.
+// Where returns the kinds for which want returns true.
 func (ks TaskKinds) Where(want func(k *TaskKind) bool) TaskKinds {
 	return slices.DeleteFunc(slices.Clone(ks), func(k TaskKind) bool { return !want(&k) })
 }
 
-// Names are the names of ks.
+// Names returns the names of ks.
 func (ks TaskKinds) Names() []string {
 	var names []string
 	for i := range ks {
@@ -66,7 +66,7 @@ func (ks TaskKinds) Names() []string {
 	return names
 }
 
-// Rates are the rates of ks, by name.
+// Rates returns the rates of ks, by name.
 func (ks TaskKinds) Rates() map[string]TaskRate {
 	rates := map[string]TaskRate{}
 	for i := range ks {
@@ -75,7 +75,7 @@ func (ks TaskKinds) Rates() map[string]TaskRate {
 	return rates
 }
 
-// Find returns a kind by its name. Returns INVALID, with the names that there are.
+// Find returns the kind of a name. Returns INVALID, with the list of names, if there is none.
 func (ks TaskKinds) Find(name string) (TaskKind, error) {
 	for i := range ks {
 		if ks[i].Name == name {
@@ -85,7 +85,7 @@ func (ks TaskKinds) Find(name string) (TaskKind, error) {
 	return TaskKind{}, Errorf(CodeInvalid, "kind", "no task of kind %.40q can be asked for: use %s", name, strings.Join(ks.Names(), ", "))
 }
 
-// maxArg bounds an argument that says no bound of its own.
+// maxArg bounds an argument without a bound of its own, in bytes.
 const maxArg = 160
 
 // Flag is the argument's name on the command line and in forms.
@@ -93,7 +93,7 @@ func (a TaskArg) Flag() string {
 	return strings.ReplaceAll(strings.TrimSuffix(a.Name, "_ns"), "_", "-")
 }
 
-// invalid says what a value has to be.
+// invalid returns an error that says what the value must be.
 func (a TaskArg) invalid(value string) error {
 	must := map[ArgType]string{
 		ArgFlag: "true or false", ArgTime: "a time above 0 with its unit, such as 10m", ArgNumber: "a whole number",
@@ -111,12 +111,12 @@ func (a TaskArg) most() int {
 	return maxArg
 }
 
-// Options are the arguments that do not say what a task is about.
+// Options returns the arguments other than class and assignment.
 func (k *TaskKind) Options() []TaskArg {
 	return slices.DeleteFunc(slices.Clone(k.Args), func(a TaskArg) bool { return a.Type == ArgClass || a.Type == ArgAssignment })
 }
 
-// About says what a task is about: an assignment, a class, or "" for neither.
+// About returns what a task of the kind is about: an assignment, a class, or "" for neither.
 func (k *TaskKind) About() ArgType {
 	for _, about := range []ArgType{ArgAssignment, ArgClass} {
 		if slices.ContainsFunc(k.Args, func(a TaskArg) bool { return a.Type == about }) {
@@ -126,7 +126,7 @@ func (k *TaskKind) About() ArgType {
 	return ""
 }
 
-// Write makes a task's arguments of texts by Flag; what has none is left out. Returns INVALID.
+// Write makes a task's arguments from texts by Flag; arguments without a text are left out. Returns INVALID.
 func (k *TaskKind) Write(texts map[string]string) (json.RawMessage, error) {
 	values := map[string]any{}
 	for _, a := range k.Args {
@@ -159,7 +159,7 @@ func (k *TaskKind) Write(texts map[string]string) (json.RawMessage, error) {
 // TaskTarget is what the arguments of a task name.
 type TaskTarget struct{ Class, Assignment, User string }
 
-// About is the class, or class/assignment; "" for neither.
+// About returns the class, or class/assignment; "" for neither.
 func (t TaskTarget) About() string { return strings.TrimSuffix(t.Class+"/"+t.Assignment, "/") }
 
 // Read checks a task's arguments and returns what they name. Returns INVALID.

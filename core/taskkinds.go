@@ -2,8 +2,7 @@ package core
 
 import "time"
 
-// ClusterTaskKinds are the kinds of task that a cluster needs for itself. Those of
-// the school are in core/school.
+// ClusterTaskKinds returns the kinds of task that a cluster itself needs. Those of the school are in core/school.
 func ClusterTaskKinds() TaskKinds {
 	return TaskKinds{
 		{

@@ -19,19 +19,19 @@ func Entities() []Entity {
 	return []Entity{EntityRequest, EntityVM, EntityHost, EntityTask, EntityEvacuation}
 }
 
-// Transition is one legal move. By lists the operations that make it: the stems
-// of Lua scripts, or, where the state is in the result store only, methods of the store.
-// The end of a request or task is recorded first; the scripts named here then make Redis agree.
+// Transition is one legal move. By lists the operations that make it: the stems of Lua scripts, or methods of the
+// result store for states that only the store has. The end of a request or task is recorded first; the scripts named
+// here then bring Redis into agreement.
 type Transition struct {
 	Entity Entity
-	From   string // "" for the first appearance, and for what was in no place and is mended
+	From   string // "" for the first appearance, and for an entity that was in no place and is mended
 	To     string
 	By     []string
 	Why    string
 }
 
-// Transitions returns the cluster's part of the one table of legal moves. The scripts' headers, the result
-// stores, the documents' pictures and the tests are checked against it.
+// Transitions returns the cluster's part of the table of legal moves. The headers of scripts, the result stores, the
+// diagrams in the docs and the tests are checked against it.
 func Transitions() []Transition {
 	return slices.Concat(requestTransitions(), vmTransitions(), hostTransitions(), taskTransitions(), evacuationTransitions())
 }

@@ -12,11 +12,11 @@ type VMInfo struct {
 	Pool  string  `json:"pool"`
 	State VMState `json:"state"`
 	Since int64   `json:"since_ms"`
-	Owner string  `json:"owner,omitempty"` // who has it in a slot
+	Owner string  `json:"owner,omitempty"` // the owner that has it in a slot
 	Note  string  `json:"note,omitempty"`  // why it was quarantined
 }
 
-// PoolLoad is what a vmfactory needs to know of one pool on its host.
+// PoolLoad is what a vmfactory needs to know about one pool on its host.
 type PoolLoad struct {
 	Pool        Pool
 	Clean       int
@@ -29,22 +29,22 @@ type PoolLoad struct {
 
 // Pools keeps the pools' settings in Redis.
 type Pools interface {
-	// SetPool writes a checked pool. The result store has it first.
+	// SetPool writes a checked pool, after it was written to the result store.
 	SetPool(ctx context.Context, p Pool) error
-	// GetPool returns NOTFOUND for a pool that nobody set.
+	// GetPool returns NOTFOUND for a pool without settings.
 	GetPool(ctx context.Context, name string) (Pool, error)
 	// ListPools lists all pools by name.
 	ListPools(ctx context.Context) ([]Pool, error)
-	// Room returns what Queue.Enqueue would answer for a request now, and queues nothing: FULL
-	// where a limit on waiting work refuses it, NOTFOUND for a pool that nobody set.
+	// Room returns what Queue.Enqueue would return for a request now, without queuing it: FULL if a limit on waiting
+	// work refuses it, NOTFOUND for a pool without settings.
 	Room(ctx context.Context, spec Spec) error
 }
 
-// VMWant is what a host would make of a pool's VMs for waiting work.
+// VMWant is how many VMs of a pool a host could make for waiting work.
 type VMWant struct {
 	Pool            string
-	Clean, Creating int // that it has
-	More            int // that it has room for
+	Clean, Creating int // existing ones
+	More            int // for which it has room
 }
 
 // VMs is the vmfactory's side of its host's VMs. Owner and epoch are the
@@ -52,30 +52,28 @@ type VMWant struct {
 type VMs interface {
 	// Load counts the named pools on the host, with their settings; unknown pools are left out.
 	Load(ctx context.Context, host string, pools []string) ([]PoolLoad, error)
-	// Promise shares out the waiting work of pools among the hosts that would make VMs for it,
-	// and says how many of each want the host is to make. What is in creation, and what was
-	// granted and is begun soon, keeps others from making the same.
+	// Promise divides the waiting work of pools among the hosts that would make VMs for it, and returns how many of
+	// each want the host is to make. VMs in creation, and those granted a short while ago, count as made for this
+	// work.
 	Promise(ctx context.Context, host string, wants []VMWant) ([]int, error)
-	// Create notes VMs that are about to be made, so that a crash leaves them reachable.
+	// Create records VMs that are about to be made, so that they can be found after a crash.
 	Create(ctx context.Context, owner string, epoch int64, host, pool string, vms []string) error
-	// Ready ends creations: ok ones become clean, the others dirty. It rings for waiting work.
+	// Ready ends creations: ok ones become clean, the others dirty. It rings the bell for waiting work.
 	Ready(ctx context.Context, owner string, epoch int64, host string, made map[string]bool) error
-	// Destroy takes up to n dirty VMs.
+	// Destroy claims up to n dirty VMs for destruction.
 	Destroy(ctx context.Context, owner string, epoch int64, host string, n int) ([]string, error)
-	// Gone ends destructions: "" means gone, a text quarantines the VM with that note.
+	// Gone ends destructions: "" means that the VM is gone; any other text quarantines it with that note.
 	Gone(ctx context.Context, owner string, epoch int64, host string, vms map[string]string) error
-	// Retire takes clean VMs off the list and makes them dirty. VMs that are not
-	// clean any more stay as they are. Returns those it took.
+	// Retire takes clean VMs off the list and makes them dirty. VMs that are not clean any more are left as they are.
+	// Returns those that it took.
 	Retire(ctx context.Context, owner string, epoch int64, host string, vms []string) ([]string, error)
-	// Reconcile makes Redis agree with what is really on the host and lets it
-	// claim: found maps VM → (pool, usable). Unknown usable ones become clean,
-	// unknown and clean others dirty, known ones that were not found are removed,
-	// those in anybody's slot stay as they are. Wishes are all that the result store
-	// has of the host, nil if that is not known: what Redis has lost of them holds
-	// before the host claims. A host that is to be failed is down then, and the epoch
-	// of the caller is over.
+	// Reconcile makes Redis agree with the VMs that really exist on the host and lets it claim. Found maps VM →
+	// (pool, usable). Unknown usable VMs become clean, other unknown and clean ones dirty; known VMs that were not
+	// found are removed; VMs in a slot are left as they are. Wishes are all that the result store has of the host,
+	// nil if that is not known: those that Redis has lost are restored before the host claims. If a wish declares the
+	// host failed, the host is down and the caller's epoch is over.
 	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found, wishes []HostWish) (Reconciled, error)
-	// Note lets operators know how the host fares, in place of what was noted before.
+	// Note replaces the notes that operators see of the host.
 	Note(ctx context.Context, owner string, epoch int64, host string, notes HostNotes) error
 	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
 	WaitWork(ctx context.Context, host string, poll time.Duration) error
@@ -91,7 +89,7 @@ type Found struct {
 	Usable bool // healthy and unused
 }
 
-// Reconciled counts what a Reconcile changed.
+// Reconciled counts the changes of a Reconcile.
 type Reconciled struct {
 	Adopted, Dirtied, Removed int
 }
@@ -100,25 +98,22 @@ type Reconciled struct {
 type Hosts interface {
 	// ListHosts lists all hosts by name.
 	ListHosts(ctx context.Context) ([]HostInfo, error)
-	// Drain sets or clears the drain flag. What the host has in hand at the
-	// deadline, counted from now, is to go elsewhere; 0: it may take as long as it
-	// takes. What is assigned to it goes back to its queue. Returns NOTFOUND for an unknown host.
+	// Drain sets or clears the drain flag. Claimed work that is left at the deadline, counted from now, is to go
+	// elsewhere; 0 is no deadline. Requests assigned to the host go back to their queues. Returns NOTFOUND for an
+	// unknown host.
 	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
-	// Report acts on a watchdog's word: a host that failed is down at once, stays so
-	// and claims nothing until it is reported recovered. The answer is false if it
-	// changes nothing, because a later report was acted on. Returns NOTFOUND.
+	// Report acts on a watchdog's report: a failed host is down at once, and claims nothing until it is reported
+	// recovered. Returns false if nothing changed because a later report was acted on. Returns NOTFOUND.
 	Report(ctx context.Context, r HostReport) (bool, error)
-	// Probation puts a host on probation: it gets nothing for the delay, then one
-	// request at a time until so many in a row went well; a fault doubles the delay
-	// and uses none of the request's attempts. An empty reason ends it. One on
-	// probation for the same reason stays as it is. Returns NOTFOUND.
+	// Probation puts a host on probation: it gets nothing for the delay, then one request at a time until the given
+	// number in a row went well. A fault doubles the delay and uses none of the request's attempts. An empty reason
+	// ends the probation. A host already on probation for the same reason is left as it is. Returns NOTFOUND.
 	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
-	// Judge moves hosts between up and suspect by their owners' heartbeats
-	// and returns those that are late by down or more, with the same care for
-	// Redis' own start and mass lateness as Owners.Late.
+	// Judge moves hosts between up and suspect by their owners' heartbeats and returns those that are late by down or
+	// more. Redis' own start and mass lateness count as in Owners.Late.
 	Judge(ctx context.Context, suspect, down time.Duration) ([]string, error)
-	// Down fences a host: its epoch grows, its lists of VMs are emptied. Returns
-	// CONFLICT if a heartbeat arrived meanwhile.
+	// Down fences a host: its epoch grows, its lists of VMs are emptied. Returns CONFLICT if a heartbeat arrived in
+	// the meantime.
 	Down(ctx context.Context, host string, down time.Duration) error
 	// ForgetHost removes a down host. Returns CONFLICT if it is not down or its owners are still there.
 	ForgetHost(ctx context.Context, host string) error

@@ -11,7 +11,7 @@ import (
 type capture struct {
 	limit          int64
 	stdout, stderr strings.Builder
-	cutOut, cutErr bool // more came than was kept
+	cutOut, cutErr bool // the stream was longer than what is kept
 }
 
 func (c *capture) add(stream string, data []byte) {
@@ -25,5 +25,5 @@ func (c *capture) add(stream string, data []byte) {
 	into.Write(data)
 }
 
-// text makes a stream fit for results, which are UTF-8.
+// text makes a stream valid UTF-8, as results require.
 func text(b *strings.Builder) string { return strings.ToValidUTF8(b.String(), "\ufffd") }

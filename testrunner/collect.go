@@ -11,8 +11,8 @@ import (
 	"drover/core/service/clock"
 )
 
-// collect puts what the request asks for into the blob store once its run has
-// ended. Like staging it waits out an outage of the store: the VM keeps the files.
+// collect stores the files that the request names in the blob store once its run has ended. Like staging it waits for
+// the end of an outage of the store: the VM keeps the files.
 func (j *job) collect(ctx context.Context, res *core.Result) error {
 	if len(j.w.Spec.Collect) == 0 {
 		return nil
@@ -46,10 +46,10 @@ func (j *job) collectOnce(ctx context.Context, res *core.Result) error {
 	var files []core.File
 	left, err := j.vm.Collect(inner, wire.Work, agent.Collection{Paths: j.w.Spec.Collect}, func(f agent.Taken, in io.Reader) error {
 		from := &source{from: io.NopCloser(in)}
-		digest, n, err := j.r.deps.Blobs.Put(inner, from, max(f.Size, 1)) // a store takes no limit of 0
+		digest, n, err := j.r.deps.Blobs.Put(inner, from, max(f.Size, 1)) // a store accepts no limit of 0
 		switch {
 		case from.fault() != nil:
-			return from.fault() // the VM's, not the store's
+			return from.fault() // the VM's fault, not the store's
 		case err != nil:
 			return &blobFault{err: err}
 		}

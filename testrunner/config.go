@@ -12,19 +12,19 @@ import (
 	"drover/core/service/clock"
 )
 
-// Config is how a testrunner behaves. Zero fields get the defaults named.
+// Config are a testrunner's settings. Zero fields get the defaults named.
 type Config struct {
 	Registration core.Registration // the owner's name, host, machine and size
 	Pools        []string          // pools to take work from
-	Slots        int               // requests in hand at once; default 1
+	Slots        int               // concurrent requests; default 1
 	RunDir       string            // the host's run folder: a VM's folder is RunDir/<vm>
 	SpoolDir     string            // where results wait while the store is down; runners of a host may share it
 
-	Poll        time.Duration // how often an idle runner asks for work unasked; default 1 s
-	MaxAttempts int           // VMs that may die under a request until it is dead; default recovery.MaxAttempts
-	MaxDeaths   int           // deaths of runners that may count against a request until it is dead; default recovery.MaxDeaths, below 0 any number
-	RunGrace    time.Duration // how long after a run's time limit its VM may take to say so; default 10 s
-	HandOver    time.Duration // how long a runner that must stop still tries to deliver results; default 10 s
+	Poll        time.Duration // how often an idle testrunner asks for work without the bell; default 1 s
+	MaxAttempts int           // deaths of VMs that make a request dead; default recovery.MaxAttempts
+	MaxDeaths   int           // deaths of testrunners that make a request dead if they count against it; default recovery.MaxDeaths, below 0 any number
+	RunGrace    time.Duration // how long after a run's time limit its VM may take to report the end; default 10 s
+	HandOver    time.Duration // how long a stopping testrunner tries to deliver results; default 10 s
 	SpoolFiles  int           // most results that the spool holds; default 10,000
 	SpoolBytes  int64         // most bytes that the spool holds; default 1 GiB
 }
@@ -40,8 +40,8 @@ func (c Config) filled() Config {
 	return c
 }
 
-// check returns an INVALID error that names the first setting that cannot be.
-// What concerns claims, the worker checks when it is opened.
+// check returns an INVALID error that names the first invalid setting. The worker checks its own settings when it is
+// opened.
 func (c Config) check() error {
 	owner := c.Registration.Owner
 	role, _, err := core.ParseOwner(owner)
@@ -70,11 +70,10 @@ type Deps struct {
 	Output core.Output
 	Store  recovery.Store
 	Blobs  core.Blobs // of submissions and standard input
-	// Harnesses holds harness archives: the host's cache before the blob store.
-	// Nil: Blobs.
+	// Harnesses holds harness archives: the host's cache in front of the blob store. Nil: Blobs.
 	Harnesses core.Blobs
 	Dial      Dial        // nil: core/agent over the VM's socket
 	Clock     clock.Clock // nil: the machine's
 	Log       logrus.FieldLogger
-	Collect   prometheus.Registerer // gets the metrics; nil: nobody does
+	Collect   prometheus.Registerer // gets the metrics; may be nil
 }

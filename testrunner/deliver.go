@@ -8,10 +8,9 @@ import (
 	"drover/core"
 )
 
-// Deliver records the results that runners of this host left in the spool folder dir.
-// Whoever settles what a dead runner held does so first, because the store decides
-// what becomes of it. Any number may do so at once. Returns UNAVAILABLE while the
-// store is down.
+// Deliver records the results that testrunners of this host left in the spool folder dir. It must be called before a
+// dead testrunner's slots are settled, because the store decides their outcome. Several processes may deliver at
+// once. Returns UNAVAILABLE while the store is down.
 func Deliver(ctx context.Context, dir string, store core.Ledger, log logrus.FieldLogger) error {
 	c := Config{}.filled()
 	s, err := openSpool(dir, c.SpoolFiles, c.SpoolBytes)
@@ -42,7 +41,7 @@ func (s *spool) deliver(ctx context.Context, store core.Ledger, log logrus.Field
 	})
 }
 
-// drop forgets a result that was delivered.
+// drop removes a delivered result from the spool.
 func (s *spool) drop(res core.Result, log logrus.FieldLogger) {
 	if err := s.remove(&res); err != nil {
 		log.WithError(err).Warn("a delivered result stays in the spool; it is delivered once more")

@@ -19,7 +19,7 @@ import (
 	"drover/core/worker"
 )
 
-// job is one claim on its way from the VM to a result.
+// job is one claim, from its start to its result.
 type job struct {
 	r       *Runner
 	worker  *worker.Worker
@@ -28,15 +28,15 @@ type job struct {
 	log     logrus.FieldLogger
 	pool    core.Pool
 	limits  core.Limits
-	arrived time.Time         // when the claim did, by our clock
-	started time.Time         // when its command did; zero before
-	phase   core.RequestState // as Redis was told last
-	until   time.Time         // when it ends or is heard of again, as Redis was told last
+	arrived time.Time         // when the claim arrived, by our clock
+	started time.Time         // when its command started; zero before
+	phase   core.RequestState // as last reported to Redis
+	until   time.Time         // when it ends or is reported again, as last reported to Redis
 
 	vm       VM
 	image    string
 	assigned bool // the VM has taken the request
-	// What ran last in the VM was the submission, or had it run: what is left there is its.
+	// Set if the submission ran last in the VM, or started what did: processes that are left belong to it.
 	untrusted bool
 	staged    map[string]bool
 	input     harness.Input
@@ -58,9 +58,8 @@ func (s *session) newJob(ctx context.Context, w *worker.Work) *job {
 	return j
 }
 
-// do takes the claim to the end of its run. An *ended error is a bad end that
-// another try would not change; any other one is a platform fault, unless the
-// context has ended.
+// do runs the claim to its end. An *ended error is a bad end that another try would not change; any other error is a
+// platform fault, unless the context has ended.
 func (j *job) do() (core.Result, error) {
 	defer j.live.close()
 	if j.ctx.Err() != nil {
@@ -72,7 +71,7 @@ func (j *job) do() (core.Result, error) {
 			return core.Result{}, &ended{core.BlamePlatform, "The request cannot be graded, because " + err.Error() + "."}
 		}
 		j.input = input
-		// The author may ask for less time than the request gets, not for more.
+		// The author may lower the request's time limit, not raise it.
 		if limit := input.Config.Timeout; limit > 0 && limit < j.limits.Timeout {
 			j.limits.Timeout = limit
 		}
@@ -86,7 +85,7 @@ func (j *job) do() (core.Result, error) {
 	defer vm.Close()
 	defer func() {
 		if j.suite != nil {
-			_ = j.suite.file.Close() // only read from
+			_ = j.suite.file.Close() // it was only read
 		}
 	}()
 	j.vm, j.image = vm, imageOf(dir)
@@ -103,7 +102,7 @@ func (j *job) do() (core.Result, error) {
 	return j.run()
 }
 
-// missing makes a bad end of a blob that is not there, and leaves other errors alone.
+// missing turns a missing blob into a bad end, and returns other errors unchanged.
 func missing(err error) error {
 	var blob *blobFault
 	if errors.As(err, &blob) && core.Is(blob.err, core.CodeNotFound) {
@@ -112,7 +111,7 @@ func missing(err error) error {
 	return err
 }
 
-// run runs what is staged and judges how it ended.
+// run runs the staged job and judges its end.
 func (j *job) run() (core.Result, error) {
 	run, err := j.command()
 	if err != nil {
@@ -140,14 +139,14 @@ func (j *job) run() (core.Result, error) {
 		return core.Result{}, err
 	}
 	if j.stdin != nil && j.stdin.fault() != nil {
-		// The program saw its input end too early; what it made of that counts for nothing.
+		// The program's input was cut off, so its result is void.
 		return core.Result{}, missing(&blobFault{err: j.stdin.fault(), missing: reasonNoSubmission})
 	}
 	res := j.judge(exit)
 	return res, j.collect(j.ctx, &res)
 }
 
-// command is what to run: the request's own command, or the harness.
+// command returns what to run: the request's own command, or the harness.
 func (j *job) command() (agent.Run, error) {
 	spec := &j.w.Spec
 	if spec.Harness == nil {
@@ -173,11 +172,10 @@ func (j *job) command() (agent.Run, error) {
 	}, nil
 }
 
-// maxVMFile bounds what is read of a VM's description.
+// maxVMFile bounds the bytes that are read of a VM's description.
 const maxVMFile = 64 << 10
 
-// imageOf reads from a VM's folder what it was made of, or "" if nobody wrote it
-// down: a result is as good without.
+// imageOf reads from a VM's folder what the VM was made of, "" if that is not recorded: a result does not need it.
 func imageOf(dir string) string {
 	file, err := os.Open(filepath.Join(dir, "vm.json"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"drover/core/harness"
 )
 
-// judge makes a result of a run that ended.
+// judge makes the result of a run that ended.
 func (j *job) judge(exit agent.Exit) core.Result {
 	res := j.result()
 	res.ExitCode, res.Signal, res.HeldBy = exit.Code, exit.Signal, exit.HeldBy
@@ -26,8 +26,7 @@ func (j *job) judge(exit agent.Exit) core.Result {
 	return res
 }
 
-// judgeCommand says how a plain command ended. An exit code is the caller's
-// business, a limit is not.
+// judgeCommand judges the end of a plain command. An exit code is for the caller to judge, an exceeded limit is not.
 func judgeCommand(res *core.Result, exit agent.Exit, limits core.Limits) {
 	res.Limit = exit.Limit()
 	switch {
@@ -46,9 +45,9 @@ func judgeCommand(res *core.Result, exit agent.Exit, limits core.Limits) {
 // notYours begins every reason that is not the submitter's fault.
 const notYours = "The grading program failed, which is not your fault: "
 
-// judgeHarness says how a grading ended. Memory and processes are the VM's: who
-// crosses those limits ends the run, whatever the harness printed before or after,
-// so that it does not matter whom the kernel refused or killed first.
+// judgeHarness judges the end of a grading. Limits on memory and processes apply to the whole VM: exceeding them ends
+// the run whatever the harness printed before or after, because the kernel may kill the harness or the submission
+// first.
 func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out string, outCut bool) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
 	if len(exit.Refused) > 0 {
@@ -75,7 +74,7 @@ func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out str
 	judgeReport(res, []byte(out))
 }
 
-// judgeReport takes over what a harness says in the end.
+// judgeReport adds a harness's report to the result.
 func judgeReport(res *core.Result, text []byte) {
 	res.State = core.RequestFailed
 	report, err := harness.ParseReport(text)
@@ -91,7 +90,7 @@ func judgeReport(res *core.Result, text []byte) {
 	res.State = core.RequestCompleted
 }
 
-// over says which limit was crossed.
+// over says which limit was exceeded.
 func over(limit string, l core.Limits) string {
 	switch limit {
 	case core.LimitTime:
@@ -106,7 +105,7 @@ func over(limit string, l core.Limits) string {
 	return "it went over its limit on " + limit + "."
 }
 
-// refusal is why a harness would not grade: the first line that it gives a test.
+// refusal returns why a harness refused to grade: the first line of a test's message.
 func refusal(tests []core.Test) string {
 	for _, test := range tests {
 		if line, _, _ := strings.Cut(strings.TrimSpace(test.Message), "\n"); line != "" {
@@ -116,10 +115,10 @@ func refusal(tests []core.Test) string {
 	return "The grading program could not grade this submission."
 }
 
-// exitNotFound is what a shell answers for a command that it cannot start.
+// exitNotFound is a shell's exit code for a command that it cannot start.
 const exitNotFound = 127
 
-// unstartable is the result of a command that the VM could not start.
+// unstartable returns the result of a command that the VM could not start.
 func (j *job) unstartable(err error) core.Result {
 	res := j.failed(core.BlameSubmission, "The command could not be started: "+err.Error()+".")
 	if j.w.Spec.Harness != nil {
@@ -129,28 +128,28 @@ func (j *job) unstartable(err error) core.Result {
 	return res
 }
 
-// failed is a result that names who is to blame and why.
+// failed returns a result with blame and reason.
 func (j *job) failed(blame core.Blame, reason string) core.Result {
 	res := j.result()
 	res.State, res.Blame, res.Reason = core.RequestFailed, blame, reason
 	return res
 }
 
-// cancelled is the result of work that somebody stopped.
+// cancelled returns the result of cancelled work.
 func (j *job) cancelled(cause error) core.Result {
 	res := j.result()
 	res.State, res.Reason = core.RequestCancelled, cause.Error()
 	return res
 }
 
-// dead is the result of a request that is not run again.
+// dead returns the result of a request that is not run again.
 func (j *job) dead(why string) core.Result {
 	res := j.result()
 	res.State, res.Blame, res.Reason, res.Attempt = core.RequestDead, core.BlamePlatform, why, max(1, j.w.Attempts)
 	return res
 }
 
-// result is what every result of the job has in common.
+// result returns the fields common to all results of the job.
 func (j *job) result() core.Result {
 	spec := &j.w.Spec
 	res := core.Result{
@@ -158,8 +157,7 @@ func (j *job) result() core.Result {
 		Stdout: text(&j.out.stdout), Stderr: text(&j.out.stderr), Truncated: j.out.cutOut || j.out.cutErr,
 		Host: j.r.host, Pool: spec.Pool, VM: j.w.VM, Token: j.w.Token, Image: j.image,
 	}
-	// The claim's time is Redis' own, so that only one difference of clocks, the
-	// submitter's, is in what follows.
+	// The claim's time is by Redis' clock, so only one difference of clocks, the submitter's, is included.
 	claimed := max(j.w.Since-spec.Submitted, 0)
 	res.Times = core.Times{Submitted: spec.Submitted, Claimed: claimed, Started: -1}
 	if !j.started.IsZero() {

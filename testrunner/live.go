@@ -13,30 +13,30 @@ import (
 const (
 	liveEvery   = 50 * time.Millisecond // between appends
 	liveChunk   = 32 << 10              // bytes of one chunk
-	liveBacklog = 256 << 10             // bytes that may wait, with those of each piece
-	livePiece   = 128                   // what a piece takes beside its data
+	liveBacklog = 256 << 10             // bytes that may wait, including livePiece for each piece
+	livePiece   = 128                   // what a piece costs beside its data
 	liveTimeout = 2 * time.Second       // for one append
 )
 
-// StreamEnd is the stream of the last chunk of live output. Its data is the
-// state that the request went to: a terminal one, or queued if it runs again.
+// StreamEnd is the stream of the last chunk of live output. Its data is the new state of the request: a terminal one,
+// or queued if it runs again.
 const StreamEnd = "end"
 
-// live passes a run's output on while it comes. It never holds up the run: what
-// it cannot pass on in time ends it, so that what watchers have is a beginning of the whole.
+// live passes on a run's output while it is written. It never delays the run: output that cannot be passed on in time
+// ends the live output, so that watchers always have a beginning of the whole.
 type live struct {
 	out        core.Output
 	key, token string
 	clock      clock.Clock
 
 	wake chan struct{} // something waits
-	stop chan struct{} // nothing more will come
+	stop chan struct{} // no more output will follow
 	done chan struct{}
 
 	mu      sync.Mutex
 	waiting []core.OutputChunk
 	bytes   int
-	printed map[string]int64 // bytes of each stream, also of what is not passed on
+	printed map[string]int64 // bytes of each stream, including those not passed on
 	broken  bool             // nothing more is passed on
 }
 
@@ -59,7 +59,7 @@ func (l *live) add(stream string, data []byte) {
 		return
 	}
 	if l.bytes+len(data) > liveBacklog {
-		l.broken = true // what waits already still goes
+		l.broken = true // what is waiting already is still sent
 		return
 	}
 	l.bytes += len(data)
@@ -81,7 +81,7 @@ func (l *live) add(stream string, data []byte) {
 	}
 }
 
-// run appends whatever waits, until stop.
+// run appends waiting output, until stop.
 func (l *live) run() {
 	defer close(l.done)
 	for stopping := false; !stopping; {
@@ -91,7 +91,7 @@ func (l *live) run() {
 			stopping = true
 		}
 		if chunks := l.take(); len(chunks) > 0 && l.append(chunks) != nil {
-			// It may or may not have arrived: more after it could leave a gap.
+			// The append may have succeeded or not; anything after it could leave a gap.
 			l.breakOff()
 		}
 		select {
@@ -121,14 +121,14 @@ func (l *live) append(chunks []core.OutputChunk) error {
 	return l.out.Append(ctx, l.key, l.token, chunks)
 }
 
-// close passes on what waits and returns when nothing more will go but the end.
+// close sends the waiting output and returns when only the end is left to send.
 func (l *live) close() {
 	close(l.stop)
 	<-l.done
 }
 
-// end tells watchers what became of the request. Call it after close. An error
-// is theirs to notice: they ask the store when they hear nothing.
+// end reports the request's new state to watchers. It must be called after close. Watchers notice a failure
+// themselves: they ask the store after a silence.
 func (l *live) end(state core.RequestState) error {
 	l.mu.Lock()
 	total := int64(0)

@@ -68,7 +68,7 @@ func (m *metrics) register(with prometheus.Registerer) error {
 	return nil
 }
 
-// finished counts a result. Its blame is "none" where nobody is to blame.
+// finished counts a result. Its blame is "none" if it has none.
 func (m *metrics) finished(res core.Result) {
 	blame := string(res.Blame)
 	if blame == "" {

@@ -9,10 +9,10 @@ import (
 	"drover/core/service/clock"
 )
 
-// poolsFresh is how long a pool's settings are believed without asking again.
+// poolsFresh is how long a pool's cached settings are used.
 const poolsFresh = 5 * time.Second
 
-// pools remembers the settings of pools, so that not every claim asks for them.
+// pools caches the settings of pools, so that not every claim reads them.
 type pools struct {
 	from  core.Pools
 	clock clock.Clock
@@ -30,8 +30,7 @@ func newPools(from core.Pools, c clock.Clock) *pools {
 	return &pools{from: from, clock: c, seen: map[string]seenPool{}}
 }
 
-// get returns a pool's settings: as they are, as they were when they could last
-// be read, or as they are by default.
+// get returns a pool's settings: the current ones, else the last ones that could be read, else the default.
 func (p *pools) get(ctx context.Context, name string) core.Pool {
 	p.mu.Lock()
 	last, known := p.seen[name]

@@ -7,18 +7,17 @@ import (
 	"drover/core"
 )
 
-// Times that go into what a runner declares to Redis: within it a phase ends or is
-// heard of again, else the runner counts as hung and the work is taken from it. Each is
-// longer than what the runner limits itself, so that its own word comes first.
+// Times that go into a testrunner's reports to Redis: within them a phase ends or is reported again, else the
+// testrunner counts as hung and loses the work. Each is longer than the testrunner's own limit, so that its own
+// report comes first.
 const (
-	ownGrace        = 10 * time.Second // to judge, record and finish once the VM has ended
-	outageWait      = 30 * time.Second // for the next try while a store is down: the longest pause, and the try's own beginning
-	progressTimeout = 2 * time.Second  // for Redis to hear of it
+	ownGrace        = 10 * time.Second // to judge, record and finish after the VM has ended
+	outageWait      = 30 * time.Second // for the next try while a store is down: the longest pause, and the beginning of the try
+	progressTimeout = 2 * time.Second  // for one report to Redis
 )
 
-// progress tells Redis that the job is in a phase and ends or is heard of again
-// within a time. Only that the claim is not ours any more stops the job; that Redis
-// does not answer does not.
+// progress reports the job's phase to Redis, and that it ends or is reported again within a time. The job stops only
+// if the claim is not ours any more; if Redis does not answer, it continues.
 func (j *job) progress(ctx context.Context, phase core.RequestState, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, progressTimeout)
 	defer cancel()
@@ -30,8 +29,7 @@ func (j *job) progress(ctx context.Context, phase core.RequestState, within time
 	return nil
 }
 
-// running tells Redis that commands run, whose time limit is given, unless what it
-// was told last covers that.
+// running reports a running command with a time limit to Redis, unless the last report covers it.
 func (j *job) running(limit time.Duration) error {
 	within := limit + j.r.cfg.RunGrace + ownGrace
 	if j.phase == core.RequestRunning && !j.r.deps.Clock.Now().Add(within).After(j.until) {
@@ -40,7 +38,7 @@ func (j *job) running(limit time.Duration) error {
 	return j.progress(j.ctx, core.RequestRunning, within)
 }
 
-// waits tells Redis that a store is down and the job waits for it.
+// waits reports to Redis that the job waits for a store that is down.
 func (j *job) waits(ctx context.Context) error {
 	return j.progress(ctx, j.phase, j.pool.StageTimeout+outageWait+ownGrace)
 }

@@ -28,12 +28,12 @@ type Runner struct {
 	draining chan struct{} // closed by Drain
 
 	mu     sync.Mutex
-	worker *worker.Worker // of the present epoch; nil between epochs
+	worker *worker.Worker // of the current epoch; nil between epochs
 	served []string       // pools to take work from
 }
 
-// New checks the config and makes a runner. Returns INVALID for a config that
-// cannot be, and UNAVAILABLE if the spool folder cannot be used.
+// New checks the config and makes a runner. Returns INVALID for an invalid config, and UNAVAILABLE if the spool
+// folder cannot be used.
 func New(cfg Config, deps Deps) (*Runner, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
@@ -68,8 +68,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 	return r, nil
 }
 
-// Drain asks Run to take no new work from now on, finish what is in hand and
-// return. It does not wait.
+// Drain makes Run take no new work, finish its current work and return. It does not wait.
 func (r *Runner) Drain() {
 	r.drain.Do(func() { close(r.draining) })
 	r.mu.Lock()
@@ -79,10 +78,9 @@ func (r *Runner) Drain() {
 	}
 }
 
-// Run works until Drain and the end of what is in hand. When ctx ends it kills
-// what runs and gives it back. When its epoch ends it starts a new one. Returns
-// BUSY if another machine that is alive has the host's name, VERSION if Redis is
-// of another schema, FORBIDDEN or INVALID if Redis refuses it for good.
+// Run runs requests until Drain was called and its work is finished. When ctx ends it kills its work and gives it
+// back. When its epoch ends it starts a new one. Returns BUSY if another living machine has the host's name, VERSION
+// if Redis is of another schema, FORBIDDEN or INVALID if Redis refuses it permanently.
 func (r *Runner) Run(ctx context.Context) error {
 	return worker.Epochs(ctx, r.draining, r.notice, func() error { return r.epoch(ctx) })
 }
@@ -113,11 +111,11 @@ func (r *Runner) epoch(ctx context.Context) error {
 	return err
 }
 
-// deregisterTimeout is how long a runner that must stop may take to say so to Redis.
+// deregisterTimeout is how long a stopping testrunner may take to deregister.
 const deregisterTimeout = 2 * time.Second
 
-// close closes the worker. What is still in hand is given back: only a result that
-// could not be delivered is, and that is in the spool.
+// close closes the worker. Work that is left is given back: that is only work whose result could not be delivered and
+// is in the spool.
 func (r *Runner) close(ctx context.Context, worker *worker.Worker) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -136,16 +134,16 @@ func (r *Runner) setWorker(d *worker.Worker) {
 	if d == nil {
 		return
 	}
-	_ = d.Serve(r.served) // they were good when it was opened
+	_ = d.Serve(r.served) // they were checked when the worker was opened
 	select {
-	case <-r.draining: // while it was opened
+	case <-r.draining: // Drain was called while it was opened
 		d.Drain()
 	default:
 	}
 }
 
-// Serve changes which pools the runner takes work from, from now on. Returns
-// INVALID for no pool or a name that cannot be.
+// Serve changes which pools the runner takes work from, from now on. Returns INVALID for an empty list or an invalid
+// name.
 func (r *Runner) Serve(pools []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +160,7 @@ func (r *Runner) serving() []string {
 	return r.served
 }
 
-// Worker counts what is in hand and when life was last proved; zero between epochs.
+// Worker returns the counts of the current worker; zero between epochs.
 func (r *Runner) Worker() worker.Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +170,7 @@ func (r *Runner) Worker() worker.Stats {
 	return r.worker.Stats()
 }
 
-// notice logs what the worker says of Redis.
+// notice logs the worker's notices about Redis.
 func (r *Runner) notice(text string, err error) {
 	if err == nil {
 		r.log.Info(text)
@@ -181,10 +179,9 @@ func (r *Runner) notice(text string, err error) {
 	r.log.WithError(err).Warn(text)
 }
 
-// settle delivers results that a predecessor spooled, and then settles what it
-// held: in this order, because the store decides what becomes of a slot. It
-// keeps trying until both are done or the epoch is over. Returns errStopping if the
-// runner was told to stop first.
+// settle first delivers results that a predecessor spooled, and then settles its slots, because the store decides
+// their outcome. It retries until both are done or the epoch is over. Returns errStopping if the runner was told to
+// stop first.
 func (r *Runner) settle(ctx context.Context, worker *worker.Worker, left []core.Held) error {
 	pause := newPause()
 	for {

@@ -13,15 +13,15 @@ import (
 	"drover/core/worker"
 )
 
-// session is the slots of one epoch at work.
+// session runs the slots of one epoch.
 type session struct {
 	r      *Runner
 	worker *worker.Worker
 
-	told context.Context    // the runner's: its end asks for a stop
-	ctx  context.Context    // ends, by halt, when what runs must be killed and given back
-	halt context.CancelFunc // after the worker was drained, so that what is given back is not taken again
-	keep context.Context    // ends, by drop, when results in hand need not be delivered any more
+	told context.Context    // the runner's: it ends when the runner must stop
+	ctx  context.Context    // ended by halt when running work must be killed and given back
+	halt context.CancelFunc // called after the worker was drained, so that returned work is not claimed again
+	keep context.Context    // ended by drop when results need not be delivered any more
 	drop context.CancelFunc
 }
 
@@ -54,8 +54,7 @@ func (s *session) work() error {
 	return fenced
 }
 
-// watch stops what runs when the runner must stop, and says when results in hand
-// need not be delivered any more: some time after that, or once the epoch is over.
+// watch stops running work when the runner must stop, and some time later, or once the epoch is over, ends keep.
 func (s *session) watch(over <-chan struct{}) {
 	defer s.drop()
 	told := s.told.Done()
@@ -93,9 +92,8 @@ func (s *session) slot() error {
 
 var errStopping = errors.New("the runner must stop")
 
-// serve takes a claim to its end and says how it ends in Redis. It returns false
-// if it does not: the epoch is over, the worker was closed over it, or its result could
-// not be recorded before the runner had to stop.
+// serve runs a claim to its end and returns its outcome for Redis. It returns false if there is none: the epoch is
+// over, the worker was closed, or the result could not be recorded before the runner had to stop.
 func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 	s.r.metrics.busy.Inc()
 	defer s.r.metrics.busy.Dec()
@@ -111,7 +109,7 @@ func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 
 	j := s.newJob(ctx, w)
 	res, outcome := s.run(j)
-	state := core.RequestQueued // where a release and a retry lead
+	state := core.RequestQueued // the new state after a release or retry
 	switch outcome {
 	case "":
 		return "", false
@@ -128,12 +126,11 @@ func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 	return outcome, true
 }
 
-// askTimeout bounds how long the store is asked for an end that it may have. Without an answer
-// the work is run: a result that comes second is refused.
+// askTimeout bounds the query for an end that the store may have. Without an answer the work is run: a second result
+// is refused.
 const askTimeout = 3 * time.Second
 
-// ghost says how a claim ends that has its result already, because Redis was set back to a
-// time before; "" if it has none.
+// ghost returns the outcome of a claim that has its result already, because Redis was set back; "" if it has none.
 func (s *session) ghost(ctx context.Context, w *worker.Work) core.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -151,9 +148,8 @@ func (s *session) ghost(ctx context.Context, w *worker.Work) core.Outcome {
 	return core.OutcomeDone
 }
 
-// run takes a job to its end, unless enough died with its request in hand: that ends
-// whoever has it next, and not who saw the last death. For that one may have lost the claim
-// in the meantime, and only Redis knows whose it is.
+// run runs a job to its end, unless too many deaths count against its request. That is decided by the next owner that
+// claims it, not by the one that saw the last death: that one may have lost the claim, which only Redis knows.
 func (s *session) run(j *job) (core.Result, core.Outcome) {
 	end := recovery.Verdict(j.w.Deaths, recovery.Options{MaxAttempts: s.r.cfg.MaxAttempts, MaxDeaths: s.r.cfg.MaxDeaths})
 	if end.State != "" && j.ctx.Err() == nil {
@@ -171,8 +167,8 @@ func (s *session) run(j *job) (core.Result, core.Outcome) {
 	return res, core.OutcomeDone
 }
 
-// conclude decides what becomes of a claim that has no result of its own. The
-// outcome is empty if it is not ours any more.
+// conclude decides the outcome of a claim without a result of its own. The outcome is empty if the claim is not ours
+// any more.
 func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	var bad *ended
 	cause := context.Cause(j.ctx)
@@ -204,9 +200,8 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	return core.Result{}, core.OutcomeRetry
 }
 
-// record keeps a result until the store has it: in memory and, once the store
-// does not answer, in the spool. It returns false if it had to give up; the
-// spool's copy is delivered by the runner's next epoch or process.
+// record keeps a result until the store has it: in memory and, once the store does not answer, in the spool. It
+// returns false if it had to give up; the runner's next epoch or process delivers the spool's copy.
 func (s *session) record(j *job, res core.Result) bool {
 	pause := newPause()
 	spooled, shrunk := false, false
@@ -238,7 +233,7 @@ func (s *session) record(j *job, res core.Result) bool {
 		if !spooled {
 			spooled = s.r.putSpool(res)
 		}
-		// Also if the claim is another's by now: the first result counts.
+		// The result is recorded even if the claim is another's by now: the first result counts.
 		if err := j.waits(s.keep); err != nil {
 			j.log.WithError(err).Debug("the claim is not ours any more; its result may be wanted yet")
 		}
@@ -248,7 +243,7 @@ func (s *session) record(j *job, res core.Result) bool {
 	}
 }
 
-// bare is what is left of a result that the store refuses.
+// bare returns what is left of a result that the store refuses.
 func bare(res core.Result, refusal error) core.Result {
 	res.Stdout, res.Stderr, res.Tests, res.Score, res.MaxScore = "", "", nil, nil, nil
 	res.Truncated = true

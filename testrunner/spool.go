@@ -16,9 +16,9 @@ import (
 	"drover/core/service/pattern"
 )
 
-// spool keeps results on disk while the store is down, one file a result, named
-// by request and token. Several runners of a host may share its folder: who
-// delivers a result does not matter, because recording it twice changes nothing.
+// spool keeps results on disk while the store is down, one file per result, named by request and token. Several
+// testrunners of a host may share its folder: any of them may deliver a result, because recording it twice changes
+// nothing.
 type spool struct {
 	dir      string
 	maxFiles int
@@ -29,9 +29,9 @@ type spool struct {
 
 const (
 	spoolSuffix     = ".json"
-	spoolQuarantine = ".bad"    // what cannot be read or recorded waits for a person
-	spoolNew        = ".new"    // what is not wholly written
-	halfWritten     = time.Hour // no write takes so long
+	spoolQuarantine = ".bad"    // unreadable or refused results, for a person to look at
+	spoolNew        = ".new"    // incomplete files
+	halfWritten     = time.Hour // no write takes this long
 )
 
 // spoolName is what put makes: <request>-<generation>@<token>.json.
@@ -45,8 +45,7 @@ func openSpool(dir string, maxFiles int, maxBytes int64) (*spool, error) {
 	return s, core.Wrap(s.tidy(), core.CodeUnavailable, dir, "the spool %s cannot be tidied", dir)
 }
 
-// tidy removes what runners that were killed left half written. Others may be
-// writing just now, so what is young stays.
+// tidy removes incomplete files of killed testrunners. Others may be writing now, so young files stay.
 func (s *spool) tidy() error {
 	left, err := filepath.Glob(filepath.Join(s.dir, "*"+spoolNew))
 	for _, path := range left {
@@ -69,8 +68,7 @@ func (s *spool) path(res *core.Result) (string, error) {
 	return filepath.Join(s.dir, name), nil
 }
 
-// put writes a result so that it survives a loss of power. Returns LIMIT if the
-// spool is full and UNAVAILABLE if the disk fails.
+// put writes a result durably. Returns LIMIT if the spool is full and UNAVAILABLE if the disk fails.
 func (s *spool) put(res core.Result) error {
 	path, err := s.path(&res)
 	if err != nil {
@@ -92,8 +90,7 @@ func (s *spool) put(res core.Result) error {
 	return core.Wrap(writeDurably(path, raw), core.CodeUnavailable, s.dir, "the spool %s cannot be written", s.dir)
 }
 
-// writeDurably writes a file that is either there whole or not at all, whatever
-// dies. A leftover of an earlier try is overwritten.
+// writeDurably writes a file atomically and durably. A leftover of an earlier try is overwritten.
 func writeDurably(path string, raw []byte) error {
 	file, err := os.OpenFile(filepath.Clean(path+spoolNew), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -114,7 +111,7 @@ func writeDurably(path string, raw []byte) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// remove forgets a result; a missing one is fine.
+// remove deletes a result; a missing one is no error.
 func (s *spool) remove(res *core.Result) error {
 	path, err := s.path(res)
 	if err != nil {
@@ -126,9 +123,8 @@ func (s *spool) remove(res *core.Result) error {
 	return nil
 }
 
-// size counts the results that wait. What was quarantined waits for a person, and what a
-// runner that was killed left half written for nobody: neither takes the room of
-// the next outage.
+// size counts the waiting results. Quarantined and incomplete files do not count, so that they take no room from the
+// next outage.
 func (s *spool) size() (files int, bytes int64, err error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -150,9 +146,8 @@ func (s *spool) size() (files int, bytes int64, err error) {
 	return files, bytes, nil
 }
 
-// each calls fn with every spooled result, oldest request first. A file that
-// cannot be read, or whose result fn answers with INVALID or LIMIT, is quarantined;
-// fn's other errors end the walk.
+// each calls fn with every spooled result, oldest request first. A file that cannot be read, or for which fn returns
+// INVALID or LIMIT, is quarantined; other errors of fn end the loop.
 func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -186,10 +181,10 @@ func (s *spool) each(ctx context.Context, fn func(core.Result) error) error {
 	return nil
 }
 
-// mostQuarantined is how many files are kept for a person to look at; the oldest names go.
+// mostQuarantined is how many quarantined files are kept; the first by name are deleted.
 const mostQuarantined = 100
 
-// quarantine keeps a result that cannot be recorded out of the way.
+// quarantine moves a result that cannot be recorded out of the way.
 func (s *spool) quarantine(path string) error {
 	if err := os.Rename(path, strings.TrimSuffix(path, spoolSuffix)+spoolQuarantine); err != nil {
 		return err
@@ -220,8 +215,8 @@ func (s *spool) read(path string) (core.Result, error) {
 	return res, nil
 }
 
-// putSpool spools a result and reports whether it is there. Without it the result
-// is still in memory, and the slot is kept.
+// putSpool spools a result and reports whether it is on disk. If it is not, the result is still in memory, and the
+// slot is kept.
 func (r *Runner) putSpool(res core.Result) bool {
 	err := r.spool.put(res)
 	if err != nil {

@@ -24,17 +24,17 @@ type ended struct {
 
 func (e *ended) Error() string { return e.reason }
 
-// What students read when files are gone.
+// Texts for students about missing files.
 const (
 	reasonNoSubmission = "Submission content not found on testrunner."
 	reasonNoHarness    = "Harness content not found on testrunner."
 )
 
-// pingTimeout is how long the blob store may take to say that it is well.
+// pingTimeout is how long the blob store may take to answer a ping.
 const pingTimeout = 5 * time.Second
 
-// stage gives the VM its assignment and its files, as soon as the blob store has
-// them. An outage of the blob store is nobody's fault: the claim waits for its end.
+// stage gives the VM its assignment and its files, as soon as the blob store has them. During an outage of the blob
+// store the claim waits for its end.
 func (j *job) stage(ctx context.Context) error {
 	pause := newPause()
 	for {
@@ -69,7 +69,7 @@ func (j *job) blobsWell(ctx context.Context) bool {
 
 var errStageTime = errors.New("the time for staging is up")
 
-// stageInTime stages what is not staged yet, within the pool's time for it.
+// stageInTime stages what is not staged yet, within the pool's time limit for it.
 func (j *job) stageInTime(ctx context.Context) error {
 	inner, cancel := context.WithTimeoutCause(ctx, j.pool.StageTimeout, errStageTime)
 	defer cancel()
@@ -127,7 +127,7 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 		written <- err
 	}()
 	err := j.vm.Stage(ctx, place, r)
-	// A VM that has heard enough leaves the writer in the middle of it.
+	// A VM that needs no more input stops reading; this ends the writer.
 	r.CloseWithError(errHeardEnough)
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
 		return fault
@@ -189,8 +189,8 @@ func (j *job) copyBlob(ctx context.Context, blobs core.Blobs, digest, missing st
 	return n, err
 }
 
-// source remembers why reading a blob failed, to tell that from a fault of the
-// reader, who may read on in another goroutine when nobody listens any more.
+// source records why reading a blob failed, to distinguish that from a fault of the reader. The reader may continue
+// in another goroutine after the call has returned.
 type source struct {
 	from io.ReadCloser
 	mu   sync.Mutex
@@ -217,7 +217,7 @@ func (s *source) fault() error {
 // blobFault is a fault of the blob store.
 type blobFault struct {
 	err     error
-	missing string // what to say if the blob is not there
+	missing string // the error text if the blob is missing
 }
 
 func (b *blobFault) Error() string { return b.err.Error() }

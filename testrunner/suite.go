@@ -16,18 +16,17 @@ import (
 	"drover/core/harness/cases"
 )
 
-// suite is the stock harness at work: the tests of a cases.yaml, one after the
-// other in one VM. Expected outputs never enter the VM while the submission runs,
-// nor does the checker but in the agent's keeping.
+// suite runs the stock harness: the tests of a cases.yaml, one after the other in one VM. Expected outputs never
+// enter the VM while the submission runs; the checker is there only in the agent's custody.
 type suite struct {
 	file    io.Closer
 	archive *cases.Archive
 	plan    *cases.Plan
-	fault   error // what is wrong with the archive or the file, which is the harness's fault
+	fault   error // the fault of the archive or the file, which is the harness's
 	until   time.Time
 	usage   core.Usage
 	held    map[string]string
-	late    bool // the whole grading's time is up
+	late    bool // the time limit of the whole grading is over
 }
 
 const timeIsUp = "the time of the whole grading was up"
@@ -39,8 +38,7 @@ const (
 	keptChecker    = "checker"
 )
 
-// openSuite reads the harness's tests. What is wrong with them is told when the
-// grading is to begin.
+// openSuite reads the harness's tests. Faults in them are reported when the grading begins.
 func (j *job) openSuite(ctx context.Context) error {
 	if j.suite != nil {
 		return nil
@@ -61,8 +59,7 @@ func (j *job) openSuite(ctx context.Context) error {
 	return nil
 }
 
-// seekable makes a file that can be read at any place: the host's cache has them
-// on disk, other stores send them.
+// seekable makes a file that can be read at any position: the host's cache has it on disk, other stores stream it.
 func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
 	if f, ok := in.(*os.File); ok {
 		info, err := f.Stat()
@@ -76,7 +73,7 @@ func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(whole), int64(len(whole)), err
 }
 
-// grade builds and tests, and judges. An error is a platform fault, or an *ended.
+// grade builds, tests, and judges. An error is a platform fault, or an *ended.
 func (j *job) grade() (core.Result, error) {
 	s := j.suite
 	if s.fault != nil {
@@ -102,7 +99,7 @@ func (j *job) grade() (core.Result, error) {
 	s.usage.WallMs = j.r.deps.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
 	judgeReport(&res, text)
-	// Students may be shown this, too.
+	// Students may see this report, too.
 	if text, err = report.Coarse(s.plan).JSON(s.plan); err != nil {
 		return core.Result{}, core.Wrap(err, core.CodeInternal, j.w.Spec.ID, "write the report")
 	}
@@ -112,7 +109,7 @@ func (j *job) grade() (core.Result, error) {
 	return res, nil
 }
 
-// tests runs all of it.
+// tests runs the build and all tests.
 func (j *job) tests() (*cases.Report, error) {
 	s := j.suite
 	r := &cases.Report{}
@@ -151,7 +148,7 @@ func (j *job) tests() (*cases.Report, error) {
 	return r, nil
 }
 
-// tell lets those who watch know how far it is.
+// tell shows the progress in the live output.
 func (j *job) tell(name string, o *cases.Outcome) {
 	j.live.add(agent.Stdout, []byte(name+": "+o.Verdict+"\n"))
 }
@@ -191,7 +188,7 @@ func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, er
 	return outcomes, nil
 }
 
-// prepareChecker builds the checker, before the submission had a turn, and keeps it.
+// prepareChecker builds the checker, before the submission can run, and keeps it.
 func (j *job) prepareChecker() error {
 	c := j.suite.plan.Checker
 	if c == nil {
@@ -215,13 +212,13 @@ func (j *job) prepareChecker() error {
 		return j.refused(core.BlameHarness, err)
 	}
 	if err := j.vm.Reset(j.ctx, keptSubmission); err != nil {
-		return err // the checker's doing, if anybody's
+		return err // only the checker can have caused it
 	}
 	j.untrusted = true
 	return nil
 }
 
-// refused makes a bad end of what the VM would not take, and leaves other errors alone.
+// refused turns the VM's refusal of files into a bad end, and returns other errors unchanged.
 func (j *job) refused(blame core.Blame, err error) error {
 	if !core.Is(err, core.CodeInvalid) && !core.Is(err, core.CodeLimit) {
 		return err
@@ -232,7 +229,7 @@ func (j *job) refused(blame core.Blame, err error) error {
 	return &ended{blame, "The submission could not be graded: " + err.Error() + "."}
 }
 
-// build lays files over what is in work and runs commands there, until one fails.
+// build copies files over those in work and runs commands there, until one fails.
 func (j *job) build(files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
 	if len(files) > 0 {
 		if err := j.lay(func(w *tar.Writer) error {
@@ -264,7 +261,7 @@ func (j *job) build(files []string, commands []cases.Command, limits cases.Limit
 	return nil, nil
 }
 
-// keepBuilt keeps what the build made, for each test to begin with.
+// keepBuilt keeps the result of the build as the start of each test.
 func (j *job) keepBuilt() (*cases.Outcome, error) {
 	err := j.vm.Keep(j.ctx, keptBuilt)
 	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
@@ -273,10 +270,10 @@ func (j *job) keepBuilt() (*cases.Outcome, error) {
 	return nil, err
 }
 
-// well is the exit code of a command that went well.
+// well is the exit code of success.
 var well = new(int)
 
-// test runs one test in a VM without a trace of those before it, and judges.
+// test runs one test in a VM without traces of the former ones, and judges it.
 func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	s := j.suite
 	if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
@@ -322,7 +319,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	if t.Hidden || o.Passed() {
 		return nil
 	}
-	const most = 2 << 10 // more than is quoted
+	const most = 2 << 10 // longer than the quoted part
 	head := func(b string) []byte { return []byte(b[:min(len(b), most)]) }
 	o.Stdout, o.Stderr = head(run.stdout.String()), head(run.stderr.String())
 	if o.Input, err = t.Input.Read(s.archive, most); err == nil && t.Output != nil {
@@ -354,7 +351,7 @@ func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
 	return nil
 }
 
-// check asks the checker, in a VM where no trace of the submission is left but its output.
+// check runs the checker, in a VM where only the submission's output is left.
 func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	s := j.suite
 	if err := j.vm.Reset(j.ctx, keptChecker); err != nil {
@@ -395,7 +392,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	return nil
 }
 
-// lay puts the harness's files over what is in work.
+// lay copies the harness's files over those in work.
 func (j *job) lay(write func(*tar.Writer) error) error {
 	r, w := io.Pipe()
 	written := make(chan error, 1)
@@ -452,7 +449,7 @@ func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string) {
 	return cases.Ended(r.exit, exit, l)
 }
 
-// one runs one command within its limits and the time that is left for the whole.
+// one runs one command within its limits and the remaining time of the whole.
 func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader) (*ran, error) {
 	left := max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond)
 	wall := min(l.Wall, left)

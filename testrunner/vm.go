@@ -10,7 +10,7 @@ import (
 	"drover/core/agent"
 )
 
-// VM is what a runner needs of a VM's agent; core/agent.Client is one.
+// VM is the part of a VM's agent that a testrunner needs; core/agent.Client implements it.
 type VM interface {
 	Assign(ctx context.Context, assignment string) error
 	Stage(ctx context.Context, place string, tar io.Reader) error
@@ -22,17 +22,16 @@ type VM interface {
 	Close()
 }
 
-// Dial prepares to talk to the agent of the VM in a folder. Returns BADVM if
-// that is not a VM's folder.
+// Dial connects to the agent of the VM in a folder. Returns BADVM if that is not a VM's folder.
 type Dial func(dir string) (VM, error)
 
-// errLate marks what was late: that says nothing of the VM, for the runner or the whole host may
-// have been stopped.
+// errLate marks timeouts. They say nothing about the VM, because the testrunner or the whole host may have been
+// stopped.
 var errLate = errors.New("the time for it is up")
 
-// broke reports whether a fault is that the VM died or failed under the request that was given
-// to it: its agent is gone, hung up in the middle of a call, or says that it cannot go on. What
-// is late is not, nor is what this process lacks, or a folder that somebody removed.
+// broke reports whether a fault means that the VM died or failed while it had the request: its agent is gone, closed
+// the connection during a call, or reports that it cannot go on. Timeouts do not count, nor faults of this process,
+// nor a folder that somebody removed.
 func (j *job) broke(err error) bool {
 	if !j.assigned || !core.Is(err, core.CodeBadVM) {
 		return false

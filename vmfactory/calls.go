@@ -9,19 +9,18 @@ import (
 	"drover/core/service/clock"
 )
 
-// graceOfDeaf is how long a provider has to return once its context has ended.
+// graceOfDeaf is how long a provider may take to return after its context has ended.
 const graceOfDeaf = time.Second
 
-// calls bounds calls into providers, also into one that does not obey its
-// context, and never lets two calls work on one VM at the same time.
+// calls bounds the time of calls to providers, even to one that ignores its context, and never lets two calls work on
+// one VM at the same time.
 type calls struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{} // VM → closed when its call returns
 }
 
-// within makes a call about a VM ("" for none) and returns when the call does, or
-// soon after d has passed or ctx has ended; then with UNAVAILABLE, and the VM
-// stays busy until the provider returns.
+// within calls a provider about a VM ("" for none). It returns when the call does, or soon after d has passed or ctx
+// has ended; then with UNAVAILABLE, and the VM stays busy until the provider returns.
 func (c *calls) within(ctx context.Context, clk clock.Clock, d time.Duration, vm string, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -7,40 +7,39 @@ import (
 	"drover/core"
 )
 
-// Config is how a host's vmfactory behaves. The zero value of a setting that
-// Defaults names is replaced by its default.
+// Config are a host's vmfactory's settings. The zero value of a setting that Defaults has is replaced by its default.
 type Config struct {
 	Registration core.Registration // the owner's name, host, machine and size
 	Pools        []string          // pools whose VMs this host makes
 	RunDir       string            // the host's run folder: VMs' folders and the lock file
-	MaxVMs       int               // most VMs on the host, of all pools together; 0 is no bound
-	Parallel     int               // provider calls at once; about twice the cores saturate a host
+	MaxVMs       int               // most VMs on the host, of all pools together; 0 is no limit
+	Parallel     int               // concurrent calls to providers; about twice the cores saturate a host
 
-	Poll           time.Duration // how often it looks for work unasked
+	Poll           time.Duration // how often it looks for work without the bell
 	CheckEvery     time.Duration // between health checks of clean VMs
-	ReconcileEvery time.Duration // between comparisons with what is really on the host
+	ReconcileEvery time.Duration // between comparisons with the VMs that are really on the host
 
 	CreateTimeout  time.Duration // of each phase of a creation
 	DestroyTimeout time.Duration // of one try
 	CheckTimeout   time.Duration // of one VM's health check
-	ListTimeout    time.Duration // of listing a provider's VMs, and of asking whether it is ready
-	StopTimeout    time.Duration // for what is in hand when told to stop
+	ListTimeout    time.Duration // of listing a provider's VMs, and of checking whether the provider is ready
+	StopTimeout    time.Duration // for work in progress when told to stop
 
-	CreateTries   int           // failures in a row until a pool is marked broken on this host
+	CreateTries   int           // failures in a row before a pool is marked broken on this host
 	CreateBackoff time.Duration // after the first failure; doubles
 	BrokenRetry   time.Duration // between tries of a broken pool
-	DestroyTries  int           // until a VM is quarantined
+	DestroyTries  int           // before a VM is quarantined
 	DestroyPause  time.Duration // after the first failed try; doubles
-	SurplusAfter  time.Duration // how long clean VMs above the target are kept
+	SurplusAfter  time.Duration // how long surplus clean VMs are kept
 
-	Recover         bool // forget what Redis says of the host and rebuild it from the machine
+	Recover         bool // discard Redis' records of the host and rebuild them from the machine
 	ForceUnregister bool // evict another vmfactory of this host
 	DestroyOnStop   bool // leave no VM behind, for an embedded cluster
-	SelfTestWarns   bool // a provider that fails its self-test is used all the same
-	SelfTestBeside  bool // a provider is used while its first self-test goes on, until it fails
+	SelfTestWarns   bool // use a provider even if it fails its self-test
+	SelfTestBeside  bool // use a provider during its first self-test, until it fails
 }
 
-// Defaults returns the settings that a config may leave open.
+// Defaults returns the default settings.
 func Defaults() Config {
 	return Config{
 		Parallel: 2 * runtime.NumCPU(),
@@ -52,7 +51,7 @@ func Defaults() Config {
 	}
 }
 
-// filled returns c with the defaults where it leaves something open.
+// filled returns c with defaults for zero fields.
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
@@ -86,7 +85,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// check returns an INVALID error that names the first setting that cannot be.
+// check returns an INVALID error that names the first invalid setting.
 func (c Config) check() error {
 	if err := core.CheckName("host", c.Registration.Host); err != nil {
 		return err

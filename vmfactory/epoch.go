@@ -13,27 +13,26 @@ import (
 	"drover/core/worker"
 )
 
-// epoch is the factory under one registration. One goroutine, the loop, owns all
-// its fields and makes every call that moves a VM in Redis; the others only work
-// for it and post what they found.
+// epoch is the factory under one registration. One goroutine, the loop, owns all its fields and makes every call that
+// moves a VM in Redis; the other goroutines work for it and post their results.
 type epoch struct {
 	*Factory
 	presence *worker.Presence
 	n        int64
 
-	events chan func()   // run by the loop
-	wake   chan struct{} // there may be something to do
-	over   chan struct{} // closed at the end: nobody listens to posts any more
+	events chan func()   // functions for the loop to run
+	wake   chan struct{} // signals that there may be something to do
+	over   chan struct{} // closed at the end: posts are not received any more
 	wg     sync.WaitGroup
 	work   context.Context // of provider calls: ends with the epoch, or when stopping takes too long
 	abort  context.CancelFunc
 
 	left []core.Held       // slots of the predecessor, to be settled
-	jobs map[string]*job   // VMs in hand
-	made map[string]madeVM // creations that ended, not yet told to Redis
-	gone map[string]string // destructions that ended, not yet told to Redis; a text quarantines
+	jobs map[string]*job   // VMs that are being worked on
+	made map[string]madeVM // finished creations, not yet reported to Redis
+	gone map[string]string // finished destructions, not yet reported to Redis; a text quarantines
 	sick map[string]error  // clean VMs that failed their check, to be retired
-	view                   // what comparing Redis with the host needs
+	view                   // data for comparing Redis with the host
 	lost bool              // Redis may hold slots that the loop does not know of
 	odd  int               // heartbeats in a row with another number of slots than ours
 	down bool              // Redis does not answer

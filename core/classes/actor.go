@@ -6,8 +6,7 @@ import (
 	"drover/core"
 )
 
-// Actor returns a user as one who acts, with the roles of this moment. Returns
-// NOTFOUND, and FORBIDDEN for a user who is disabled.
+// Actor returns a user as an actor, with its current roles. Returns NOTFOUND, and FORBIDDEN for a disabled user.
 func (r *Service) Actor(ctx context.Context, handle string) (core.Actor, error) {
 	u, err := r.Store.GetUser(ctx, handle)
 	if err != nil {

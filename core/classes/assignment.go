@@ -10,8 +10,8 @@ import (
 	"drover/core/store/bounds"
 )
 
-// CreateAssignment makes an assignment without a harness. Returns NOTFOUND for the
-// class or pool, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// CreateAssignment creates an assignment without a harness. Returns NOTFOUND for the class or pool, FORBIDDEN,
+// INVALID, LIMIT, CONFLICT.
 func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
 	if _, err := r.openClass(ctx, a, as.Class, core.ActAssignmentEdit); err != nil {
 		return school.Assignment{}, err
@@ -27,8 +27,8 @@ func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as school.
 	return r.putAssignment(ctx, a, as, "creates assignment "+as.Name())
 }
 
-// EditAssignment changes all but the harness, if the assignment has the given
-// revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// EditAssignment changes everything except the harness, if the assignment still has the given revision. Returns
+// NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
 func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
 	old, err := r.openAssignment(ctx, a, as.Class, as.Handle, core.ActAssignmentEdit, "")
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as school.As
 	return r.putAssignment(ctx, a, as, d.sentence("assignment "+as.Name()))
 }
 
-// checkAssignment checks what is to be stored, and that its pool can run it.
+// checkAssignment checks an assignment before it is stored, and that its pool can run it.
 func (r *Service) checkAssignment(ctx context.Context, as school.Assignment) error {
 	if err := bounds.Assignment(as); err != nil {
 		return err
@@ -101,9 +101,8 @@ func aboutAssignment(act core.Action, as school.Assignment, text string) core.Au
 	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name(), Text: text}
 }
 
-// DeleteAssignment closes an assignment and starts the task that deletes it with all
-// its contents. A repeat starts the task again, if it has ended. Returns NOTFOUND, FORBIDDEN,
-// CONFLICT.
+// DeleteAssignment closes an assignment and starts the task that deletes it with all its contents. A repeated call
+// starts the task again if it has ended. Returns NOTFOUND, FORBIDDEN, CONFLICT.
 func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, handle string) (core.Task, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
@@ -124,7 +123,7 @@ func (r *Service) DeleteAssignment(ctx context.Context, a core.Actor, class, han
 	return task, err
 }
 
-// moment is a time as people read it; 0 is never.
+// moment formats a time for people; 0 is never.
 func moment(ms int64) string {
 	if ms == 0 {
 		return "never"

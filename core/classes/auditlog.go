@@ -6,8 +6,8 @@ import (
 	"drover/core"
 )
 
-// AuditEntries lists entries of the audit log, newest first: of one class for its
-// teachers, all for admins. Returns NOTFOUND, FORBIDDEN, INVALID.
+// AuditEntries lists entries of the audit log, newest first: those of one class for its teachers, all for admins.
+// Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) AuditEntries(ctx context.Context, a core.Actor, f core.AuditFilter) ([]core.AuditEntry, error) {
 	if err := r.mayReadAuditLog(ctx, a, f.Class); err != nil {
 		return nil, err
@@ -15,7 +15,7 @@ func (r *Service) AuditEntries(ctx context.Context, a core.Actor, f core.AuditFi
 	return r.Store.ListAuditEntries(ctx, f)
 }
 
-// mayReadAuditLog: that of a class outlives the class, but then only for admins.
+// mayReadAuditLog checks the right to a class's entries. They outlive the class, but then only for admins.
 func (r *Service) mayReadAuditLog(ctx context.Context, a core.Actor, class string) error {
 	if class == "" || core.Allow(a, core.ActAuditView, core.Object{}) == nil {
 		return core.Allow(a, core.ActAuditView, core.Object{})

@@ -7,9 +7,8 @@ import (
 	"drover/core"
 )
 
-// CancelSubmission stops the tests of a submission wherever they are, and returns the
-// state of its request; what was submitted stays. Returns NOTFOUND, FORBIDDEN, CONFLICT
-// for one that is not graded, ENDED if its tests have ended.
+// CancelSubmission stops the tests of a submission in any state, and returns the state of its request; the submission
+// stays. Returns NOTFOUND, FORBIDDEN, CONFLICT for a submission that is not graded, ENDED if its tests have ended.
 func (r *Service) CancelSubmission(ctx context.Context, a core.Actor, id string) (core.RequestState, error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionRerun)
 	if err != nil {

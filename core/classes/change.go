@@ -9,7 +9,7 @@ import (
 	"drover/core/account/auditlog"
 )
 
-// change does what an entry says, once that is in the audit log.
+// change writes an entry to the audit log and then does what it says.
 func (r *Service) change(ctx context.Context, a core.Actor, d core.AuditEntry, do func() error) error {
 	return auditlog.Log{Store: r.Store, Now: r.now, NewID: r.newID}.Do(ctx, a, d, do)
 }
@@ -24,10 +24,10 @@ func (d *diff) note(what string, from, to any) {
 	}
 }
 
-// sentence says what is done to whom.
+// sentence describes the changes to a subject.
 func (d diff) sentence(whom string) string { return "changes " + whom + ": " + strings.Join(d, ", ") }
 
-// shorten keeps one long text from taking the room of all that follows.
+// shorten keeps one long text from displacing all that follows.
 func shorten(s string) string {
 	const most = 200
 	if len(s) > most {

@@ -10,7 +10,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// unmade stands in paths for what is still to be made, so nothing can have it as its handle.
+// unmade is used in paths for objects that are still to be created, so no object can have it as its handle.
 const unmade = "new"
 
 func unreserved(handle string) error {
@@ -23,7 +23,7 @@ func unreserved(handle string) error {
 // ClassEntry is a class as an actor sees it.
 type ClassEntry struct {
 	school.Class
-	Role core.UserRole `json:"role,omitempty"` // the actor's there; "" if it has none
+	Role core.UserRole `json:"role,omitempty"` // the actor's role there; "" if the actor has none
 }
 
 // ViewClass returns a class. Returns NOTFOUND.
@@ -66,7 +66,7 @@ func (r *Service) ListClasses(ctx context.Context, a core.Actor, after string, l
 	return entries, nil
 }
 
-// CreateClass makes a class. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the handle is taken.
+// CreateClass creates a class. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the handle is taken.
 func (r *Service) CreateClass(ctx context.Context, a core.Actor, c school.Class) (school.Class, error) {
 	if err := core.Allow(a, core.ActClassManage, core.Object{}); err != nil {
 		return school.Class{}, err
@@ -84,8 +84,8 @@ func (r *Service) CreateClass(ctx context.Context, a core.Actor, c school.Class)
 	return r.putClass(ctx, a, c, core.ActClassManage, "creates class "+c.Handle)
 }
 
-// EditClass changes title and term, if the class has the given revision still.
-// Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// EditClass changes title and term, if the class still has the given revision. Returns NOTFOUND, FORBIDDEN, INVALID,
+// LIMIT, CONFLICT.
 func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (school.Class, error) {
 	old, err := r.openClass(ctx, a, c.Handle, core.ActClassEdit)
 	if err != nil {
@@ -107,9 +107,8 @@ func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (
 	return r.putClass(ctx, a, c, core.ActClassEdit, d.sentence("class "+c.Handle))
 }
 
-// DeleteClass closes a class and starts the task that deletes it with all that hangs
-// on it. Once more starts the task anew, if it has ended. Returns NOTFOUND,
-// FORBIDDEN, CONFLICT.
+// DeleteClass closes a class and starts the task that deletes it with all its contents. A repeated call starts the
+// task again if it has ended. Returns NOTFOUND, FORBIDDEN, CONFLICT.
 func (r *Service) DeleteClass(ctx context.Context, a core.Actor, handle string) (core.Task, error) {
 	c, err := r.class(ctx, a, handle, core.ActClassManage)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"drover/core/store/bounds"
 )
 
-// SetDeadline gives a user deadlines of its own; without Due and Cutoff it takes them
-// back. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// SetDeadline sets a user's personal deadlines; without Due and Cutoff it removes them. Returns NOTFOUND, FORBIDDEN,
+// INVALID, LIMIT, CONFLICT.
 func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d school.Deadline) error {
 	as, err := r.openAssignment(ctx, a, d.Class, d.Assignment, core.ActDeadlineEdit, "")
 	if err != nil {
@@ -40,8 +40,8 @@ func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d school.Deadli
 	return r.change(ctx, a, aboutUser(core.ActDeadlineEdit, as, d.User, text), func() error { return r.Store.PutDeadline(ctx, d) })
 }
 
-// Deadlines lists users' own deadlines in a class; assignment and user select unless
-// "". Who teaches there sees all, others their own. Returns NOTFOUND, FORBIDDEN.
+// Deadlines lists personal deadlines in a class; assignment and user select unless "". Staff of the class see all,
+// others their own. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment, user string) ([]school.Deadline, error) {
 	if _, err := r.class(ctx, a, class, core.ActClassView); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (r *Service) Deadlines(ctx context.Context, a core.Actor, class, assignment
 	return own, nil
 }
 
-// aboutUser is an entry about what one user has in an assignment.
+// aboutUser returns an audit entry about one user in an assignment.
 func aboutUser(act core.Action, as school.Assignment, user, text string) core.AuditEntry {
 	return core.AuditEntry{Action: act, Class: as.Class, Subject: as.Name() + "/" + user, Text: text}
 }

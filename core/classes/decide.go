@@ -14,31 +14,28 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Applied is what came of applying an experiment.
+// Applied is the result of applying an experiment.
 type Applied struct {
 	Experiment school.Experiment `json:"experiment"`
 	Bound      int               `json:"bound"`   // submissions whose new result counts
 	Skipped    []Skipped         `json:"skipped"` // the others, in order of submission
 }
 
-// Skipped is a submission that an experiment leaves as it is.
+// Skipped is a submission that an experiment leaves unchanged.
 type Skipped struct {
 	Submission string `json:"submission"`
 	User       string `json:"user"`
 	Why        string `json:"why"`
 }
 
-// boundAtOnce is how many submissions are bound at a time: the store waits for its disk
-// once for as many.
+// boundAtOnce is how many submissions are bound at a time: the store then waits for its disk once for all of them.
 const boundAtOnce = 16
 
-// ApplyExperiment makes the results of an experiment that is ready count: of each
-// submission that of its first run, in the place of the one that counted when the
-// experiment began. A harness that was tried becomes the assignment's. What a user has
-// submitted anew since, what was graded otherwise since and what has no new result is
-// left as it is and listed; grades that a person gave stay. What a crash cut short is
-// done to the end by applying once more. Returns NOTFOUND, CONFLICT while it runs or if
-// it is aborted or applied.
+// ApplyExperiment makes the results of a ready experiment count: for each submission, that of its first run replaces
+// the one that counted when the experiment began. A harness under trial becomes the assignment's. Submissions are
+// left unchanged and listed if their user has submitted again, their result has changed since, or they have no new
+// result. Grades by people stay. If a crash interrupts it, another call completes it. Returns NOTFOUND, CONFLICT
+// while the experiment runs or after it was aborted or applied.
 func (r *Service) ApplyExperiment(ctx context.Context, a core.Actor, id string) (Applied, error) {
 	e, as, err := r.experiment(ctx, a, id)
 	if err != nil {
@@ -89,7 +86,7 @@ func notReady(e *school.Experiment) error {
 	}
 }
 
-// decide moves an experiment, unless somebody else just did.
+// decide changes the state of an experiment, unless another call just did.
 func (r *Service) decide(ctx context.Context, a core.Actor, e *school.Experiment, to school.ExperimentState) error {
 	moved := *e
 	moved.State, moved.DecidedBy, moved.Decided = to, a.Handle, r.now().UnixMilli()
@@ -102,8 +99,7 @@ func (r *Service) decide(ctx context.Context, a core.Actor, e *school.Experiment
 	return nil
 }
 
-// adopt makes the harness that was tried the assignment's: first, so that what is
-// submitted from now on is graded by it.
+// adopt makes the harness under trial the assignment's. It comes first, so that new submissions are graded by it.
 func (r *Service) adopt(ctx context.Context, e school.Experiment) error {
 	if e.Harness == nil {
 		return nil
@@ -117,7 +113,7 @@ func (r *Service) adopt(ctx context.Context, e school.Experiment) error {
 	return err
 }
 
-// applied says that all is done. Somebody else who applied it at the same time may have.
+// applied marks the experiment as applied, unless a concurrent call did.
 func (r *Service) applied(ctx context.Context, e school.Experiment) (school.Experiment, error) {
 	e.State = school.ExperimentApplied
 	revision, err := r.Store.PutExperiment(ctx, e)
@@ -160,7 +156,7 @@ func (r *Service) bindAll(ctx context.Context, as school.Assignment, e school.Ex
 	return done, err
 }
 
-// bind makes the new result of a submission count, or says why it leaves it.
+// bind makes the new result of a submission count, or returns why it does not.
 func (r *Service) bind(ctx context.Context, as school.Assignment, o *experiment.Outcome) (user, why string, err error) {
 	s, err := r.Store.GetSubmission(ctx, o.Submission)
 	if core.Is(err, core.CodeNotFound) {
@@ -170,7 +166,7 @@ func (r *Service) bind(ctx context.Context, as school.Assignment, o *experiment.
 		return "", "", err
 	}
 	if slices.ContainsFunc(o.Runs, func(run experiment.Run) bool { return run.Request != "" && run.Request == s.Request }) {
-		return s.User, "", nil // by whoever applied this before
+		return s.User, "", nil // bound by an earlier call
 	}
 	first := o.Counts()
 	if first == nil {
@@ -190,10 +186,9 @@ func (r *Service) bind(ctx context.Context, as school.Assignment, o *experiment.
 	return s.User, why, err
 }
 
-// AbortExperiment stops an experiment: what waits is withdrawn at once, what runs is
-// cancelled, nothing of it counts. When it returns without an error nothing of it waits;
-// once more goes on with what is left. Returns NOTFOUND, CONFLICT once it was applied,
-// UNAVAILABLE if something of it does not stop.
+// AbortExperiment stops an experiment: waiting runs are withdrawn at once, running ones are cancelled, and no result
+// counts. When it returns without an error none of its requests waits; another call continues an incomplete abort.
+// Returns NOTFOUND, CONFLICT once it was applied, UNAVAILABLE if some of it does not stop.
 func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) (school.Experiment, error) {
 	e, as, err := r.experiment(ctx, a, id)
 	if err != nil {
@@ -211,10 +206,10 @@ func (r *Service) AbortExperiment(ctx context.Context, a core.Actor, id string) 
 	return e, err
 }
 
-// abortTries is how often abort reads an experiment anew that its task just moved.
+// abortTries is how often abort reads an experiment again whose state its task has just changed.
 const abortTries = 5
 
-// abort says that an experiment is aborted, also where its task or somebody else moved it just now.
+// abort marks an experiment as aborted, even if its task or another call has just changed its state.
 func (r *Service) abort(ctx context.Context, a core.Actor, e *school.Experiment) error {
 	for try := 1; e.State != school.ExperimentAborted; try++ {
 		err := r.decide(ctx, a, e, school.ExperimentAborted)

@@ -1,15 +1,15 @@
-// Package classes is how users work with classes, assignments, submissions,
-// grades and tasks. Web, API and command line call a Service and nothing
-// else, so they agree on who may do what.
+// Package classes has the operations of users on classes, assignments, submissions,
+// grades and tasks. Web, API and command line only call its Service, so they agree on
+// rights.
 //
-// Every call takes the acting user first. A change goes: right, input, entry of the consistency check
-// audit log, change; if the change then fails, a second entry says so. Rights are looked up
-// in core.Rights alone. What an actor may not know of is not there: a class that it
-// is not in, an assignment that is hidden, another's submission, another's task. The
-// error is NOTFOUND, in the words of what does not exist.
+// Every call takes the acting user first. A change checks the right and the input, writes
+// an entry to the audit log, and then changes the store; if that fails, a second entry says
+// so. Rights are in core.Rights only. An object that the actor may not see is NOTFOUND, with
+// the same text as one that does not exist: a class that the actor is not in, a hidden
+// assignment, another user's submission or task.
 //
 //	call                                       right                                    refuses besides
-//	Actor                                      none: whoever asks knows who it is       FORBIDDEN for a disabled user
+//	Actor                                      none: the caller has authenticated it     FORBIDDEN for a disabled user
 //	FindClass FindAssignment                   class.view, assignment.view              INVALID with the candidates, if several
 //	ViewUser                                   user.view                                FORBIDDEN, also for users that are not there
 //	ListUsers CreateUser EditUser DeleteUser   user.manage                              CONFLICT: the last admin stays one
@@ -42,16 +42,16 @@
 //	ExperimentProgress                         experiment
 //	ApplyExperiment AbortExperiment            experiment                               CONFLICT, ENDED by its state
 //	ViewWebhook ListWebhooks Deliveries        webhook
-//	AddWebhook EditWebhook                     webhook                                  LIMIT: an end is told to few of a class
+//	AddWebhook EditWebhook                     webhook                                  LIMIT: an end notifies few of a class
 //	RotateWebhook RemoveWebhook                webhook
 //	TestWebhook Redeliver                      webhook                                  CONFLICT: it is disabled, or on its way
-//	AuditEntries                                      audit.view
+//	AuditEntries                               audit.view
 //	ViewTask ListTasks TrackTask TrackTasks    task.view
 //	CancelTask RetryTask                       task.control; what the task makes        ENDED, CONFLICT by its state
 //	OpenDownload                               task.download; what the task made        ENDED once it has expired
-//	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not made so
+//	Schedules SetSchedule                      schedule; what the task makes            INVALID for kinds that are not schedulable
 //	RemoveSchedule RunSchedule                 schedule                                 CONFLICT: the last task has not ended
 //
-// A class or assignment that is being deleted is shown to its staff only, who can do
-// nothing with it but have it deleted once more.
+// A class or assignment that is being deleted is visible to its staff only, who can only
+// repeat the deletion.
 package classes

@@ -15,20 +15,18 @@ import (
 	"drover/core/school"
 )
 
-// Trial is what an experiment tries.
+// Trial describes an experiment to start.
 type Trial struct {
-	Harness io.Reader // an archive as SetHarness takes it; nil: the assignment's own
-	Users   []string  // only theirs; none: the newest submission of every user
-	Repeat  int       // runs of each, 1 to experiment.MaxRepeat; 0 is 1
+	Harness io.Reader // an archive in a form that SetHarness accepts; nil: the assignment's own harness
+	Users   []string  // whose newest submissions are run; empty: all users'
+	Repeat  int       // runs of each submission, 1 to experiment.MaxRepeat; 0 is 1
 }
 
-// decidedAtOnce is how many experiments are looked through for one that is not decided:
-// there is one, and it is among the newest.
+// decidedAtOnce is how many experiments are searched for an undecided one, which is always among the newest.
 const decidedAtOnce = 50
 
-// StartExperiment starts the task that reruns the newest submissions to an assignment,
-// with results that count for nothing until they are applied. Returns NOTFOUND,
-// FORBIDDEN, INVALID, LIMIT, and CONFLICT with the name of the assignment's other
+// StartExperiment starts the task that reruns the newest submissions to an assignment; the results do not count until
+// they are applied. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, and CONFLICT with the name of the assignment's other
 // experiment, if that is neither applied nor aborted.
 func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, handle string, t Trial) (school.Experiment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActExperiment, "")
@@ -95,8 +93,8 @@ func (r *Service) checkTrial(ctx context.Context, as school.Assignment, t Trial)
 	return err
 }
 
-// begin makes the task, of which an assignment has one at a time, and then the
-// experiment. One that was ready before the task was there is seen afterwards.
+// begin makes the task, of which an assignment has one at a time, and then the experiment. An experiment that became
+// ready before the task was made is detected afterwards.
 func (r *Service) begin(ctx context.Context, a core.Actor, as school.Assignment, e school.Experiment) (int64, error) {
 	args, err := json.Marshal(school.ExperimentArgs{Experiment: e.ID})
 	if err != nil {
@@ -150,7 +148,7 @@ func noExperiment(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no experiment %.80q", id)
 }
 
-// experiment returns an experiment and its assignment, for who may make such.
+// experiment returns an experiment and its assignment, if the actor has the right to experiments.
 func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (school.Experiment, school.Assignment, error) {
 	if !core.ValidName(id) {
 		return school.Experiment{}, school.Assignment{}, noExperiment(id)
@@ -169,7 +167,7 @@ func (r *Service) experiment(ctx context.Context, a core.Actor, id string) (scho
 	return e, as, err
 }
 
-// Experiments lists those of an assignment, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
+// Experiments lists the experiments of an assignment, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle string, limit int) ([]school.Experiment, error) {
 	if _, err := r.assignment(ctx, a, class, handle, core.ActExperiment, ""); err != nil {
 		return nil, err
@@ -177,8 +175,8 @@ func (r *Service) Experiments(ctx context.Context, a core.Actor, class, handle s
 	return r.Store.ListExperiments(ctx, class, handle, limit)
 }
 
-// ExperimentProgress returns an experiment with how many of its requests have ended,
-// of how many. It is made to be asked again and again. Returns NOTFOUND.
+// ExperimentProgress returns an experiment with the number of its requests that have ended, and their total. It is
+// cheap enough for polling. Returns NOTFOUND.
 func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id string) (school.Experiment, core.TaskProgress, error) {
 	e, _, err := r.experiment(ctx, a, id)
 	if err != nil || e.State != school.ExperimentRunning {
@@ -188,22 +186,22 @@ func (r *Service) ExperimentProgress(ctx context.Context, a core.Actor, id strin
 	return e, core.TaskProgress{Done: int64(ended), Total: int64(total)}, err
 }
 
-// OutcomePage selects outcomes of an experiment. Zero fields do not select.
+// OutcomePage selects outcomes of an experiment. A zero field matches every outcome.
 type OutcomePage struct {
 	Differing bool   // only of submissions that differ, are flaky, or have no result
 	After     string // submissions after this one, oldest first: a page's cursor
 	Limit     int    // 1 to 1000; 0 is 50
 }
 
-// ExperimentView is an experiment with what it has come to so far.
+// ExperimentView is an experiment with its outcomes so far.
 type ExperimentView struct {
 	school.Experiment
 	Summary  experiment.Summary   `json:"summary"`
 	Outcomes []experiment.Outcome `json:"outcomes"`
 }
 
-// ViewExperiment returns an experiment with its verdicts against the old ones, of all
-// in sum and of a page of submissions one by one. Returns NOTFOUND, INVALID.
+// ViewExperiment returns an experiment and compares its verdicts with the old ones, in sum and for each submission of
+// a page. Returns NOTFOUND, INVALID.
 func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p OutcomePage) (ExperimentView, error) {
 	e, _, err := r.experiment(ctx, a, id)
 	if err != nil {
@@ -233,7 +231,7 @@ func (r *Service) ViewExperiment(ctx context.Context, a core.Actor, id string, p
 	return v, nil
 }
 
-// submitterOf is whose a submission is; "" if it is gone.
+// submitterOf returns the user of a submission; "" if it is gone.
 func (r *Service) submitterOf(ctx context.Context, id string) (string, error) {
 	s, err := r.Store.GetSubmission(ctx, id)
 	if core.Is(err, core.CodeNotFound) {

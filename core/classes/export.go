@@ -10,8 +10,8 @@ import (
 	"drover/core/school"
 )
 
-// StartTask starts a task of a kind that users ask for: it makes a file for the actor.
-// Returns INVALID, NOTFOUND, FORBIDDEN, CONFLICT.
+// StartTask starts a task of a requestable kind, which makes a file for the actor. Returns INVALID, NOTFOUND,
+// FORBIDDEN, CONFLICT.
 func (r *Service) StartTask(ctx context.Context, a core.Actor, kind string, args json.RawMessage) (core.Task, error) {
 	k, err := school.Requestable().Find(kind)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *Service) StartTask(ctx context.Context, a core.Actor, kind string, args
 	return task, err
 }
 
-// mayStart checks the arguments of a task that is asked for, and the right to it.
+// mayStart checks the arguments of a requested task, and the right to it.
 func (r *Service) mayStart(ctx context.Context, a core.Actor, k *core.TaskKind, args json.RawMessage) (core.TaskTarget, error) {
 	t, err := k.Read(args)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Service) mayStart(ctx context.Context, a core.Actor, k *core.TaskKind, 
 	return t, err
 }
 
-// needed is the right that a task needs, and whose it is.
+// needed returns the right that a task needs, and the owner of what it reads.
 func needed(a core.Actor, k *core.TaskKind, t core.TaskTarget) (act core.Action, owner string) {
 	if k.Own != "" && t.User != "" && t.User == a.Handle {
 		return k.Own, t.User
@@ -59,7 +59,7 @@ func needed(a core.Actor, k *core.TaskKind, t core.TaskTarget) (act core.Action,
 	return k.Right, ""
 }
 
-// shared reports whether one task of a kind stands for all who ask for the same.
+// shared reports whether requesters with the same arguments share one task of the kind.
 func shared(kind string) bool {
 	return slices.ContainsFunc(school.TaskKinds(), func(k core.TaskKind) bool { return k.Name == kind && k.Shared })
 }

@@ -9,16 +9,15 @@ import (
 	"drover/core/school"
 )
 
-// Mine stands for the classes that the actor is in, in what Find is asked for.
+// Mine stands for the classes that the actor is in, in a query of Find.
 const Mine = "mine"
 
-// maxCandidates is how many an error lists of what a query could mean.
+// maxCandidates is how many possible meanings of a query an error lists.
 const maxCandidates = 20
 
-// FindClass returns the one class that the actor may view and whose handle or title
-// is the query, or else contains it, whatever the case of letters. Mine is the
-// one class that the actor is in. Returns NOTFOUND, and INVALID with the candidates
-// where there are several.
+// FindClass returns the one class that the actor may view and whose handle or title equals the query, or else
+// contains it, ignoring case. Mine stands for the one class that the actor is in. Returns NOTFOUND, and INVALID with
+// the candidates if there are several.
 func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (school.Class, error) {
 	found, err := r.matchClasses(ctx, a, query)
 	if err != nil {
@@ -34,9 +33,9 @@ func (r *Service) FindClass(ctx context.Context, a core.Actor, query string) (sc
 	return school.Class{}, notOne("class", query, names)
 }
 
-// FindAssignment returns the one assignment that the actor may view and that the query,
-// of the form class/assignment, names as FindClass says. Returns NOTFOUND, and
-// INVALID with the candidates where there are several. The harness is told to staff only.
+// FindAssignment returns the one assignment that the actor may view and that matches the query class/assignment, both
+// parts as in FindClass. Returns NOTFOUND, and INVALID with the candidates if there are several. The harness is
+// returned to staff only.
 func (r *Service) FindAssignment(ctx context.Context, a core.Actor, query string) (school.Assignment, error) {
 	class, part, ok := strings.Cut(query, "/")
 	if !ok {
@@ -115,7 +114,7 @@ func (r *Service) visible(ctx context.Context, a core.Actor, class string) ([]sc
 	}
 }
 
-// matching returns what is named by the query exactly, or else what contains it.
+// matching returns the items that equal the query, or else those that contain it.
 func matching[T any](all []T, query string, names func(T) (handle, title string)) []T {
 	query = strings.ToLower(strings.TrimSpace(query))
 	var exact, part []T

@@ -11,19 +11,19 @@ import (
 	"drover/core/store/bounds"
 )
 
-// GradeChange says what a person makes of a submission.
+// GradeChange is a person's grade for a submission.
 type GradeChange struct {
 	Class      string
 	Assignment string   // its handle
 	User       string   // whose submission
 	Submission string   // its id; "" is the newest
-	Score      *float64 // nil takes the person's grade back: the result counts again
-	MaxScore   *float64 // nil is the result's
+	Score      *float64 // nil removes the person's grade: the result counts again
+	MaxScore   *float64 // nil: the result's
 	Reason     string
 }
 
-// ChangeGrade gives a submission a person's grade, which goes before its result's.
-// Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// ChangeGrade sets a person's grade of a submission, which takes precedence over its result's score. Returns
+// NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
 func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) (school.Standing, error) {
 	as, err := r.openAssignment(ctx, a, c.Class, c.Assignment, core.ActGradeChange, "")
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) 
 	return now, r.change(ctx, a, aboutUser(core.ActGradeChange, as, s.User, text), func() error { return r.Store.SetGrade(ctx, id, g) })
 }
 
-// graded returns the submission whose grade is meant.
+// graded returns the submission whose grade is changed.
 func (r *Service) graded(ctx context.Context, as school.Assignment, c GradeChange) (school.Standing, error) {
 	if c.Submission == "" {
 		newest, err := r.newest(ctx, as, c.User)
@@ -77,11 +77,11 @@ func (r *Service) graded(ctx context.Context, as school.Assignment, c GradeChang
 	return standing, err
 }
 
-// changesShown bounds the entries that a grade's history is looked for in.
+// changesShown bounds the entries in which a grade's history is searched.
 const changesShown = 200
 
-// GradeHistory lists what people have made of a user's grades for an assignment, newest
-// first, of the newest entries of the audit log about the two. Returns NOTFOUND, FORBIDDEN.
+// GradeHistory lists the changes by people to a user's grades for an assignment, newest first, as far as they are
+// among the newest entries of the audit log about the two. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) GradeHistory(ctx context.Context, a core.Actor, class, assignment, user string) ([]core.AuditEntry, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *Service) GradeHistory(ctx context.Context, a core.Actor, class, assignm
 	return slices.DeleteFunc(all, func(d core.AuditEntry) bool { return d.Action != core.ActGradeChange }), err
 }
 
-// points is a score as people read it.
+// points formats a score for people.
 func points(s school.Standing) string {
 	if s.Score == nil {
 		return "none"

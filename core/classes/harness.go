@@ -11,9 +11,8 @@ import (
 	"drover/core/school"
 )
 
-// SetHarness gives an assignment the harness whose folder is in an archive, as harness.Read
-// takes it. What was submitted before keeps the one that it was graded by. Returns
-// NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
+// SetHarness sets an assignment's harness from an archive of its folder, in a form that harness.Read accepts. Earlier
+// submissions keep the harness that graded them. Returns NOTFOUND, FORBIDDEN, CONFLICT, INVALID, LIMIT.
 func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle string, tar io.Reader) (school.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
@@ -37,7 +36,7 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 	return as, err
 }
 
-// unpack reads a harness for an assignment and checks it whole.
+// unpack reads a harness for an assignment and validates all of it.
 func unpack(as school.Assignment, tar io.Reader) (harness.Package, error) {
 	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
 	if err != nil {
@@ -56,8 +55,7 @@ func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harne
 	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
 }
 
-// RemoveHarness lets an assignment be submitted without being graded. Returns
-// NOTFOUND, FORBIDDEN, CONFLICT.
+// RemoveHarness makes submissions to an assignment ungraded. Returns NOTFOUND, FORBIDDEN, CONFLICT.
 func (r *Service) RemoveHarness(ctx context.Context, a core.Actor, class, handle string) (school.Assignment, error) {
 	as, err := r.openAssignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil || as.Harness == nil {

@@ -20,7 +20,7 @@ import (
 const (
 	MaxImportRows     = 10_000
 	MaxImportBytes    = 4 << 20
-	MaxImportTroubles = 100 // that are told of; more are counted
+	MaxImportTroubles = 100 // faulty lines that are listed; all are counted
 )
 
 // Imported is what an import of a roster did, or would do.
@@ -28,26 +28,26 @@ type Imported struct {
 	DryRun   bool      `json:"dry_run,omitempty"` // nothing was changed
 	Rows     int       `json:"rows"`
 	Created  int       `json:"created"`  // users
-	Enrolled int       `json:"enrolled"` // the created ones as well
+	Enrolled int       `json:"enrolled"` // users, including created ones
 	Changed  int       `json:"changed"`  // to another role
-	Same     int       `json:"same"`     // were in the class with that role
+	Same     int       `json:"same"`     // already in the class with that role
 	Failed   int       `json:"failed"`
-	Troubles []Trouble `json:"troubles,omitempty"` // why, the first MaxImportTroubles
+	Troubles []Trouble `json:"troubles,omitempty"` // why, for the first MaxImportTroubles
 }
 
-// Trouble says what is wrong with one line of a file.
+// Trouble describes the fault of one line of a file.
 type Trouble struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
 }
 
-// importing is one import under way.
+// importing is an import in progress.
 type importing struct {
 	r     *Service
 	a     core.Actor
 	class string
-	names map[string]int // of a column → its place
-	lines map[string]int // of a handle or e-mail address → where it was
+	names map[string]int // of a column → its index
+	lines map[string]int // handle or e-mail address → the line that has it
 	done  Imported
 }
 
@@ -59,14 +59,13 @@ const (
 	colRole   = "role"
 )
 
-// ImportRoster enrols who is in a CSV file with a line of column names: handle, name,
-// email, role, in any order, at least handle or email; without a role it is
-// student. Who is no user yet is made one if the actor may do that. What
-// is there already stays, so the same file again changes nothing. A line that is wrong is
-// notified of and left out; with dry run so is what each line would do.
+// ImportRoster enrols the users in a CSV file with a line of column names: handle, name, email, role, in any order,
+// at least handle or email; the default role is student. Unknown users are created if the actor may do that. Existing
+// data stays, so importing the same file again changes nothing. Faulty lines are reported and skipped. With dry run,
+// nothing is changed and the same report is made.
 //
-// Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT where the file as a whole is
-// wrong; and, with what was done so far, UNAVAILABLE.
+// Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT if the file as a whole is faulty; and UNAVAILABLE, with
+// what was done so far.
 func (r *Service) ImportRoster(ctx context.Context, a core.Actor, class string, file io.Reader, dry bool) (Imported, error) {
 	if _, err := r.openClass(ctx, a, class, core.ActEnrolStudent); err != nil {
 		return Imported{}, err
@@ -102,7 +101,7 @@ func (r *Service) ImportRoster(ctx context.Context, a core.Actor, class string, 
 func withoutMark(r io.Reader) io.Reader {
 	b := bufio.NewReader(r)
 	if start, err := b.Peek(3); err == nil && string(start) == "\ufeff" {
-		_, _ = b.Discard(3) // it was peeked at
+		_, _ = b.Discard(3) // Peek has read these bytes
 	}
 	return b
 }
@@ -142,7 +141,7 @@ func (im *importing) header(rows *csv.Reader) error {
 	return nil
 }
 
-// row enrols whom a line names. It returns an error if the import cannot go on.
+// row enrols the user of a line. It returns an error if the import cannot continue.
 func (im *importing) row(ctx context.Context, line int, row []string) error {
 	err := im.enrol(ctx, line, row)
 	switch core.CodeOf(err) {
@@ -195,7 +194,7 @@ func (im *importing) enrol(ctx context.Context, line int, row []string) error {
 	return im.put(ctx, u.Handle, role)
 }
 
-// create makes a user and enrols it.
+// create creates a user and enrols it.
 func (im *importing) create(ctx context.Context, u school.User, role core.UserRole) error {
 	if core.Allow(im.a, core.ActUserManage, core.Object{}) != nil {
 		return core.Errorf(core.CodeNotFound, u.Handle, "there is no user %.80q: ask an admin to make it", cmp.Or(u.Handle, u.Email))
@@ -228,7 +227,7 @@ func (im *importing) create(ctx context.Context, u school.User, role core.UserRo
 	return im.put(ctx, u.Handle, role)
 }
 
-// put enrols a user that is there.
+// put enrols an existing user.
 func (im *importing) put(ctx context.Context, user string, role core.UserRole) error {
 	e, old, err := im.r.enrolment(ctx, im.a, im.class, user, role)
 	if err != nil {

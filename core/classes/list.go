@@ -23,25 +23,25 @@ const (
 // recent is how long an assignment is listed after its end.
 const recent = 7 * 24 * time.Hour
 
-// AssignmentEntry is an assignment as an actor sees it: with the actor's own
-// deadlines, and the harness itself only for staff.
+// AssignmentEntry is an assignment as an actor sees it: with the actor's personal deadlines, and the harness only for
+// staff.
 type AssignmentEntry struct {
 	school.Assignment
 	Hidden    bool   `json:"hidden,omitempty"`   // from students
-	Extended  bool   `json:"extended,omitempty"` // the deadlines are the actor's own
+	Extended  bool   `json:"extended,omitempty"` // the deadlines are personal
 	Graded    bool   `json:"graded,omitempty"`   // by a harness
 	Progress  string `json:"progress"`
-	Submitted int64  `json:"submitted_ms,omitempty"` // when the actor's newest submission was; 0 for none
+	Submitted int64  `json:"submitted_ms,omitempty"` // time of the actor's newest submission, ms since 1970; 0 for none
 }
 
-// AssignmentFilter selects assignments. Zero fields do not select.
+// AssignmentFilter selects assignments. A zero field matches every assignment.
 type AssignmentFilter struct {
 	Class string // "": every class that the actor is in
-	All   bool   // also those that ended longer than a week ago
+	All   bool   // including those that ended more than a week ago
 }
 
-// ListAssignments lists the assignments that the actor may view, those that end last
-// first, and says how many it left out because they ended too long ago. Returns NOTFOUND.
+// ListAssignments lists the assignments that the actor may view, those that end last first, and returns how many it
+// left out because they ended too long ago. Returns NOTFOUND.
 func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f AssignmentFilter) (all []AssignmentEntry, left int, err error) {
 	classes := slices.Sorted(maps.Keys(a.In))
 	if f.Class != "" {
@@ -74,10 +74,10 @@ func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f Assignmen
 	return all, left, nil
 }
 
-// end is when an assignment ends: at its cutoff, else when it is due, else never.
+// end is when an assignment ends: its cutoff, else its due date, else never.
 func end(as school.Assignment) int64 { return cmp.Or(as.Cutoff, as.Due, math.MaxInt64) }
 
-// ViewAssignment returns an assignment. Returns NOTFOUND, in the same words for one that is hidden.
+// ViewAssignment returns an assignment. Returns NOTFOUND, with the same text for a hidden one.
 func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handle string) (AssignmentEntry, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentView, "")
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *Service) ViewAssignment(ctx context.Context, a core.Actor, class, handl
 	return r.entry(ctx, a, as, d)
 }
 
-// EditableAssignment returns an assignment as it was set, with nobody's own deadlines:
-// what EditAssignment takes. Returns NOTFOUND, FORBIDDEN.
+// EditableAssignment returns an assignment as it is stored, without personal deadlines, for EditAssignment. Returns
+// NOTFOUND, FORBIDDEN.
 func (r *Service) EditableAssignment(ctx context.Context, a core.Actor, class, handle string) (school.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, core.ActAssignmentEdit, "")
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *Service) entries(ctx context.Context, a core.Actor, class string) ([]As
 	return all, nil
 }
 
-// deadline returns a user's own deadline; nil for none.
+// deadline returns a user's personal deadline; nil for none.
 func (r *Service) deadline(ctx context.Context, as school.Assignment, user string) (*school.Deadline, error) {
 	own, err := r.Store.Deadlines(ctx, as.Class, as.Handle, user)
 	if err != nil || len(own) == 0 {
@@ -154,10 +154,10 @@ func (r *Service) entry(ctx context.Context, a core.Actor, as school.Assignment,
 	return e, nil
 }
 
-// withoutSecrets leaves out of an assignment what the actor may not see of it.
+// withoutSecrets removes from an assignment what the actor may not see.
 func withoutSecrets(a core.Actor, as school.Assignment) school.Assignment {
 	if core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) != nil {
-		as.Harness = nil // it may tell what its tests are
+		as.Harness = nil // it may reveal the tests
 	}
 	return as
 }

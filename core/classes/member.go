@@ -8,14 +8,13 @@ import (
 	"drover/core/school"
 )
 
-// MemberView is a user of a class with what that one sees there.
+// MemberView is a user of a class with what the user sees there.
 type MemberView struct {
 	Member
 	Assignments []AssignmentEntry `json:"assignments"` // as the member sees them
 }
 
-// ViewMember returns a user of a class with the assignments as that one sees them.
-// Returns NOTFOUND, FORBIDDEN.
+// ViewMember returns a user of a class with the assignments as the user sees them. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) ViewMember(ctx context.Context, a core.Actor, class, user string) (MemberView, error) {
 	if _, err := r.class(ctx, a, class, core.ActRosterView); err != nil {
 		return MemberView{}, err
@@ -34,8 +33,7 @@ func (r *Service) ViewMember(ctx context.Context, a core.Actor, class, user stri
 	return v, err
 }
 
-// PreviewSubmission returns a submission as its owner sees it. Returns NOTFOUND, also
-// where the owner does not see it.
+// PreviewSubmission returns a submission as its owner sees it. Returns NOTFOUND, also if the owner does not see it.
 func (r *Service) PreviewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
 	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
@@ -48,12 +46,12 @@ func (r *Service) PreviewSubmission(ctx context.Context, a core.Actor, id string
 	return r.ViewSubmission(ctx, sight(e), id)
 }
 
-// sight is a member as one who only looks, with no rights from elsewhere.
+// sight returns a member as an actor with only the rights in this class.
 func sight(e school.Enrolment) core.Actor {
 	return core.Actor{Handle: e.User, In: map[string]core.UserRole{e.Class: e.Role}}
 }
 
-// enrolled returns a user's place in a class. Returns NOTFOUND.
+// enrolled returns a user's enrolment in a class. Returns NOTFOUND.
 func (r *Service) enrolled(ctx context.Context, class, user string) (school.Enrolment, error) {
 	if !core.ValidName(user) {
 		return school.Enrolment{}, noMember(class, user)

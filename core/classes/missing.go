@@ -7,15 +7,15 @@ import (
 	"drover/core/school"
 )
 
-// Absence is a student who has submitted nothing for an assignment.
+// Absence is a student without a submission to an assignment.
 type Absence struct {
 	Member
-	Due    int64 `json:"due_ms,omitempty"` // that student's own dates, or else the assignment's
+	Due    int64 `json:"due_ms,omitempty"` // the student's personal dates, or else the assignment's
 	Cutoff int64 `json:"cutoff_ms,omitempty"`
 }
 
-// Missing lists the students of a class who have submitted nothing for an assignment, users
-// after the given one, in order of user; limit is 1 to 1000. Returns NOTFOUND, FORBIDDEN, INVALID.
+// Missing lists the students of a class without a submission to an assignment, users after the given one, in order of
+// user; limit is 1 to 1000. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, after string, limit int) ([]Absence, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Service) Missing(ctx context.Context, a core.Actor, class, assignment, 
 	}
 }
 
-// present says which users from behind one to another have submitted something.
+// present returns the users after one and up to another who have submitted something.
 func (r *Service) present(ctx context.Context, as school.Assignment, after, last string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after < last {

@@ -6,14 +6,13 @@ import (
 	"drover/core"
 )
 
-// PoolChoice is a pool that an assignment can be graded in.
+// PoolChoice is a pool that can grade an assignment.
 type PoolChoice struct {
 	Name   string      `json:"name"`
-	Limits core.Limits `json:"limits"` // where the assignment names none
+	Limits core.Limits `json:"limits"` // the pool's, which apply if the assignment has none
 }
 
-// PoolChoices lists the pools that the assignments of a class can be graded in, in order
-// of name. Returns NOTFOUND, FORBIDDEN.
+// PoolChoices lists the pools that can grade assignments of a class, in order of name. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) PoolChoices(ctx context.Context, a core.Actor, class string) ([]PoolChoice, error) {
 	if _, err := r.class(ctx, a, class, core.ActAssignmentEdit); err != nil {
 		return nil, err

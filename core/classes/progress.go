@@ -12,28 +12,27 @@ import (
 // Buckets is how many equal parts a distribution has.
 const Buckets = 10
 
-// Progress says how far a class is with an assignment. Only students count, and of
-// each the newest submission.
+// Progress counts how far a class has come with an assignment. Only students count, each with the newest submission.
 type Progress struct {
 	Students  int `json:"students"`  // in the class
-	Submitted int `json:"submitted"` // of these, who submitted something
-	Finals    int `json:"finals"`    // of these, whose newest is final
+	Submitted int `json:"submitted"` // of these, with a submission
+	Finals    int `json:"finals"`    // of these, whose newest submission is final
 	Late      int `json:"late"`
 	Waiting   int `json:"waiting"`  // for test results
-	Ungraded  int `json:"ungraded"` // have no score: they count as 0 below
+	Ungraded  int `json:"ungraded"` // without a score: they count as 0 below
 
 	Distribution Distribution `json:"distribution"`
 }
 
-// Distribution says how the scores of those who submitted are spread.
+// Distribution is how the scores of the submissions are spread.
 type Distribution struct {
-	Max    float64      `json:"max"` // the most that can be had; 0 if no one knows
+	Max    float64      `json:"max"` // the maximum score; 0 if it is not known
 	Mean   float64      `json:"mean"`
 	Median float64      `json:"median"`
-	Counts [Buckets]int `json:"counts"` // from 0 to Max in equal parts; the last one has its upper end too
+	Counts [Buckets]int `json:"counts"` // equal parts from 0 to Max; the last one includes Max
 }
 
-// Progress counts what was submitted for an assignment. Returns NOTFOUND, FORBIDDEN.
+// Progress counts the submissions to an assignment. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
 	if _, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, ""); err != nil {
 		return Progress{}, err
@@ -61,7 +60,7 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 	}
 }
 
-// students says who is a student of a class.
+// students returns the students of a class.
 func (r *Service) students(ctx context.Context, class string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for after := ""; ; {

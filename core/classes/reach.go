@@ -7,7 +7,7 @@ import (
 	"drover/core/school"
 )
 
-// What an actor may not know of is not there, in the same words as what is not there.
+// For an actor without the right to see it, an object is NOTFOUND, with the same text as if it did not exist.
 
 func noClass(handle string) error {
 	return core.Errorf(core.CodeNotFound, handle, "there is no class %.80q", handle)
@@ -46,12 +46,12 @@ func (r *Service) class(ctx context.Context, a core.Actor, handle string, act co
 	return c, core.Allow(a, act, o)
 }
 
-// seesClass reports whether one who may view the class may do so at this stage of its life.
+// seesClass reports whether an actor who may view the class may do so in its current state.
 func seesClass(a core.Actor, c school.Class) bool {
 	return !c.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: c.Handle}) == nil
 }
 
-// openClass is class for what changes something in it.
+// openClass is class for changes within the class.
 func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, act core.Action) (school.Class, error) {
 	c, err := r.class(ctx, a, handle, act)
 	if err == nil && c.Deleting {
@@ -60,8 +60,8 @@ func (r *Service) openClass(ctx context.Context, a core.Actor, handle string, ac
 	return c, err
 }
 
-// assignment returns an assignment, with nobody's own deadlines, of which the actor
-// may do the action with what the owner has there.
+// assignment returns an assignment, without personal deadlines, if the actor may do the action with what owner has in
+// it.
 func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (school.Assignment, error) {
 	_, err := r.class(ctx, a, class, core.ActAssignmentView)
 	if core.Is(err, core.CodeNotFound) || err == nil && !core.ValidName(handle) {
@@ -80,14 +80,14 @@ func (r *Service) assignment(ctx context.Context, a core.Actor, class, handle st
 	return as, core.Allow(a, act, core.Object{Class: class, Owner: owner})
 }
 
-// seesAssignment reports whether one who may view the class's assignments may view this one.
+// seesAssignment reports whether an actor who may view assignments of the class may view this one.
 func (r *Service) seesAssignment(a core.Actor, as school.Assignment) bool {
 	return !r.hidden(as) && !as.Deleting || core.Allow(a, core.ActAssignmentPeek, core.Object{Class: as.Class}) == nil
 }
 
 func (r *Service) hidden(as school.Assignment) bool { return as.HideUntil > r.now().UnixMilli() }
 
-// openAssignment is assignment for what changes something in it.
+// openAssignment is assignment for changes within the assignment.
 func (r *Service) openAssignment(ctx context.Context, a core.Actor, class, handle string, act core.Action, owner string) (school.Assignment, error) {
 	as, err := r.assignment(ctx, a, class, handle, act, owner)
 	if err != nil {

@@ -10,44 +10,44 @@ import (
 	"drover/core/school"
 )
 
-// Bounds on what a report is made from.
+// Bounds on the data of a report.
 const (
 	reportGradings    = 500 // newest requests of the assignment
 	reportRuns        = 500 // newest requests of its experiments
 	reportExperiments = 10  // newest ones
 	reportReruns      = 20  // requests that were rerun by hand, whose history is read
-	reportTests       = 500 // by name; the rest are counted
+	reportTests       = 500 // by name; further ones are only counted
 	reportPage        = 100 // requests that are read at once
 )
 
-// Report says how the tests of an assignment behave.
+// Report describes how the tests of an assignment behave.
 type Report struct {
-	Results     int          `json:"results"`           // that it is made from
-	Submissions int          `json:"submissions"`       // that they are of
+	Results     int          `json:"results"`           // on which it is based
+	Submissions int          `json:"submissions"`       // to which the results belong
 	Repeated    int          `json:"repeated"`          // of these, tested more than once by the same harness
-	Older       bool         `json:"older,omitempty"`   // there are older results that were not read
-	Omitted     int          `json:"omitted,omitempty"` // ends of tests of further names
+	Older       bool         `json:"older,omitempty"`   // older results exist that were not read
+	Omitted     int          `json:"omitted,omitempty"` // results of tests beyond the maximum of names
 	Tests       []TestReport `json:"tests"`             // in order of name
 }
 
-// TestReport says how one test behaves. Times are those that the harness measured.
+// TestReport describes how one test behaves. Times are those that the harness measured.
 type TestReport struct {
 	Name     string `json:"name"`
 	Group    string `json:"group,omitempty"`
 	Runs     int    `json:"runs"`
-	Passed   int    `json:"passed"`   // with all its points
-	Repeated int    `json:"repeated"` // submissions that it ran on more than once, in the same harness
-	Flaky    int    `json:"flaky"`    // of these, for which it did not always end the same
+	Passed   int    `json:"passed"`   // with full score
+	Repeated int    `json:"repeated"` // submissions on which it ran more than once, by the same harness
+	Flaky    int    `json:"flaky"`    // of these, those with different results
 	Timed    int    `json:"timed"`    // runs with a time
-	P50      int64  `json:"p50_ms"`   // of the timed ones; 0 for none
+	P50      int64  `json:"p50_ms"`   // of the timed runs; 0 for none
 	P95      int64  `json:"p95_ms"`
 }
 
 // PassRate is the share of runs that passed, in percent.
 func (t TestReport) PassRate() int { return 100 * t.Passed / max(1, t.Runs) }
 
-// Report says which tests of an assignment are flaky or slow, by the newest results: of
-// what was submitted, of what was tested again and of experiments. Returns NOTFOUND, FORBIDDEN.
+// Report returns which tests of an assignment are flaky or slow, from the newest results of submissions, retests and
+// experiments. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Report(ctx context.Context, a core.Actor, class, assignment string) (Report, error) {
 	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
 	if err != nil {
@@ -74,13 +74,13 @@ func (r *Service) Report(ctx context.Context, a core.Actor, class, assignment st
 	return b.report(), nil
 }
 
-// trial is a submission in a harness: the same again should end the same.
+// trial is a submission run by a harness: all its runs should have the same result.
 type trial struct{ submission, harness string }
 
-// reporting collects what results say of tests.
+// reporting collects the results of tests.
 type reporting struct {
 	store   Store
-	reruns  int // whose history may still be read
+	reruns  int // requests whose history may still be read
 	results int
 	older   bool
 	omitted int
@@ -88,24 +88,24 @@ type reporting struct {
 	tried   map[trial]int // results of each
 }
 
-// testName tells tests apart.
+// testName identifies a test.
 type testName struct{ name, group string }
 
-// testTally is what is known of one test.
+// testTally counts the results of one test.
 type testTally struct {
 	TestReport
 	ends  map[trial]ends
 	times []int64 // ms
 }
 
-// ends are how a test ended on one submission.
+// ends are the results of a test on one submission.
 type ends struct {
 	first  ending
 	runs   int
 	differ bool
 }
 
-// ending is how a test ended once.
+// ending is one result of a test.
 type ending struct {
 	verdict string
 	score   float64
@@ -156,7 +156,7 @@ func (b *reporting) row(ctx context.Context, row *core.Row) error {
 	return err
 }
 
-// result adds a result that its harness made to the end.
+// result adds a result that its harness completed.
 func (b *reporting) result(of trial, r *core.Result) {
 	if r == nil || len(r.Tests) == 0 || r.Blame == core.BlamePlatform || r.Blame == core.BlameHarness {
 		return
@@ -197,7 +197,7 @@ func (b *reporting) test(of trial, t *core.Test) {
 }
 
 func (b *reporting) report() Report {
-	repeated := map[string]bool{} // submission → whether it was
+	repeated := map[string]bool{} // submission → it was run more than once
 	rep := Report{Results: b.results, Older: b.older, Omitted: b.omitted, Tests: []TestReport{}}
 	for of, n := range b.tried {
 		repeated[of.submission] = repeated[of.submission] || n > 1
@@ -231,7 +231,7 @@ func (t *testTally) sum() TestReport {
 	return t.TestReport
 }
 
-// quantile is the smallest of sorted numbers that so many percent are not above; 0 for none.
+// quantile returns the smallest of sorted numbers that is not below percent of them; 0 for none.
 func quantile(sorted []int64, percent int) int64 {
 	if len(sorted) == 0 {
 		return 0

@@ -15,8 +15,8 @@ type Member struct {
 	Email string `json:"email,omitempty"`
 }
 
-// Roster lists who is in a class, users after the given one, in order of user.
-// Returns NOTFOUND, FORBIDDEN, INVALID.
+// Roster lists the members of a class, users after the given one, in order of user. Returns NOTFOUND, FORBIDDEN,
+// INVALID.
 func (r *Service) Roster(ctx context.Context, a core.Actor, class, after string, limit int) ([]Member, error) {
 	if _, err := r.class(ctx, a, class, core.ActRosterView); err != nil {
 		return nil, err
@@ -36,9 +36,8 @@ func (r *Service) Roster(ctx context.Context, a core.Actor, class, after string,
 	return all, nil
 }
 
-// Enrol puts a user into a class, or changes the role there. The actor needs the right
-// for the new role, and for the one that the user has. Returns NOTFOUND, FORBIDDEN,
-// INVALID, CONFLICT.
+// Enrol puts a user into a class, or changes the user's role there. The actor needs the right to the new role and to
+// the present one. Returns NOTFOUND, FORBIDDEN, INVALID, CONFLICT.
 func (r *Service) Enrol(ctx context.Context, a core.Actor, class, user string, role core.UserRole) error {
 	if _, err := r.openClass(ctx, a, class, core.ActClassView); err != nil {
 		return err
@@ -50,8 +49,7 @@ func (r *Service) Enrol(ctx context.Context, a core.Actor, class, user string, r
 	return r.enrol(ctx, a, e, old)
 }
 
-// enrolment checks an enrolment that is to be made, and returns the role that the
-// user has in the class; "" for none.
+// enrolment checks a new enrolment, and returns the role that the user has in the class; "" for none.
 func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (school.Enrolment, core.UserRole, error) {
 	e := school.Enrolment{Class: class, User: user, Role: role, Since: r.now().UnixMilli()}
 	if err := bounds.Enrolment(e); err != nil {
@@ -101,7 +99,7 @@ func (r *Service) Drop(ctx context.Context, a core.Actor, class, user string) er
 	})
 }
 
-// enrolling is what one must be allowed to do to give or take a role.
+// enrolling returns the action of giving or removing a role.
 func enrolling(role core.UserRole) core.Action {
 	switch role {
 	case core.RoleStudent:

@@ -20,9 +20,8 @@ func (r *Service) Schedules(ctx context.Context, a core.Actor) ([]core.Schedule,
 	return r.Store.ListSchedules(ctx)
 }
 
-// SetSchedule makes a schedule, or changes the one with its name. What it makes for
-// somebody is the actor's, who needs the right to it, now and when it is fetched. Returns
-// FORBIDDEN, NOTFOUND, INVALID, LIMIT, CONFLICT.
+// SetSchedule creates a schedule, or changes the one with its name. The files that its tasks make are the actor's,
+// who needs the right to them now and when fetching them. Returns FORBIDDEN, NOTFOUND, INVALID, LIMIT, CONFLICT.
 func (r *Service) SetSchedule(ctx context.Context, a core.Actor, s core.Schedule) (core.Schedule, error) {
 	old, err := r.schedule(ctx, a, s.Name)
 	if err != nil && !core.Is(err, core.CodeNotFound) {
@@ -57,7 +56,7 @@ func (r *Service) SetSchedule(ctx context.Context, a core.Actor, s core.Schedule
 	return s, err
 }
 
-// scheduleSentence says what is changed, and whether anything is.
+// scheduleSentence describes the changes, and reports whether there are any.
 func scheduleSentence(old, s core.Schedule) (text string, changed bool) {
 	if old.Revision == 0 {
 		return fmt.Sprintf("makes schedule %s: %s at %q%s", s.Name, s.Kind, s.Cron, concerning(s.About)), true
@@ -80,7 +79,7 @@ func concerning(about string) string {
 	return ", about " + about
 }
 
-// checkScheduled checks the task of a schedule as if it were asked for now, and fills what it is about.
+// checkScheduled checks the task of a schedule as if it were started now, and sets what it is about.
 func (r *Service) checkScheduled(ctx context.Context, a core.Actor, s *core.Schedule) error {
 	k, err := school.Schedulable().Find(s.Kind)
 	if err != nil {
@@ -91,7 +90,7 @@ func (r *Service) checkScheduled(ctx context.Context, a core.Actor, s *core.Sche
 	return err
 }
 
-// RemoveSchedule removes a schedule; what it made stays. Returns FORBIDDEN, NOTFOUND.
+// RemoveSchedule removes a schedule; its tasks stay. Returns FORBIDDEN, NOTFOUND.
 func (r *Service) RemoveSchedule(ctx context.Context, a core.Actor, name string) error {
 	s, err := r.schedule(ctx, a, name)
 	if err != nil {
@@ -101,8 +100,7 @@ func (r *Service) RemoveSchedule(ctx context.Context, a core.Actor, name string)
 	return r.change(ctx, a, entry, func() error { return r.Store.DeleteSchedule(ctx, name) })
 }
 
-// RunSchedule makes a schedule's task now, out of turn, unless its last one has not
-// ended. Returns FORBIDDEN, NOTFOUND, CONFLICT.
+// RunSchedule makes a schedule's task now, unless its last one has not ended. Returns FORBIDDEN, NOTFOUND, CONFLICT.
 func (r *Service) RunSchedule(ctx context.Context, a core.Actor, name string) (core.Task, error) {
 	s, err := r.schedule(ctx, a, name)
 	if err != nil {
@@ -123,7 +121,7 @@ func (r *Service) RunSchedule(ctx context.Context, a core.Actor, name string) (c
 	return task, err
 }
 
-// schedule returns one by its name.
+// schedule returns a schedule by its name.
 func (r *Service) schedule(ctx context.Context, a core.Actor, name string) (core.Schedule, error) {
 	all, err := r.Schedules(ctx, a)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 //go:generate go test -run ^TestCoursesDocIsCurrent$ . -update
 
-// Service does what users ask for, if they may. The fields are set once; all
-// methods are safe for concurrent use, by several processes as well.
+// Service carries out what users ask for, after checking rights. The fields are set once; all methods are safe for
+// concurrent use, by several processes as well.
 type Service struct {
 	Store    Store
 	Intake   Intake
@@ -49,7 +49,7 @@ type Store interface {
 	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 }
 
-// Intake is where requests and tasks go in, as in core/requests/intake.
+// Intake accepts requests and tasks, as core/requests/intake does.
 type Intake interface {
 	SubmitWith(ctx context.Context, spec core.Spec, create func(ctx context.Context, spec core.Spec) (created bool, err error)) error
 	Rerun(ctx context.Context, id string) (core.Row, error)
@@ -60,7 +60,7 @@ type Intake interface {
 	LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error)
 }
 
-// page is how much is read at a time of a list that is needed whole.
+// page is how many entries are read at a time of a list that is needed whole.
 const page = 500
 
 func (r *Service) now() time.Time {
@@ -77,8 +77,8 @@ func (r *Service) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// start submits a task for the actor. One that has not ended and does the same is
-// returned instead: of a file the actor's own, of a deletion anybody's.
+// start submits a task for the actor. If an unfinished task does the same, it is returned instead: for a file only
+// the actor's own, for a deletion anybody's.
 func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, args any) (core.Task, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, a
 			return open[i], nil
 		}
 	}
-	return t, cmp.Or(err, busy(about)) // it has ended just now
+	return t, cmp.Or(err, busy(about)) // it has just ended
 }
 
 func busy(about string) error {

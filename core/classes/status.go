@@ -5,7 +5,7 @@ import (
 	"drover/core/school"
 )
 
-// Status says in words how far a submission is.
+// Status says in words how far a submission has come.
 type Status string
 
 // The statuses.
@@ -18,7 +18,7 @@ const (
 	StatusCompleted Status = "Tests Completed"
 )
 
-// statusOf words the state of the request that counts.
+// statusOf returns the status for the state of the request that counts.
 func statusOf(s school.Standing) Status {
 	if s.Submission.Request == "" {
 		return StatusSubmitted
@@ -39,7 +39,7 @@ func statusOf(s school.Standing) Status {
 	}
 }
 
-// explain says whose fault a bad end is, and what to do.
+// explain says whose fault a bad end is, and what to do about it.
 func explain(s school.Standing) string {
 	if !s.State.Terminal() || s.State == core.RequestCompleted {
 		return ""

@@ -16,23 +16,23 @@ import (
 	"drover/core/store/bounds"
 )
 
-// SubmissionEntry is a submission with how far it is, in words.
+// SubmissionEntry is a submission with its status in words.
 type SubmissionEntry struct {
 	school.Standing
 	Status Status `json:"status"`
 }
 
-// SubmissionView is all that an actor may see of a submission.
+// SubmissionView is everything that an actor may see of a submission.
 type SubmissionView struct {
 	SubmissionEntry
 	Reason      string       `json:"reason,omitempty"`  // of a bad end, one sentence
 	Explanation string       `json:"explain,omitempty"` // whose fault it is, and what to do
 	Resubmit    bool         `json:"resubmit"`          // whether the actor may have it tested again now
-	Result      *core.Result `json:"result,omitempty"`  // nil until there is one; place, and output unless it is shown, only for staff
+	Result      *core.Result `json:"result,omitempty"`  // nil until there is one; only staff see where it ran, and hidden output
 }
 
-// ViewSubmission returns a submission with its result: to its owner, while the
-// assignment is shown, and to who teaches there. Returns NOTFOUND.
+// ViewSubmission returns a submission with its result, to staff of the class, and to its owner while the assignment
+// is visible. Returns NOTFOUND.
 func (r *Service) ViewSubmission(ctx context.Context, a core.Actor, id string) (SubmissionView, error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *Service) ViewSubmission(ctx context.Context, a core.Actor, id string) (
 	return v, nil
 }
 
-// forStudents leaves out what tells how the tests were run, the exact figures of hidden ones, and unless its staff shows
-// it what the harness printed: that may be what its hidden tests are.
+// forStudents removes where the tests were run, the exact usage of hidden tests, and the harness's output unless
+// staff show it: the output may reveal hidden tests.
 func forStudents(r core.Result, output bool) *core.Result {
 	r = r.Coarse()
 	r.Host, r.VM, r.Token, r.HeldBy = "", "", "", nil
@@ -65,9 +65,8 @@ func forStudents(r core.Result, output bool) *core.Result {
 	return &r
 }
 
-// WatchSubmission returns the id of the request that tests a submission, "" if nothing does, for
-// an actor who may watch the tests while they run, and whether the actor may see what the
-// harness prints. Returns NOTFOUND.
+// WatchSubmission returns the id of the request that tests a submission, "" if there is none, for an actor who may
+// watch the tests, and whether the actor may see the harness's output. Returns NOTFOUND.
 func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) (request string, output bool, err error) {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionView)
 	if err != nil {
@@ -76,7 +75,7 @@ func (r *Service) WatchSubmission(ctx context.Context, a core.Actor, id string) 
 	return s.Request, as.ShowOutput || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) == nil, nil
 }
 
-// standing returns what became of a submission, and its result if it has one.
+// standing returns the state and score of a submission, and its result if there is one.
 func (r *Service) standing(ctx context.Context, s school.Submission) (school.Standing, *core.Result, error) {
 	var row core.Row
 	if s.Request != "" {
@@ -91,9 +90,8 @@ func (r *Service) standing(ctx context.Context, s school.Submission) (school.Sta
 	return s.Standing(row.State, row.Result.Blame, row.Result.Score, row.Result.MaxScore), row.Result, nil
 }
 
-// ListSubmissions lists submissions of a class, newest first: all of them for who
-// teaches there, else the actor's own to assignments that are shown. Returns
-// NOTFOUND, FORBIDDEN for another's, INVALID.
+// ListSubmissions lists submissions of a class, newest first: all of them for staff, else the actor's own to visible
+// assignments. Returns NOTFOUND, FORBIDDEN for another user's, INVALID.
 func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f school.SubmissionFilter) ([]SubmissionEntry, error) {
 	if f.Assignment != "" {
 		if _, err := r.assignment(ctx, a, f.Class, f.Assignment, core.ActAssignmentView, ""); err != nil {
@@ -135,9 +133,9 @@ func (r *Service) ListSubmissions(ctx context.Context, a core.Actor, f school.Su
 	}
 }
 
-// Resubmit has a submission tested again, as it is: by its owner until the cutoff
-// and if it was not tested to the end, by who teaches there at any time. Returns
-// NOTFOUND, FORBIDDEN, ENDED, LIMIT, and CONFLICT while it waits or runs.
+// Resubmit has a submission tested again, unchanged. Its owner may do so until the cutoff if it was not tested to the
+// end, staff of the class at any time. Returns NOTFOUND, FORBIDDEN, ENDED, LIMIT, and CONFLICT while it waits or
+// runs.
 func (r *Service) Resubmit(ctx context.Context, a core.Actor, id string) error {
 	s, as, err := r.submission(ctx, a, id, core.ActSubmissionRerun)
 	if err != nil {
@@ -160,7 +158,7 @@ func (r *Service) Resubmit(ctx context.Context, a core.Actor, id string) error {
 	})
 }
 
-// mayResubmit says why a submission cannot be tested again now; nil if it can.
+// mayResubmit returns why a submission cannot be tested again now; nil if it can.
 func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as school.Assignment, s school.Standing) error {
 	id := s.Submission.ID
 	if err := core.Allow(a, core.ActSubmissionRerun, core.Object{Class: as.Class, Owner: s.Submission.User}); err != nil {
@@ -203,9 +201,9 @@ func (r *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (
 	return s.Files[i], content, err
 }
 
-// Zip is a submission that is ready to be written as a zip.
+// Zip is a submission that can be written as a zip.
 type Zip struct {
-	Name string // that a browser saves it as
+	Name string // under which a browser saves it
 	at   time.Time
 	of   []core.File
 	from core.Blobs
@@ -222,9 +220,8 @@ func (r *Service) OpenZip(ctx context.Context, a core.Actor, id string) (*Zip, e
 	return &Zip{name, at, s.Files, r.Blobs}, nil
 }
 
-// Write writes the zip, file by file, under names that any system unpacks into one
-// folder. Returns NOTFOUND if a file is lost; what was
-// written then is no zip.
+// Write writes the zip, file by file, under names that any system unpacks into one folder. Returns NOTFOUND if a file
+// is lost; the output is then no valid zip.
 func (z *Zip) Write(ctx context.Context, to io.Writer) error {
 	w := zip.NewWriter(to)
 	names := portable.NewNames()

@@ -13,35 +13,35 @@ import (
 	"drover/core/school"
 )
 
-// NewSubmission is what somebody submits.
+// NewSubmission is a submission to be made.
 type NewSubmission struct {
 	Class       string
 	Assignment  string // its handle
-	User        string // whose it is; "" is the actor's
+	User        string // whose submission it is; "" is the actor's
 	Kind        string // harness.TestPublic or TestFinal; "" is public
 	Files       iter.Seq2[intake.Upload, error]
-	Idempotency string // the same key of the same user again is the same submission; "" is none
+	Idempotency string // the same key of the same user names the same submission; "" is none
 }
 
-// Submit submits files for an assignment and, where that has a harness, requests
-// their grading; an older request of the same user for it that still waits is
-// withdrawn. Files are read only once it is known that the actor may submit.
+// Submit submits files to an assignment and, if it has a harness, requests their grading.
+// An older request of the same user for it that still waits is withdrawn. Files are read
+// only after the right to submit is checked.
 //
 // Submission and request are made by one call of the store, so a crash leaves both or neither:
 //
-//	died after                  what exists                               who goes on
-//	a file was stored           files that nothing names                  nobody: the purge of files takes them
+//	crash after                 what exists                               healed by
+//	a file was stored           files to which nothing refers             the purge of files deletes them
 //	the entry of the audit log  an entry                                  the same call again
 //	CreateSubmission            both, and Redis does not have the request Sweep queues it; the same idempotency
 //	                                                                      key returns them
 //	older ones were withdrawn   the same, of one                          the same
 //	Enqueue                     all                                       -
 //
-// Whether there is room for the request is asked before anything is stored, see intake.SubmitWith.
+// Room for the request is checked before anything is stored, see intake.SubmitWith.
 //
-// Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor teaches there), CONFLICT while it is deleted,
-// INVALID, LIMIT, FULL where too much work is waiting, or a student submits too much, CONFLICT where the idempotency key
-// was used for something else.
+// Returns NOTFOUND, FORBIDDEN, ENDED after the cutoff (unless the actor is staff of the class), CONFLICT while the
+// assignment is being deleted or if the idempotency key was used for something else, INVALID, LIMIT, FULL if too much
+// work is waiting or a student submits too much.
 func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (school.Submission, error) {
 	h.User, h.Kind = cmp.Or(h.User, a.Handle), cmp.Or(h.Kind, harness.TestPublic)
 	as, err := r.submittable(ctx, a, h)
@@ -69,7 +69,7 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (sc
 		if err := r.keeps(ctx, a, as.Class, s.Files); err != nil {
 			return err
 		}
-		if err := r.inTime(a, as); err != nil { // files can be slow
+		if err := r.inTime(a, as); err != nil { // files can take long to arrive
 			return err
 		}
 		s.At = r.now().UnixMilli()
@@ -79,7 +79,7 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (sc
 	return s, err
 }
 
-// submittable returns the assignment if the actor may submit for it at all.
+// submittable returns the assignment if the actor may submit to it at all.
 func (r *Service) submittable(ctx context.Context, a core.Actor, h NewSubmission) (school.Assignment, error) {
 	act := core.ActSubmit
 	if h.User != a.Handle {
@@ -95,8 +95,8 @@ func (r *Service) submittable(ctx context.Context, a core.Actor, h NewSubmission
 	return as, nil
 }
 
-// submittedBefore returns what was submitted under the same idempotency key before, if it was: a
-// repeat is not refused for what has changed since, such as the time, nor are its files read.
+// submittedBefore returns the earlier submission with the same idempotency key, if there is one: a repeated call is
+// not refused because of later changes, such as the time, and its files are not read.
 func (r *Service) submittedBefore(ctx context.Context, as school.Assignment, h NewSubmission) (school.Submission, error) {
 	if h.Idempotency == "" || len(h.Idempotency) > intake.MaxIdempotency {
 		return school.Submission{}, nil
@@ -109,8 +109,7 @@ func (r *Service) submittedBefore(ctx context.Context, as school.Assignment, h N
 	return was, usedFor(&was, as.Class, as.Handle)
 }
 
-// usedFor returns CONFLICT if a submission is for something else than its idempotency key
-// is used for now.
+// usedFor returns CONFLICT if the earlier submission was to another assignment than the one named now.
 func usedFor(was *school.Submission, class, assignment string) error {
 	if was.Class == class && was.Assignment == assignment {
 		return nil
@@ -118,8 +117,8 @@ func usedFor(was *school.Submission, class, assignment string) error {
 	return core.Errorf(core.CodeConflict, was.Idempotency, "the idempotency key %q was used for %s/%s: use another one", was.Idempotency, was.Class, was.Assignment)
 }
 
-// takesSubmission returns the assignment with the user's own deadlines, if it takes now what is
-// submitted. It looks at nothing that takes long.
+// takesSubmission returns the assignment with the user's personal deadlines, if it accepts submissions now. It does
+// only quick checks.
 func (r *Service) takesSubmission(ctx context.Context, a core.Actor, as school.Assignment, h NewSubmission) (school.Assignment, error) {
 	if _, err := r.Store.GetUser(ctx, h.User); err != nil {
 		return school.Assignment{}, err
@@ -140,7 +139,7 @@ func (r *Service) takesSubmission(ctx context.Context, a core.Actor, as school.A
 	return as, r.inTime(a, as)
 }
 
-// inTime returns ENDED if the actor may hand nothing in any more.
+// inTime returns ENDED if the actor may not submit any more.
 func (r *Service) inTime(a core.Actor, as school.Assignment) error {
 	if as.Cutoff == 0 || r.now().UnixMilli() <= as.Cutoff {
 		return nil
@@ -151,7 +150,7 @@ func (r *Service) inTime(a core.Actor, as school.Assignment) error {
 	return core.Errorf(core.CodeEnded, as.Name(), "the cutoff date of %s has already passed (%s): ask who teaches it for more time", as.Name(), moment(as.Cutoff))
 }
 
-// take stores the files as they come.
+// take stores the files as they arrive.
 func (r *Service) take(ctx context.Context, as school.Assignment, uploads iter.Seq2[intake.Upload, error]) ([]core.File, error) {
 	room, err := r.room(ctx, as)
 	if err != nil {
@@ -184,7 +183,7 @@ func (r *Service) take(ctx context.Context, as school.Assignment, uploads iter.S
 // maxUngraded bounds the bytes of a submission that no pool's disk bounds.
 const maxUngraded = 256 << 20
 
-// room is how many bytes a submission may have.
+// room returns how many bytes a submission may have.
 func (r *Service) room(ctx context.Context, as school.Assignment) (int64, error) {
 	most := int64(maxUngraded)
 	if as.Pool != "" {
@@ -200,8 +199,8 @@ func (r *Service) room(ctx context.Context, as school.Assignment) (int64, error)
 	return most, nil
 }
 
-// submitTo makes a submission durable, with the request that grades it where there is a harness, or
-// returns the one that was there.
+// submitTo makes a submission durable, together with the request that grades it if there is a harness, or returns the
+// existing submission.
 func (r *Service) submitTo(ctx context.Context, as school.Assignment, s school.Submission) (school.Submission, error) {
 	if as.Harness == nil {
 		stored, _, err := r.store(ctx, as, s, nil)
@@ -220,7 +219,7 @@ func (r *Service) submitTo(ctx context.Context, as school.Assignment, s school.S
 	return stored, err
 }
 
-// store makes a submission durable, or returns the one that was there and false.
+// store makes a submission durable, or returns the existing one and false.
 func (r *Service) store(ctx context.Context, as school.Assignment, s school.Submission, grading *core.Spec) (school.Submission, bool, error) {
 	s.Late = as.Due != 0 && s.At > as.Due
 	stored, created, err := r.Store.CreateSubmission(ctx, s, grading)
@@ -230,7 +229,7 @@ func (r *Service) store(ctx context.Context, as school.Assignment, s school.Subm
 	return stored, created, err
 }
 
-// grading is the request that grades a submission.
+// grading returns the request that grades a submission.
 func (r *Service) grading(ctx context.Context, as school.Assignment, s school.Submission) (core.Spec, error) {
 	notify, err := r.notified(ctx, as.Class, core.EventRequestEnded)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"drover/core/store/bounds"
 )
 
-// classOf is the class that a task is about; "" for none.
+// classOf returns the class that a task is about; "" for none.
 func classOf(t *core.Task) string { return of(t.About) }
 
-// of is the class that class or class/assignment names.
+// of returns the class in "class" or "class/assignment".
 func of(about string) string {
 	class, _, _ := strings.Cut(about, "/")
 	return class
@@ -22,7 +22,7 @@ func of(about string) string {
 
 func objectOf(t *core.Task) core.Object { return core.Object{Class: classOf(t), Owner: t.Requester} }
 
-// task returns a task with which the actor may do the action.
+// task returns a task to which the actor may apply the action.
 func (r *Service) task(ctx context.Context, a core.Actor, id string, act core.Action) (core.Task, error) {
 	if !core.ValidName(id) {
 		return core.Task{}, noTask(id)
@@ -37,9 +37,8 @@ func (r *Service) task(ctx context.Context, a core.Actor, id string, act core.Ac
 	return t, core.Allow(a, act, objectOf(&t))
 }
 
-// stillMay returns FORBIDDEN if the actor has lost the right to what a task makes, or never
-// had it: who makes schedules says what a task is about as well as what it does. What a
-// task does was allowed when it was asked for; the same again, and its file, need it anew.
+// stillMay returns FORBIDDEN if the actor has no right any more to what a task makes, or never had: schedules also
+// decide what a task is about. A retry, and fetching the file, need the right again.
 func stillMay(a core.Actor, t *core.Task) error {
 	k, err := school.TaskKinds().Find(t.Kind)
 	if err != nil || k.Right == "" {
@@ -53,8 +52,8 @@ func stillMay(a core.Actor, t *core.Task) error {
 	return core.Allow(a, act, core.Object{Class: cmp.Or(target.Class, classOf(t)), Owner: owner})
 }
 
-// ViewTask returns a task: to its requester, to who teaches what it is about, to who
-// looks after the cluster. Returns NOTFOUND.
+// ViewTask returns a task to its requester, to staff of the class that it is about, and to operators. Returns
+// NOTFOUND.
 func (r *Service) ViewTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	return r.task(ctx, a, id, core.ActTaskView)
 }
@@ -83,12 +82,12 @@ func (r *Service) ListTasks(ctx context.Context, a core.Actor, f core.TaskFilter
 		if len(some) < cmp.Or(f.Limit, bounds.DefaultRows) || len(all) == limit {
 			return all, nil
 		}
-		f.Limit = page // others' may be many
+		f.Limit = page // other users' may be many
 	}
 }
 
-// CancelTask stops a task wherever it is and returns its state: cancelled if it
-// waited, cancelling if it runs and will be stopped. Returns NOTFOUND, FORBIDDEN, ENDED.
+// CancelTask stops a task in any place and returns its state: cancelled if it waited, cancelling if it runs and will
+// be stopped. Returns NOTFOUND, FORBIDDEN, ENDED.
 func (r *Service) CancelTask(ctx context.Context, a core.Actor, id string) (core.TaskState, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskControl)
 	if err != nil {
@@ -102,8 +101,7 @@ func (r *Service) CancelTask(ctx context.Context, a core.Actor, id string) (core
 	return state, err
 }
 
-// RetryTask starts a dead or cancelled task once more. Returns NOTFOUND, FORBIDDEN,
-// CONFLICT, LIMIT.
+// RetryTask starts a dead or cancelled task again. Returns NOTFOUND, FORBIDDEN, CONFLICT, LIMIT.
 func (r *Service) RetryTask(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskControl)
 	if err != nil {
@@ -129,9 +127,8 @@ func aboutTask(t *core.Task, verb string) core.AuditEntry {
 	return core.AuditEntry{Action: core.ActTaskControl, Class: classOf(t), Subject: t.ID, Text: verb + " task " + t.ID + " (" + t.Kind + about + ")"}
 }
 
-// OpenDownload opens the file that a task made, for its requester only, and only
-// while that still has the right to what is in it. Returns NOTFOUND, FORBIDDEN,
-// CONFLICT if the task has not made it yet, ENDED once it has expired.
+// OpenDownload opens the file that a task made, only for its requester, and only while the requester has the right to
+// its content. Returns NOTFOUND, FORBIDDEN, CONFLICT if the task has not made it yet, ENDED once it has expired.
 func (r *Service) OpenDownload(ctx context.Context, a core.Actor, id string) (core.Download, io.ReadCloser, error) {
 	t, err := r.task(ctx, a, id, core.ActTaskDownload)
 	if err == nil {

@@ -9,8 +9,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// TaskView is a task with its place in Redis. A place of nil is one that has ended, or
-// one of which Redis, being away, does not say where it is.
+// TaskView is a task with its place in Redis. Place is nil if the task has ended, or if Redis is away.
 type TaskView struct {
 	core.Task
 	Place *core.TaskPlace `json:"place,omitempty"`
@@ -29,8 +28,8 @@ func (r *Service) TrackTask(ctx context.Context, a core.Actor, id string) (TaskV
 	return views[0], nil
 }
 
-// TrackTasks is ListTasks with places, of tasks in one of f.States, or in any if it names
-// none; there the states that only Redis tells apart may be named too. Returns INVALID.
+// TrackTasks is ListTasks with places. If f.States is not empty, it lists tasks in these states, including those that
+// only Redis distinguishes. Returns INVALID.
 func (r *Service) TrackTasks(ctx context.Context, a core.Actor, f core.TaskFilter) ([]TaskView, error) {
 	f.Limit = cmp.Or(f.Limit, bounds.DefaultRows)
 	asked, most := f.States, f.Limit
@@ -57,7 +56,7 @@ func (r *Service) TrackTasks(ctx context.Context, a core.Actor, f core.TaskFilte
 	}
 }
 
-// stored are states as the store has them: to it, what has not ended is queued.
+// stored returns the corresponding states in the store, where every unfinished task is queued.
 func stored(states []core.TaskState) []core.TaskState {
 	var all []core.TaskState
 	for _, s := range states {
@@ -71,7 +70,7 @@ func stored(states []core.TaskState) []core.TaskState {
 	return all
 }
 
-// located says where tasks are.
+// located adds the places of tasks.
 func (r *Service) located(ctx context.Context, tasks []core.Task) ([]TaskView, error) {
 	views := make([]TaskView, len(tasks))
 	var keys []string
@@ -94,7 +93,7 @@ func (r *Service) located(ctx context.Context, tasks []core.Task) ([]TaskView, e
 	for n, i := range open {
 		p := places[n]
 		if p.State == "" {
-			// It has ended just now, or is on its way there.
+			// It has just ended, or is not in Redis yet.
 			if views[i].Task, err = r.Store.GetTask(ctx, tasks[i].ID); err != nil {
 				return nil, err
 			}

@@ -9,14 +9,14 @@ import (
 	"drover/core/store/bounds"
 )
 
-// Profile is a user with the classes that it is in.
+// Profile is a user with the user's classes.
 type Profile struct {
 	school.User
 	Classes []school.Enrolment `json:"classes"`
 }
 
-// ViewUser returns a user by handle or e-mail address: for oneself and for admins.
-// Returns FORBIDDEN, whether there is such a user or not; NOTFOUND.
+// ViewUser returns a user by handle or e-mail address, to the user and to admins. Returns FORBIDDEN, whether there is
+// such a user or not; NOTFOUND.
 func (r *Service) ViewUser(ctx context.Context, a core.Actor, handle string) (Profile, error) {
 	owner := handle
 	u, err := r.Store.GetUser(ctx, handle)
@@ -41,8 +41,8 @@ func (r *Service) ListUsers(ctx context.Context, a core.Actor, after string, lim
 	return r.Store.ListUsers(ctx, after, limit)
 }
 
-// CreateUser makes a user. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the
-// handle or the e-mail address is taken.
+// CreateUser creates a user. Returns FORBIDDEN, INVALID, LIMIT, and CONFLICT if the handle or the e-mail address is
+// taken.
 func (r *Service) CreateUser(ctx context.Context, a core.Actor, u school.User) (school.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return school.User{}, err
@@ -54,7 +54,7 @@ func (r *Service) CreateUser(ctx context.Context, a core.Actor, u school.User) (
 	return r.putUser(ctx, a, u, "creates user "+u.Handle+also("with the roles", u.Roles))
 }
 
-// newUser completes and checks a user that is to be created.
+// newUser completes and checks a user before it is created.
 func (r *Service) newUser(u school.User) (school.User, error) {
 	u.Revision, u.Created = 0, r.now().UnixMilli()
 	u.Email = strings.ToLower(strings.TrimSpace(u.Email))
@@ -69,9 +69,9 @@ func reserved(handle string) bool {
 	return handle == core.System().Handle || strings.HasPrefix(handle, "local-") || strings.HasPrefix(handle, "experiment-")
 }
 
-// EditUser changes name, e-mail address, roles and whether the user is disabled, if
-// it has the given revision still. Returns FORBIDDEN, NOTFOUND, INVALID, LIMIT, and
-// CONFLICT if somebody changed it meanwhile or no admin would be left.
+// EditUser changes name, e-mail address, roles and whether the user is disabled, if the user still has the given
+// revision. Returns FORBIDDEN, NOTFOUND, INVALID, LIMIT, and CONFLICT if somebody else changed the user or no admin
+// would be left.
 func (r *Service) EditUser(ctx context.Context, a core.Actor, u school.User) (school.User, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return school.User{}, err
@@ -129,10 +129,10 @@ func (r *Service) DeleteUser(ctx context.Context, a core.Actor, handle string) e
 	return r.change(ctx, a, entry, func() error { return r.Store.DeleteUser(ctx, u.Handle) })
 }
 
-// leads reports whether a user acts as an admin.
+// leads reports whether a user is an active admin.
 func leads(u school.User) bool { return !u.Disabled && core.Actor{Roles: u.Roles}.Has(core.RoleAdmin) }
 
-// keepAdmin returns CONFLICT if the user is the only one who acts as an admin.
+// keepAdmin returns CONFLICT if the user is the only active admin.
 func (r *Service) keepAdmin(ctx context.Context, u school.User) error {
 	if !leads(u) {
 		return nil
@@ -153,7 +153,7 @@ func (r *Service) keepAdmin(ctx context.Context, u school.User) error {
 	}
 }
 
-// unrevised refuses an edit of something that was not read before.
+// unrevised refuses an edit without the revision of a former read.
 func unrevised(what, name string) error {
 	return core.Errorf(core.CodeInvalid, name, "the change of %s %s names no revision: read it first, and change what was read", what, name)
 }

@@ -16,7 +16,7 @@ func noWebhook(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no webhook %.80q", id)
 }
 
-// webhook returns a webhook, with its secrets, that the actor may do something with.
+// webhook returns a webhook with its secrets, if the actor has the right to it.
 func (r *Service) webhook(ctx context.Context, a core.Actor, id string) (core.Webhook, error) {
 	if !core.ValidName(id) {
 		return core.Webhook{}, noWebhook(id)
@@ -36,8 +36,7 @@ func (r *Service) webhook(ctx context.Context, a core.Actor, id string) (core.We
 	return w, nil
 }
 
-// mayHook returns an error if the actor may do nothing with the webhooks of a class, or
-// with "" of the cluster.
+// mayHook returns an error if the actor has no right to the webhooks of a class, or for "" of the cluster.
 func (r *Service) mayHook(ctx context.Context, a core.Actor, class string) error {
 	if class == "" {
 		return core.Allow(a, core.ActWebhook, core.Object{})
@@ -53,8 +52,8 @@ func (r *Service) ViewWebhook(ctx context.Context, a core.Actor, id string) (cor
 	return w, err
 }
 
-// ListWebhooks lists the webhooks of a class, or with "" of the cluster, with ids after the
-// given one, without their secrets. Returns NOTFOUND, FORBIDDEN, INVALID.
+// ListWebhooks lists the webhooks of a class, or for "" of the cluster, with ids after the given one, without their
+// secrets. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) ListWebhooks(ctx context.Context, a core.Actor, class, after string, limit int) ([]core.Webhook, error) {
 	if err := r.mayHook(ctx, a, class); err != nil {
 		return nil, err
@@ -62,10 +61,9 @@ func (r *Service) ListWebhooks(ctx context.Context, a core.Actor, class, after s
 	return r.Store.ListWebhooks(ctx, class, after, limit)
 }
 
-// AddWebhook makes a webhook of a class, which is told of what happens there, or with ""
-// of the cluster, which is told where a request or task names it. The answer has the
-// secret, which no other call shows. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT,
-// CONFLICT while the class is being deleted.
+// AddWebhook creates a webhook of a class, which is notified of all its events, or for "" of the cluster, which is
+// notified if a request or task names it. The result has the secret, which no other call returns. Returns NOTFOUND,
+// FORBIDDEN, INVALID, LIMIT, CONFLICT while the class is being deleted.
 func (r *Service) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
 	err := r.mayHook(ctx, a, w.Class)
 	if err == nil && w.Class != "" {
@@ -86,8 +84,8 @@ func (r *Service) AddWebhook(ctx context.Context, a core.Actor, w core.Webhook) 
 	})
 }
 
-// EditWebhook changes a webhook's URL, events and whether it is disabled, if it has the
-// given revision still. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
+// EditWebhook changes a webhook's URL, events and whether it is disabled, if it still has the given revision. Returns
+// NOTFOUND, FORBIDDEN, INVALID, LIMIT, CONFLICT.
 func (r *Service) EditWebhook(ctx context.Context, a core.Actor, w core.Webhook) (core.Webhook, error) {
 	old, err := r.webhook(ctx, a, w.ID)
 	if err != nil {
@@ -104,7 +102,7 @@ func (r *Service) EditWebhook(ctx context.Context, a core.Actor, w core.Webhook)
 	}
 	d.note("events", strings.Join(old.Events, ", "), strings.Join(w.Events, ", "))
 	d.note("disabled", old.Disabled, w.Disabled)
-	w.Secret = "" // the one that is there is kept
+	w.Secret = "" // the stored one is kept
 	if len(d) == 0 {
 		w.Revision = old.Revision
 		return w, nil
@@ -118,9 +116,8 @@ func (r *Service) EditWebhook(ctx context.Context, a core.Actor, w core.Webhook)
 	})
 }
 
-// RotateWebhook gives a webhook a new secret and returns it, which no other call does.
-// Its deliveries are signed by the former one as well, until the next rotation; or no
-// more from now on, if that is not to be trusted. Returns NOTFOUND, FORBIDDEN, CONFLICT.
+// RotateWebhook gives a webhook a new secret and returns it, which no other call does. Deliveries are also signed
+// with the former secret until the next rotation, unless distrust is set. Returns NOTFOUND, FORBIDDEN, CONFLICT.
 func (r *Service) RotateWebhook(ctx context.Context, a core.Actor, id string, distrust bool) (secret string, err error) {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
@@ -141,8 +138,7 @@ func (r *Service) RotateWebhook(ctx context.Context, a core.Actor, id string, di
 	return secret, nil
 }
 
-// RemoveWebhook removes a webhook; deliveries that wait are not made any more. Returns
-// NOTFOUND, FORBIDDEN.
+// RemoveWebhook removes a webhook; its waiting deliveries are dropped. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) RemoveWebhook(ctx context.Context, a core.Actor, id string) error {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
@@ -152,8 +148,8 @@ func (r *Service) RemoveWebhook(ctx context.Context, a core.Actor, id string) er
 	return r.change(ctx, a, aboutWebhook(w, text), func() error { return r.Store.DeleteWebhook(ctx, id) })
 }
 
-// TestWebhook starts a delivery that says nothing but that it came; it is tried once.
-// Returns NOTFOUND, FORBIDDEN, CONFLICT for a disabled webhook.
+// TestWebhook starts a delivery of a test event, which is tried once. Returns NOTFOUND, FORBIDDEN, CONFLICT for a
+// disabled webhook.
 func (r *Service) TestWebhook(ctx context.Context, a core.Actor, id string) (core.Task, error) {
 	w, err := r.webhook(ctx, a, id)
 	if err != nil {
@@ -162,8 +158,7 @@ func (r *Service) TestWebhook(ctx context.Context, a core.Actor, id string) (cor
 	return r.deliver(ctx, a, w, core.WebhookArgs{Webhook: id, Event: core.EventTest}, "tests webhook "+id)
 }
 
-// Deliveries lists what was and is to be delivered to a webhook, newest first. Returns
-// NOTFOUND, FORBIDDEN, INVALID.
+// Deliveries lists past and waiting deliveries to a webhook, newest first. Returns NOTFOUND, FORBIDDEN, INVALID.
 func (r *Service) Deliveries(ctx context.Context, a core.Actor, id, before string, limit int) ([]core.Task, error) {
 	if _, err := r.webhook(ctx, a, id); err != nil {
 		return nil, err
@@ -171,9 +166,8 @@ func (r *Service) Deliveries(ctx context.Context, a core.Actor, id, before strin
 	return r.Store.ListTasks(ctx, core.TaskFilter{Kind: core.KindWebhook, Lane: id, Before: before, Limit: limit})
 }
 
-// Redeliver starts a delivery once more: under its own id, by which the receiver knows
-// it, if it never arrived, else as a new one. Returns NOTFOUND, FORBIDDEN, CONFLICT for
-// one that has not ended and for a disabled webhook, LIMIT.
+// Redeliver starts a delivery again: under its own id, which receivers recognize, if it never arrived, else under a
+// new one. Returns NOTFOUND, FORBIDDEN, CONFLICT for an unfinished delivery and for a disabled webhook, LIMIT.
 func (r *Service) Redeliver(ctx context.Context, a core.Actor, delivery string) (core.Task, error) {
 	if !core.ValidName(delivery) {
 		return core.Task{}, noDelivery(delivery)
@@ -221,7 +215,7 @@ func enabled(w core.Webhook) error {
 	return nil
 }
 
-// deliver starts a delivery that a person asked for, and waits for.
+// deliver starts a delivery that a person requested and is waiting for.
 func (r *Service) deliver(ctx context.Context, a core.Actor, w core.Webhook, args core.WebhookArgs, text string) (core.Task, error) {
 	if err := enabled(w); err != nil {
 		return core.Task{}, err
@@ -240,8 +234,7 @@ func (r *Service) deliver(ctx context.Context, a core.Actor, w core.Webhook, arg
 	return t, err
 }
 
-// checkWebhook refuses a webhook that could not work: one that no delivery could reach,
-// and one of a class that has as many as one end is told to.
+// checkWebhook refuses a webhook that no delivery could reach, and one beyond the number that one end can notify.
 func (r *Service) checkWebhook(ctx context.Context, w core.Webhook) error {
 	if err := bounds.Webhook(w); err != nil {
 		return err
@@ -265,7 +258,7 @@ func (r *Service) checkWebhook(ctx context.Context, w core.Webhook) error {
 	return nil
 }
 
-// notified lists the class's webhooks that want to know of an event.
+// notified lists the class's webhooks for an event.
 func (r *Service) notified(ctx context.Context, class, event string) ([]string, error) {
 	var ids []string
 	if class == "" {
@@ -288,7 +281,7 @@ func (r *Service) notified(ctx context.Context, class, event string) ([]string, 
 	}
 }
 
-// shownURL is a URL without what follows its ?, which may be a secret.
+// shownURL returns a URL without its query, which may be a secret.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

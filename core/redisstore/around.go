@@ -11,20 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Around is what stands around the server that has our keys, for doctor.
+// Around describes the Sentinels or the Redis Cluster around the server that has our keys, for doctor.
 type Around struct {
-	Kind    string // sentinel or cluster; "" for a server that stands alone as far as we know
+	Kind    string // sentinel or cluster; "" for a server that, as far as we know, is alone
 	Primary string // address of the server, as the Sentinels or the Redis Cluster name it
 
 	Name      string // what the Sentinels call it
-	Sentinels int    // how many there are, as they say themselves
+	Sentinels int    // their number, as they report it
 	Silent    map[string]error
-	Quorum    error // why they could not agree on another primary now; nil if they could
+	Quorum    error // why they could not elect another primary now; nil if they could
 
 	Shards int // of the Redis Cluster
 }
 
-// Around asks the Sentinels or the Redis Cluster that the URL names. Returns UNAVAILABLE if none answers.
+// Around queries the Sentinels or the Redis Cluster that the URL names. Returns UNAVAILABLE if none answers.
 func (s *Store) Around(ctx context.Context) (Around, error) {
 	switch {
 	case s.link.sentinel != nil:
@@ -54,7 +54,7 @@ func (s *Store) Around(ctx context.Context) (Around, error) {
 	return Around{}, nil
 }
 
-// aroundSentinel asks every Sentinel that the URL names.
+// aroundSentinel queries every Sentinel that the URL names.
 func (s *Store) aroundSentinel(ctx context.Context) (Around, error) {
 	conf := s.link.sentinel
 	a := Around{Kind: "sentinel", Name: conf.MasterName, Silent: make(map[string]error)}

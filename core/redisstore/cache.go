@@ -17,7 +17,7 @@ import (
 	"drover/core"
 )
 
-// counted is the one field of what is counted.
+// counted is the only field of a counter.
 const counted = "count"
 
 // cacheKey is the key of a name.
@@ -45,7 +45,7 @@ func (s *Store) Put(ctx context.Context, name, field, text string, most int, kee
 	return s.forget(ctx, key, most, now)
 }
 
-// forget leaves nine tenths of the most fields, so that this is seldom done.
+// forget deletes the oldest fields until nine tenths of most are left, so that it is seldom called.
 func (s *Store) forget(ctx context.Context, key string, most int, now time.Time) error {
 	all, err := s.db.HGetAll(ctx, key).Result()
 	if err != nil {
@@ -66,10 +66,10 @@ func (s *Store) forget(ctx context.Context, key string, most int, now time.Time)
 	return fault(ctx, s.db.HDel(ctx, key, fields[stay:]...).Err(), key)
 }
 
-// shelved is until when a field is kept, ns since 1970, and its text.
+// shelved splits a field's value into the time until which it is kept, ns since 1970, and its text.
 func shelved(value string) (until int64, text string) {
 	number, text, _ := strings.Cut(value, " ")
-	until, _ = strconv.ParseInt(number, 10, 64) // of what nobody put, 0: it is over
+	until, _ = strconv.ParseInt(number, 10, 64) // 0, which is expired, for a value that is not ours
 	return until, text
 }
 

@@ -37,7 +37,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	return got, err
 }
 
-// exchangeHead is how many single values the exchange script answers before its row.
+// exchangeHead is the number of single values in the exchange script's answer before its list.
 const exchangeHead = 10
 
 // toExchanged reads exchange's answer.
@@ -79,8 +79,8 @@ func toExchanged(x core.Exchange, f []any) (core.Exchanged, error) {
 // ending is the end of one claim as the scripts read it.
 type ending struct{ key, token, outcome string }
 
-// appendEndings writes n endings in runs of one token and outcome, as the
-// scripts' endings reads them: a batch has few runs, and every argument costs.
+// appendEndings writes n endings, grouped into runs of one token and outcome, as the scripts' endings function reads
+// them: a batch has few runs, and every argument costs time.
 func appendEndings(args []any, n int, at func(int) ending) []any {
 	for first := 0; first < n; {
 		run := at(first)
@@ -120,9 +120,9 @@ func (s *Store) Wait(ctx context.Context, owner, host string, poll time.Duration
 	return s.await(ctx, poll, notice, s.space.Key("bell", host))
 }
 
-// await blocks until the notice comes, the bell rings, poll is over or ctx ends;
-// notice and bell may be empty. The client does not leave a blocked read when
-// ctx ends, so the read ends behind, and a ring that it takes then goes back to others.
+// await blocks until the notice comes, the bell rings, poll is over or ctx ends; notice and bell may be empty. The
+// client does not interrupt a blocked read when ctx ends. The read then ends in the background, and a ring that it
+// takes is passed on.
 func (s *Store) await(ctx context.Context, poll time.Duration, notice, bell string) error {
 	type rung struct {
 		key string
@@ -148,7 +148,7 @@ func (s *Store) await(ctx context.Context, poll time.Duration, notice, bell stri
 	}
 }
 
-// pop returns which of the lists had something, "" if none until poll was over.
+// pop returns the first of the lists that had an entry, "" if none did until poll was over.
 func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (string, error) {
 	args := []any{"blpop"}
 	for _, l := range lists {
@@ -156,7 +156,7 @@ func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (s
 			args = append(args, l)
 		}
 	}
-	// Redis counts a time-out of 0 as forever. The client's own call rounds to seconds.
+	// Redis takes a timeout of 0 as forever. The client's own method rounds to seconds.
 	poll = max(poll, time.Millisecond)
 	args = append(args, strconv.FormatFloat(poll.Seconds(), 'f', 3, 64))
 	ctx, cancel := context.WithTimeout(ctx, poll+slack)
@@ -171,8 +171,7 @@ func (s *Store) pop(ctx context.Context, poll time.Duration, lists ...string) (s
 	return got[0], nil
 }
 
-// ringAgain rings a bell, which holds at most one ring. If it fails, whoever
-// waits for the bell polls.
+// ringAgain rings a bell, which holds at most one ring. Errors are ignored: those that wait for the bell also poll.
 func (s *Store) ringAgain(ctx context.Context, bell string) {
 	ctx, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
@@ -183,5 +182,5 @@ func (s *Store) ringAgain(ctx context.Context, bell string) {
 	})
 }
 
-// slack is how much longer than asked a blocking call may take.
+// slack is how much longer than requested a blocking call may take.
 const slack = 10 * time.Second

@@ -11,15 +11,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// link is what a URL names: one server, the primary that Sentinels name, or a
-// Cluster. One of the three is set.
+// link is what a URL names: one server, the primary that Sentinels name, or a Redis Cluster. One of the three is set.
 type link struct {
 	single   *redis.Options
 	sentinel *redis.FailoverOptions
 	cluster  *redis.ClusterOptions
 }
 
-// parseURL reads a Redis URL. Its errors quote nothing of it: it may hold passwords.
+// parseURL reads a Redis URL. Its errors quote no part of the URL, which may hold passwords.
 func parseURL(text string) (link, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -39,7 +38,7 @@ func parseURL(text string) (link, error) {
 	case "cluster":
 		if conf, err := redis.ParseClusterURL(plain.String()); err == nil && strings.Trim(u.Path, "/") == "" {
 			if conf.TLSConfig != nil {
-				conf.TLSConfig.ServerName = "" // each node's own, not the first one's
+				conf.TLSConfig.ServerName = "" // each node's own name, not the first node's
 			}
 			return link{cluster: conf}, nil
 		}
@@ -48,9 +47,8 @@ func parseURL(text string) (link, error) {
 	return link{}, errors.New("behind redis+ or rediss+ stands sentinel or cluster")
 }
 
-// parseSentinel reads a URL of Sentinels. As in every URL the user and password in
-// front of the host are those of the server; the Sentinels' own, which the library
-// wants there, are parameters.
+// parseSentinel reads a URL of Sentinels. As in every URL, the user and password before the host belong to the
+// server. The library expects those of the Sentinels there; ours are parameters.
 func parseSentinel(u url.URL) (link, error) {
 	wrong := errors.New("write redis+sentinel://host:26379/db?master_name=NAME&addr=host2:26379&addr=host3:26379, " +
 		"with the server's user in front of the host and the Sentinels' as sentinel_username")
@@ -69,25 +67,25 @@ func parseSentinel(u url.URL) (link, error) {
 	conf.Username = server.Username()
 	conf.Password, _ = server.Password()
 	if conf.TLSConfig != nil {
-		conf.TLSConfig.ServerName = "" // each one's own, not the first Sentinel's
+		conf.TLSConfig.ServerName = "" // each Sentinel's own name, not the first one's
 	}
 	return link{sentinel: conf}, nil
 }
 
-// clients makes the two clients of a store: one that repeats calls by itself and knows
-// which life of the server each of its connections leads to; and one that makes each call
-// one time, and has no bound of its own for answers, because its calls block.
+// clients makes the two clients of a store. The first repeats calls by itself and knows to which incarnation of the
+// server each connection leads. The second makes each call once and has no timeout of its own for answers, because
+// its calls block.
 func (s *Store) clients(l link) (db, once redis.UniversalClient) {
 	const never = -1
 	switch {
 	case l.sentinel != nil:
 		conf := *l.sentinel
 		conf.ContextTimeoutEnabled, conf.DisableIdentity = true, true
-		conf.MinIdleConns = 0 // no connection before the next lines
+		conf.MinIdleConns = 0 // no connection before OnConnect is set
 		single := conf
 		single.MaxRetries, single.ReadTimeout = never, never
 		c := redis.NewFailoverClient(&conf)
-		c.Options().OnConnect = s.noteLife // set before, it would ask the Sentinels too
+		c.Options().OnConnect = s.noteLife // if set earlier, it would also be called for the Sentinels
 		return s.watched(c), redis.NewFailoverClient(&single)
 	case l.cluster != nil:
 		conf := *l.cluster
@@ -106,12 +104,12 @@ func (s *Store) clients(l link) (db, once redis.UniversalClient) {
 	}
 }
 
-// disabled turns off what only hosted servers of one maker have.
+// disabled turns off a feature that only one vendor's hosted servers have.
 func disabled() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// checkSpace refuses a namespace whose keys a Redis Cluster would spread.
+// checkSpace refuses a namespace whose keys would be on several shards of a Redis Cluster.
 func (l link) checkSpace(space string) error {
 	if l.cluster == nil || strings.HasPrefix(space, "{") && strings.HasSuffix(space, "}") {
 		return nil

@@ -46,22 +46,22 @@ func (s *Store) consistencyOnce(ctx context.Context) ([]core.Violation, error) {
 	return a.found, nil
 }
 
-// value is one key of the namespace with what is in it.
+// value is one key of the namespace with its content.
 type value struct {
 	key    string   // below the namespace
-	args   []string // of its KeyDef's pattern
+	args   []string // arguments in its KeyDef's pattern
 	hash   map[string]string
 	list   []string // of a list or set
 	scores map[string]float64
 	bytes  int64 // of the specs, as scripts count them
-	length int64 // of a stream of live output
-	stays  bool  // that has no time at which it goes
+	length int64 // entries of a stream of live output
+	stays  bool  // it has no time to live
 }
 
-// reading is the whole namespace by the names of Keys; "" has what is not of them.
+// reading is the whole namespace, by the names of Keys; "" has all keys that match none.
 type reading map[string][]value
 
-// one returns a key that has no arguments; it is empty if Redis does not have it.
+// one returns a key that has no arguments; it is empty if Redis does not have the key.
 func (r reading) one(name string) value {
 	if len(r[name]) == 0 {
 		return value{}
@@ -77,10 +77,10 @@ var keyParts = sync.OnceValue(func() (all [][]string) {
 	return all
 })
 
-// step is how much one call of a reading asks for: keys, fields or members.
+// step is how many keys, fields or members one call of a reading requests.
 const step = 500
 
-// readAll reads the namespace bit by bit, of the tombstones only those of the living.
+// readAll reads the namespace in steps. Of the tombstones it reads only those of unfinished requests and tasks.
 func (s *Store) readAll(ctx context.Context) (reading, error) {
 	r := make(reading)
 	seen := make(map[string]bool)
@@ -113,7 +113,7 @@ func globQuote(s string) string {
 	return strings.NewReplacer(`[`, `\[`, `]`, `\]`, `*`, `\*`, `?`, `\?`, `\`, `\\`).Replace(s)
 }
 
-// readKeys reads some keys, those of known patterns with their values.
+// readKeys reads some keys, with values if their patterns are known.
 func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []string) error {
 	types := make([]*redis.StatusCmd, len(keys))
 	if _, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -130,12 +130,12 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 			v := value{key: strings.TrimPrefix(k, prefix)}
 			def, args := classify(v.key)
 			if v.args = args; def.Type != types[i].Val() {
-				if types[i].Val() != "none" { // gone meanwhile
+				if types[i].Val() != "none" { // none: gone in the meantime
 					r[""] = append(r[""], v)
 				}
 				continue
 			}
-			switch def.Name { // apart: they may be large
+			switch def.Name { // read separately: they may be large
 			case "specs":
 			case "tombstones", "tombstones_old":
 				r[def.Name] = []value{v}
@@ -159,7 +159,7 @@ func (s *Store) readKeys(ctx context.Context, r reading, prefix string, keys []s
 	return nil
 }
 
-// classify says which key it is, and its arguments. The KeyDef is empty for a stranger.
+// classify returns the definition and the arguments of a key. The KeyDef is empty for an unknown key.
 func classify(key string) (KeyDef, []string) {
 	have := strings.Split(key, ":")
 	for i, parts := range keyParts() {
@@ -170,7 +170,7 @@ func classify(key string) (KeyDef, []string) {
 	return KeyDef{}, nil
 }
 
-// match says whether a key's parts are those of a pattern, and what stands for its arguments.
+// match reports whether a key's parts match those of a pattern, and returns the arguments.
 func match(pattern, have []string) (args []string, is bool) {
 	if len(pattern) != len(have) {
 		return nil, false
@@ -190,7 +190,7 @@ func match(pattern, have []string) (args []string, is bool) {
 	return args, true
 }
 
-// fetch asks for a key's value and returns what files the answer.
+// fetch requests a key's value and returns the function that stores the answer.
 func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def KeyDef, v value) func() error {
 	file := func() { r[def.Name] = append(r[def.Name], v) }
 	switch def.Type {
@@ -215,11 +215,11 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 		}
 	}
 	if def.Name != "output" {
-		return func() error { file(); return nil } // a stream is only a view
+		return func() error { file(); return nil } // live output is only counted
 	}
 	length, left := p.XLen(ctx, key), p.PTTL(ctx, key)
 	return func() error {
-		v.length, v.stays = length.Val(), left.Val() == -1 // as go-redis tells it
+		v.length, v.stays = length.Val(), left.Val() == -1 // go-redis' value for no time to live
 		file()
 		return errors.Join(length.Err(), left.Err())
 	}
@@ -227,10 +227,10 @@ func fetch(ctx context.Context, p redis.Pipeliner, r reading, key string, def Ke
 
 var specHead = pattern.New(`^\{"id":"[^"]*","gen":\d+,"pool":"([^"]*)","priority":"([^"]*)","submitter":"([^"]*)"`)
 
-// specShare is what a spec takes beside itself and its key, as lib/weight.lua has it.
+// specShare is what a spec costs beside itself and its key, in bytes; lib/weight.lua has the same number.
 const specShare = 96
 
-// readSpecs reads the specs bit by bit and keeps of each only its queue's key.
+// readSpecs reads the specs in steps and keeps only the queue's key of each.
 func (s *Store) readSpecs(ctx context.Context, r reading) error {
 	v := value{key: "specs", hash: make(map[string]string)}
 	for cursor := uint64(0); ; {
@@ -239,7 +239,7 @@ func (s *Store) readSpecs(ctx context.Context, r reading) error {
 			return err
 		}
 		for i := 0; i+1 < len(some); i += 2 {
-			if _, met := v.hash[some[i]]; !met { // a scan may come by twice
+			if _, met := v.hash[some[i]]; !met { // a scan may return a field twice
 				v.bytes += int64(len(some[i]) + len(some[i+1]) + specShare)
 			}
 			v.hash[some[i]] = ""
@@ -254,7 +254,8 @@ func (s *Store) readSpecs(ctx context.Context, r reading) error {
 	}
 }
 
-// readTombstones finds which of the living have one: there are far more of the ended.
+// readTombstones finds the unfinished keys that have a tombstone. It does not read all tombstones: there are far more
+// of them.
 func (s *Store) readTombstones(ctx context.Context, r reading) error {
 	var living []any
 	for _, name := range []string{"specs", "tasks"} {

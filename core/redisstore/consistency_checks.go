@@ -10,10 +10,10 @@ import (
 	"drover/core"
 )
 
-// checker is a reading of the namespace and what is wrong in it.
+// checker is a reading of the namespace and the violations in it.
 type checker struct {
 	reading
-	still bool // nothing moved while it was read
+	still bool // nothing moved during the reading
 	found []core.Violation
 }
 
@@ -90,7 +90,7 @@ func checkHosts(a *checker) {
 	}
 	for _, name := range []string{"vms", "clean", "dirty", "quarantined"} {
 		for _, v := range a.reading[name] {
-			// One that is reported failed may be back, and say what it has.
+			// A host that was reported failed may be back, with its records.
 			if h := a.host(v.args[0]); h == nil || h["state"] == string(core.HostDown) && h["failed"] == "" {
 				a.report(core.RuleHosts, v.args[0], "it is not there, but it has VMs in %s", v.key)
 			}
@@ -139,12 +139,12 @@ func checkOwners(a *checker) {
 	})
 }
 
-// places collects where each thing is.
+// places collects the places of each object.
 type places map[string][]string
 
 func (p places) put(id, where string) { p[id] = append(p[id], where) }
 
-// check reports what is not in exactly one place. known says what should be in one.
+// check reports objects that are not in exactly one place. known says which objects should be in one.
 func (p places) check(a *checker, rule core.Rule, known map[string]string) {
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		if len(p[id]) == 0 {
@@ -190,7 +190,7 @@ func checkRequests(a *checker) {
 	where.check(a, core.RuleRequests, specs)
 }
 
-// checkTurns requires that each submitter with waiting requests is in turn once, each lane with
+// checkTurns requires that each submitter with waiting requests is in turn exactly once, and so is each lane with
 // waiting tasks, and each kind with such lanes.
 func checkTurns(a *checker) {
 	for in, what := range map[string]string{"turns": "queue", "tasks_lanes": "tasks_queue", "tasks_kinds": "tasks_lanes"} {
@@ -212,7 +212,7 @@ func checkTurns(a *checker) {
 	}
 }
 
-// below is a key below the namespace.
+// below returns a key without its namespace.
 func below(name string, args ...string) string {
 	return strings.TrimPrefix(Space("").Key(name, args...), ":")
 }
@@ -253,7 +253,7 @@ func checkVMs(a *checker) {
 		}
 		epoch, _, _ := strings.Cut(slot.Token, ".")
 		if _, known := host[slot.VM]; !known && epoch != epochs[owner] {
-			return // its host was lost since, and the slot is about to be settled
+			return // its host was lost, and the slot is about to be settled
 		}
 		where.put(slot.VM, "slots:"+owner)
 		if h, ok := host[slot.VM]; ok && h != at {

@@ -8,14 +8,14 @@ import (
 	"drover/core"
 )
 
-// checkCounts holds what scripts count against what is there. Where anything moves, both are of
-// different moments, and a count that goes to and fro can look wrong each time.
+// checkCounts compares the scripts' counters with what is there. If anything moves, both are of different moments, so
+// a counter that goes up and down can look wrong each time.
 func checkCounts(a *checker) {
 	if !a.still {
 		return
 	}
 	are, specs := make(map[string]int64), a.one("specs").hash
-	add := func(key string) { // of a request that waits, but in no queue
+	add := func(key string) { // of a request that waits outside the queues
 		if queue := strings.Split(specs[key], ":"); len(queue) > 2 {
 			are[queue[1]+":"+queue[2]]++
 		}
@@ -48,7 +48,7 @@ func checkCounts(a *checker) {
 	}
 }
 
-// checkOutputs holds live output against what is counted of it. What went by itself may still count.
+// checkOutputs compares live output with its counter. Output whose time to live ended may still be counted.
 func checkOutputs(a *checker) {
 	sizes, known, sums := a.one("outputs_sizes").hash, make(map[string]map[string]string), make(map[string]int64)
 	wrong := func(id, format string, args ...any) {

@@ -8,7 +8,7 @@ import (
 	"drover/core"
 )
 
-// checkMoves holds the records of evacuations against where the requests are.
+// checkMoves compares the records of evacuations with the places of the requests.
 func checkMoves(a *checker) {
 	type spot struct {
 		state core.EvacuationState
@@ -49,8 +49,7 @@ func checkMoves(a *checker) {
 	}
 }
 
-// checkTrials requires that a host's canary is in a slot of its owner, and the host
-// on probation.
+// checkTrials requires that a host's canary is in a slot of its owner, and that the host is on probation.
 func checkTrials(a *checker) {
 	slots := make(map[[2]string]bool)
 	a.slotted(func(owner, key string, _ core.Held) { slots[[2]string{key, owner}] = true })

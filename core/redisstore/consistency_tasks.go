@@ -53,7 +53,7 @@ func checkTasks(a *checker) {
 	where.check(a, core.RuleTasks, tasks)
 }
 
-// checkTaskNotes requires that progress is of tasks that there are, and a rhythm of a kind with a rate.
+// checkTaskNotes requires that progress belongs to an existing task, and a rhythm to a kind with a rate.
 func checkTaskNotes(a *checker) {
 	tasks := a.one("tasks").hash
 	for _, key := range slices.Sorted(maps.Keys(a.one("tasks_progress").hash)) {

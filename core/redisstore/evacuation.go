@@ -45,7 +45,7 @@ func (s *Store) Evacuations(ctx context.Context) ([]core.Evacuation, error) {
 	return out, nil
 }
 
-// toEvacuation reads the record of a move, which is under way or ended.
+// toEvacuation reads the record of a move, either in progress or ended.
 func toEvacuation(key string, r map[string]string) core.Evacuation {
 	return core.Evacuation{
 		Key: key, State: core.EvacuationState(r["state"]), From: r["from"], To: r["to"],
@@ -53,10 +53,10 @@ func toEvacuation(key string, r map[string]string) core.Evacuation {
 	}
 }
 
-// Rooms implements core.Evacuations. A host serves the pools of which it has at
-// least one VM: it does not say so otherwise.
+// Rooms implements core.Evacuations. A host counts as serving a pool if it has at least one VM of the pool: Redis
+// does not know otherwise.
 func (s *Store) Rooms(ctx context.Context) ([]core.Room, int64, error) {
-	// First: what is placed while the rest is read makes the number an old one.
+	// Read first: if anything is placed during the rest of the reading, the number is outdated.
 	placed, err := s.db.HGet(ctx, s.space.Key("meta"), "placed").Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, 0, fault(ctx, err, "")
@@ -83,7 +83,7 @@ func (s *Store) Rooms(ctx context.Context) ([]core.Room, int64, error) {
 	return rooms, placed, nil
 }
 
-// room is what is left of one host.
+// room returns the remaining capacity of one host.
 func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (core.Room, error) {
 	vms, err := s.ListVMs(ctx, h.Name)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 	}
 	for i := range pools {
 		p, has, n := &pools[i], there[pools[i].Name], int(assigned[i].Val())
-		making := max(0, n-clean[p.Name]) // VMs yet to be made for what is assigned there
+		making := max(0, n-clean[p.Name]) // VMs to be made for requests already assigned there
 		r.CPU -= int64(has+making) * int64(p.Limits.CPU)
 		r.Memory -= int64(has+making) * p.Limits.Memory
 		r.Disk -= int64(has+making) * p.Limits.Disk
@@ -119,7 +119,7 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 	return r, nil
 }
 
-// orEndless is a figure that a host told, or one that no work can use up.
+// orEndless returns a figure that a host reported, or for 0 a number that no work can use up.
 func orEndless(n int64) int64 {
 	if n <= 0 {
 		return math.MaxInt64 / 2

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// eventsBatch is how many events one reading returns.
+// eventsBatch is the most events that one call returns.
 const eventsBatch = 1000
 
 // Events implements core.History.

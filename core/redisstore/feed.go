@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Next implements core.Feed, as one reading of all the streams.
+// Next implements core.Feed, by one blocking read of all the streams.
 func (s *Store) Next(ctx context.Context, event string, outputs map[core.OutputOf]string, wait time.Duration) ([]core.Event, []core.OutputOf, error) {
 	names := []string{s.space.Key("events")}
 	after := []string{cmp.Or(event, "0")}
@@ -25,7 +25,7 @@ func (s *Store) Next(ctx context.Context, event string, outputs map[core.OutputO
 	}
 	live, cancel := context.WithTimeout(ctx, wait+slack)
 	defer cancel()
-	// One entry of each is enough to know of it; more events are fetched at once then.
+	// One entry of each stream shows that there are more; all events are then fetched at once.
 	got, err := s.once.XRead(live, &redis.XReadArgs{Streams: slices.Concat(names, after), Count: 1, Block: max(wait, time.Millisecond)}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil, nil

@@ -12,11 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hostsAtOnce bounds the hosts that are read in one go.
+// hostsAtOnce bounds the hosts that are read in one round trip.
 const hostsAtOnce = 256
 
-// ListHosts implements core.Hosts. It goes to Redis once for the names, and once more for
-// every hostsAtOnce hosts.
+// ListHosts implements core.Hosts, in one round trip for the names, and one for every hostsAtOnce hosts.
 func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	var due *redis.ZSliceCmd
 	var owners *redis.StringSliceCmd
@@ -51,7 +50,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	return out, nil
 }
 
-// toHost reads what Redis has of a host itself.
+// toHost reads Redis' record of a host itself.
 func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) {
 	h := core.HostInfo{
 		Name: name, State: core.HostState(f["state"]), Drain: f["drain"] == "1", Epoch: num(f["epoch"]),
@@ -59,7 +58,7 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 		DrainUntil: num(f["drain_until"]), DrainWithin: time.Duration(num(f["drain_within"])) * time.Millisecond, Probations: int(num(f["probations"])),
 		Failed: toFailed(name, f["failed"]), Probation: toProbation(f), Ready: f["incarnation"] == s.incarnation(), Wished: f["wished"] == s.incarnation(),
 	}
-	if h.State == core.HostDown { // down, nobody tries any more
+	if h.State == core.HostDown { // down: it makes and fetches nothing
 		f["broken"], f["fetching"] = "", ""
 	}
 	for what, into := range map[string]any{"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers} {
@@ -73,7 +72,7 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 	return h, nil
 }
 
-// count says of a host how many VMs it has.
+// count sets a host's counts of VMs.
 func count(h *core.HostInfo, vms []core.VMInfo) {
 	h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
 	for i := range vms {
@@ -86,7 +85,7 @@ func count(h *core.HostInfo, vms []core.VMInfo) {
 	}
 }
 
-// toFailed reads who reported a host as failed; nil of nothing.
+// toFailed reads the report that a host failed; nil if there is none.
 func toFailed(host, text string) *core.HostReport {
 	r := readRecord("failed", text)
 	if r == nil {
@@ -95,7 +94,7 @@ func toFailed(host, text string) *core.HostReport {
 	return &core.HostReport{Host: host, Event: core.HostFailed, At: num(r["at"]), By: r["by"], Reason: r["why"]}
 }
 
-// toProbation reads a host's probation; nil if it is on none.
+// toProbation reads a host's probation; nil if there is none.
 func toProbation(host map[string]string) *core.Probation {
 	r := readRecord("probation", host["probation"])
 	if r == nil {
@@ -148,7 +147,7 @@ func checkReport(r core.HostReport) error {
 	return core.CheckName("host", r.Host)
 }
 
-// name is who reports, as records hold it: one word without their separator.
+// name makes the reporter's name fit for records: one word without their separator.
 func name(by string) string {
 	return strings.NewReplacer("|", "-", " ", "-").Replace(oneLine(by))
 }

@@ -14,30 +14,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// life is one life of the server. What was acknowledged in it is still there; what was
-// acknowledged in another one may not be. It ends with a restart, and with a promotion:
-// a replica that becomes the primary may lack the last second, and so may a former primary
-// that is promoted again, though it was up all the time.
+// life is one incarnation of the server. Whatever was acknowledged in it is still there; data acknowledged in another
+// incarnation may be missing. An incarnation ends with a restart and with a promotion: a replica that becomes the
+// primary may lack the last second, and so may a former primary that is promoted again, although it was never down.
 type life struct {
 	incarnation string
-	start       int64     // ms; when it was first seen to serve
-	grown       time.Time // by our clock; until then what it gives may have ended
+	start       int64     // ms; when it was first seen serving
+	grown       time.Time // by our clock; until then requests that it gives out may have ended
 }
 
-// servers is what a store knows of the server's life, and whether it is sure of it.
+// servers holds what a store knows of the server's incarnation, and whether that may have changed.
 //
-// Every connection of the repeating client asks when it begins. One that stays may come to
-// lead to another incarnation without a word: its server was demoted and promoted again, or its
-// node of a Redis Cluster took our slot over. So whatever else than an answer or a refusal comes
-// back is a doubt, and a script that names the life asks again before it is sent.
+// Every connection of the repeating client checks the incarnation when it begins. A connection that stays open may
+// later lead to another incarnation without notice: its server was demoted and promoted again, or its node of a Redis
+// Cluster took over our slot. So every reply other than an answer or a refusal raises a doubt, and a script that
+// names the incarnation first checks again.
 type servers struct {
 	now     atomic.Pointer[life]
 	doubts  atomic.Int64
-	settled atomic.Int64  // doubts that a look came after
-	looking chan struct{} // holds one while somebody looks
+	settled atomic.Int64  // doubts that were followed by a check
+	looking chan struct{} // holds a token during a check
 }
 
-// noteLife learns, on every new connection, which life of the server it leads to.
+// noteLife finds out, on every new connection, to which incarnation of the server it leads.
 func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	if s.opts.Incarnation != "" {
 		s.served.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)})
@@ -47,8 +46,8 @@ func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	return err
 }
 
-// look asks at a server which incarnation it is in, and reports whether it could tell: in a Redis Cluster
-// only the node that has our keys can. A replica is refused: what is read there is of the past.
+// look asks a server for its incarnation, and reports whether the server could say: in a Redis Cluster only the node
+// that has our keys can. A replica is refused, since its data is outdated.
 func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	ctx = context.WithValue(ctx, isLook{}, true)
 	if s.link.cluster != nil {
@@ -74,7 +73,7 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	case s.link.cluster == nil && infoField(text, "redis_mode") == "cluster":
 		return false, core.Errorf(core.CodeInvalid, "", "this Redis is a node of a Redis Cluster: name it redis+cluster://host:port")
 	}
-	const enough = 20 // digits of 40: the run id says who it is, the replication id whose data it has
+	const enough = 20 // digits of 40: the run id identifies the process, the replication id its data
 	incarnation := run[:min(enough, len(run))] + "." + data[:min(enough, len(data))]
 	if old := s.served.now.Load(); old != nil && old.incarnation == incarnation {
 		return true, nil
@@ -90,13 +89,13 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	return true, nil
 }
 
-// isLook marks the calls of a look: they ask, and raise no doubt.
+// isLook marks the calls of look, which raise no doubt themselves.
 type isLook struct{}
 
-// doubt notes that the server may be in another incarnation than the one we know.
+// doubt records that the server may be in another incarnation than the known one.
 func (s *Store) doubt() { s.served.doubts.Add(1) }
 
-// sure looks again if there is a doubt.
+// sure checks the incarnation again if there is a doubt.
 func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
 	if s.served.doubts.Load() == s.served.settled.Load() || ctx.Value(isLook{}) != nil || s.opts.Incarnation != "" {
 		return nil
@@ -120,28 +119,26 @@ func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
 
 func (s *Store) incarnation() string { return s.served.now.Load().incarnation }
 
-// An incarnation is young for as long again as its memory is old, within these bounds. A Redis that was
-// set back gives out once more what has ended since: in the order in which it was given out before, and
-// faster, because nothing of it is run.
+// An incarnation is young for as long as its data is old, within these bounds. A Redis that was set back gives out
+// again the requests that have ended since: in the same order as before, but faster, because none of them is run.
 const (
 	leastYouth = 10 * time.Minute
 	mostYouth  = 7 * 24 * time.Hour
 )
 
-// young reports whether what Redis gives out may have ended, which it was made to forget.
+// young reports whether requests that Redis gives out may have ended already, because Redis was set back.
 func (s *Store) young() bool { return time.Now().Before(s.served.now.Load().grown) }
 
 func (s *Store) born() int64 { return s.served.now.Load().start }
 
-// served is the life of the server as an argument of a script. It is read when the call is
-// written to its connection, and not before: until then the connection may be another one,
-// that leads to another incarnation.
+// served is the incarnation of the server as an argument of a script. It is read only when the call is written to its
+// connection: the client may have switched to a connection that leads to another incarnation.
 type served struct {
 	s     *Store
-	since bool // when it began, and not which it is
+	since bool // the argument is when the incarnation began, instead of its name
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler: so the client writes it.
+// MarshalBinary implements encoding.BinaryMarshaler: the client writes arguments by it.
 func (a served) MarshalBinary() ([]byte, error) { return []byte(a.String()), nil }
 
 // String implements fmt.Stringer.
@@ -155,17 +152,18 @@ func (a served) String() string {
 // wary is the hook of a client that talks to one server.
 type wary struct {
 	sure  func(context.Context) error // before a script is sent
-	doubt func()                      // after something else than an answer
+	doubt func()                      // called after a reply that is neither an answer nor a refusal
 }
 
-// watched makes a client of one server keep an eye on that one's life.
+// watched makes a client of one server check the server's incarnation.
 func (s *Store) watched(c *redis.Client) *redis.Client {
 	c.AddHook(wary{func(ctx context.Context) error { return s.sure(ctx, c) }, s.doubt})
 	return c
 }
 
-// watchedNodes does so with every node of a Redis Cluster, and asks anew who has our slot when one
-// fails. The client itself asks only once a minute. A client whose calls name no life looks for none.
+// watchedNodes does the same for every node of a Redis Cluster, and looks up which node has our slot when one fails:
+// the client itself does so only once a minute. With looks false, for a client whose calls name no incarnation, it
+// checks none.
 func (s *Store) watchedNodes(c *redis.ClusterClient, looks bool) *redis.ClusterClient {
 	c.OnNewNode(func(node *redis.Client) {
 		w := wary{func(context.Context) error { return nil }, func() { c.ReloadState(context.Background()) }}
@@ -213,8 +211,7 @@ func (w wary) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 	}
 }
 
-// heard takes what came back: an answer and a script's refusal are what a server in its right
-// life says.
+// heard inspects a reply: only an answer and a script's refusal show that the server is in the known incarnation.
 func (w wary) heard(err error) {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// KeyDef describes one kind of key. The Go builder, the Lua constants and the
-// table in docs/redis.md are made from it, so that a key has one home.
+// KeyDef describes one kind of key. The Go builder, the Lua constants and the table in docs/redis.md are made from
+// it, so that a key is defined in one place.
 type KeyDef struct {
-	Name    string // as scripts say it: K.<name>
+	Name    string // its name in scripts: K.<name>
 	Pattern string // below the namespace; <x> is an argument
-	Type    string // as Redis' TYPE says
+	Type    string // Redis' name of its type
 	Holds   string
 }
 
 //go:generate go test . -run ^TestRedisDocIsCurrent$ -update
 
-// Keys returns every key that drover uses, in the order of the documents.
+// Keys returns every kind of key that drover uses, in the order of the documents.
 func Keys() []KeyDef {
 	return []KeyDef{
 		{"meta", "meta", "hash", "schema version; store: the id of the result store; blobs: that of the blob store; incarnation: " + form("incarnation") + ": the current incarnation of Redis, since when it serves, ms for which its queued work may have ended already; placed: how often work was placed on hosts; set_back: " + form("set_back") + ": when Redis began by a clock that was set back, and since when it was; mass_late_<ms>: since when most owners are late by so much; silent_until: when the last silence of all owners ended that most had come back to since the one before, ms; silent_again: when the last one ended, ms; tombstones_since: when the younger set of tombstones began; back_at: when its clock was last found to have been set back, ms; overseen: " + form("overseen") + ": the last sign of an overseer, and when the next is due; tasks_taken: claims of tasks so far, whose priorities take turns"},
@@ -83,8 +83,8 @@ func Keys() []KeyDef {
 // Space is a namespace: every key of one cluster begins with it.
 type Space string
 
-// Key builds the key with the given KeyDef name. It panics on a name or number
-// of arguments that Keys does not have: a bug, not an input.
+// Key returns the key with the given KeyDef name. It panics on a name or number of arguments that Keys does not have:
+// that is a bug, not bad input.
 func (s Space) Key(name string, args ...string) string {
 	pattern, ok := patterns[name]
 	if !ok || strings.Count(pattern, "<") != len(args) {
@@ -112,8 +112,8 @@ var patterns = func() map[string]string {
 	return m
 }()
 
-// luaKey returns the Lua statement that makes a key known to a script: a string,
-// or a function of the pattern's arguments. P is the namespace and its colon.
+// luaKey returns the Lua statement that defines a key for a script: a string, or a function of the pattern's
+// arguments. P is the namespace and its colon.
 func luaKey(k KeyDef) string {
 	var params, parts []string
 	rest := k.Pattern

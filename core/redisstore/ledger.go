@@ -14,10 +14,10 @@ type Stores struct {
 	Blobs   string // of the blob store; "" if it is not known
 }
 
-// Join says which stores this program works with. The first program to join decides for
-// the whole namespace; where Redis lost that, the next one. A blob store whose id is not
-// known is not compared. Returns CONFLICT if other stores are the cluster's, VERSION,
-// UNAVAILABLE. The ID of a CONFLICT is the setting that names another store: store or blobs.
+// Join announces which stores this program works with. The first program to join decides for the whole namespace; if
+// Redis loses the ids, the next one does. A blob store with an unknown id is not compared. Returns CONFLICT if the
+// cluster has other stores, VERSION, UNAVAILABLE. The ID of a CONFLICT is the setting that names another store: store
+// or blobs.
 func (s *Store) Join(ctx context.Context, ours Stores) error {
 	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(false))
 	if its := refusedFor(err, core.CodeConflict); its != "" {
@@ -27,8 +27,8 @@ func (s *Store) Join(ctx context.Context, ours Stores) error {
 	return err
 }
 
-// Adopt makes other stores the cluster's. Returns BUSY while an owner is alive, or late by
-// less than a minute, that would go on with those before; VERSION, UNAVAILABLE.
+// Adopt switches the cluster to other stores. Returns BUSY while an owner is alive, or late by less than a minute,
+// since it would go on with the old ones; VERSION, UNAVAILABLE.
 func (s *Store) Adopt(ctx context.Context, ours Stores) error {
 	_, err := s.run(ctx, "join", "", Schema, ours.Results, ours.Blobs, flag(true))
 	if owner := refusedFor(err, core.CodeBusy); owner != "" {
@@ -37,7 +37,7 @@ func (s *Store) Adopt(ctx context.Context, ours Stores) error {
 	return err
 }
 
-// Ledger returns the ids of the cluster's stores, "" for what nobody has said yet.
+// Ledger returns the ids of the cluster's stores, "" for one that no program has announced.
 func (s *Store) Ledger(ctx context.Context) (Stores, error) {
 	ids, err := s.db.HMGet(ctx, s.space.Key("meta"), "store", "blobs").Result()
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Ledger(ctx context.Context) (Stores, error) {
 	return Stores{Results: str(ids[0]), Blobs: str(ids[1])}, nil
 }
 
-// SameLedger returns CONFLICT as Join does. It only looks.
+// SameLedger returns CONFLICT as Join does. It changes nothing.
 func (s *Store) SameLedger(ctx context.Context, ours Stores) error {
 	its, err := s.Ledger(ctx)
 	switch {
@@ -68,7 +68,7 @@ func anotherStore(setting, its string, ours Stores) error {
 	return core.Errorf(core.CodeConflict, setting, "the cluster's %s is another one (its id is %s, that of the one named is %s)", what, its, id)
 }
 
-// refusedFor returns what a script refused with the code, "" if it did not.
+// refusedFor returns the detail of a script's refusal with the code, "" for any other error.
 func refusedFor(err error, code core.Code) string {
 	var refused *core.Error
 	if errors.As(err, &refused) && refused.Code == code {

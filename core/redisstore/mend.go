@@ -8,7 +8,7 @@ import (
 	"drover/core/service/pattern"
 )
 
-// What a violation's text names beside its id.
+// Objects that a violation's text names, besides its id.
 var (
 	placeInText = pattern.New(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
 	hostInText  = pattern.New(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
@@ -80,7 +80,7 @@ func (s *Store) mend(ctx context.Context, script, id string, args ...any) (bool,
 	return num(reply) == 1, err
 }
 
-// mendTask puts a task right, which may be in places that only the text names.
+// mendTask repairs a task, whose places may only be named in the text.
 func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
 	queues := laneInText().FindAllStringSubmatch(v.Text, -1)
 	args := []any{v.ID, len(queues)}
@@ -93,7 +93,7 @@ func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
 	return s.mend(ctx, "mend_task", v.ID, args...)
 }
 
-// mendSlot removes a slot that is no claim's, and puts right what was in it.
+// mendSlot removes a slot that belongs to no claim, and repairs what was in it.
 func (s *Store) mendSlot(ctx context.Context, v core.Violation) (bool, error) {
 	m := tokenInText().FindStringSubmatch(v.Text)
 	if m == nil {
@@ -102,12 +102,12 @@ func (s *Store) mendSlot(ctx context.Context, v core.Violation) (bool, error) {
 	mended, err := s.mend(ctx, "mend_slot", v.ID, m[1], v.ID)
 	role, _, _ := strings.Cut(m[1], "@")
 	if err != nil || !mended || role != string(core.RoleTestrunner) {
-		return mended, err // a VM or task is found nowhere by the next check
+		return mended, err // a VM or task without a place is found by the next check
 	}
 	return s.mend(ctx, "mend_request", v.ID, v.ID)
 }
 
-// mendLeft removes what is noted and not so. A stranger's key is a stranger's to remove.
+// mendLeft removes a record that is not true. It leaves keys that are not drover's.
 func (s *Store) mendLeft(ctx context.Context, v core.Violation) (bool, error) {
 	def, args := classify(v.ID)
 	id := ""

@@ -11,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Live output is a view, not a record: it is bounded and goes by itself.
+// Live output is a view, not a record: it is bounded and has a time to live.
 const (
 	outputEntries = 1024 // of one claim
-	outputPage    = 128  // what one call adds
-	outputBatch   = 8    // what one reading returns
-	outputShare   = 8    // a submitter has one part in so many
+	outputPage    = 128  // entries that one call adds
+	outputBatch   = 8    // entries that one call returns
+	outputShare   = 8    // one submitter may use this part of the whole
 	outputKeep    = time.Hour
 )
 
@@ -25,7 +25,7 @@ const (
 func (s *Store) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
 	live, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
-	chunks = chunks[max(0, len(chunks)-outputEntries):] // the oldest would go at once
+	chunks = chunks[max(0, len(chunks)-outputEntries):] // older ones would be dropped at once
 	for page := range slices.Chunk(chunks, outputPage) {
 		args := []any{key, token, outputKeep.Milliseconds(), outputEntries, s.opts.MaxOutputBytes / outputShare, s.opts.MaxOutputBytes}
 		for _, c := range page {
@@ -46,7 +46,7 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	live, cancel := context.WithTimeout(ctx, wait+slack)
 	defer cancel()
 	if wait <= 0 {
-		wait = -1 // does not wait; 0 would forever
+		wait = -1 // does not block; 0 would block forever
 	}
 	streams, err := s.once.XRead(live, &redis.XReadArgs{
 		Streams: []string{s.space.Key("output", key, token), after}, Count: outputBatch, Block: wait,

@@ -9,13 +9,13 @@ import (
 	"drover/core"
 )
 
-// Oversee notes that an overseer is at work, which gives its next sign within that time.
+// Oversee records the heartbeat of an overseer, whose next one is due within the given time.
 func (s *Store) Oversee(ctx context.Context, within time.Duration) error {
 	_, err := s.run(ctx, "oversee", "", within.Milliseconds())
 	return err
 }
 
-// Overseen returns the last sign of an overseer. Late is by Redis' clock.
+// Overseen returns the last heartbeat of an overseer. Late is by Redis' clock.
 func (s *Store) Overseen(ctx context.Context) (core.Overseen, error) {
 	text, err := s.db.HGet(ctx, s.space.Key("meta"), "overseen").Result()
 	if err == redis.Nil { //nolint:errorlint // it comes as it is

@@ -47,8 +47,7 @@ func toHeld(f []any) []core.Held {
 	return out
 }
 
-// toSlot reads a slot. In one of a vmfactory stands the pool of its VM; a
-// request's is known otherwise.
+// toSlot reads a slot. A vmfactory's slot has the pool of its VM; for a request, pool is known from elsewhere.
 func toSlot(key, slot, pool string) (core.Held, bool) {
 	r := readRecord("slot", slot)
 	if r == nil {
@@ -82,7 +81,7 @@ func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.D
 		return core.Beat{}, err
 	}
 	if role == core.RoleVMFactory {
-		s.doubt() // one of each host asks, whatever the connection says
+		s.doubt() // one owner of each host checks, whatever the connection's state
 	}
 	reply, err := s.run(ctx, "beat", owner, owner, epoch, next.Milliseconds(), host, served{s: s})
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Store) Revoke(ctx context.Context, owner string, h core.Held, it core.S
 	return err
 }
 
-// maxWhy bounds what is written down of a reason, in bytes.
+// maxWhy bounds a recorded reason, in bytes.
 const maxWhy = 500
 
 // oneLine makes a reason fit for a record that people read.

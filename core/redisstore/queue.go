@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxBatch bounds the items of one script call: Lua's unpack has its limit.
+// maxBatch bounds the items of one script call: Lua's unpack is limited.
 const maxBatch = 500
 
 // Enqueue implements core.Queue.
@@ -28,10 +28,10 @@ func (s *Store) Room(ctx context.Context, spec core.Spec) error {
 	return verdicts[0]
 }
 
-// enqueue runs the script; asks changes nothing.
+// enqueue runs the script; with asks it changes nothing.
 func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]error, error) {
 	verdicts := make([]error, len(specs))
-	var good []int // those that may go to Redis: a bad one does not hold them back
+	var good []int // those that may go to Redis: an invalid one must not hold them back
 	var args []any
 	for i := range specs {
 		spec := &specs[i]
@@ -49,7 +49,7 @@ func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]er
 		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
 			append([]any{s.opts.MaxWaiting, s.opts.MaxSpecBytes, flag(asks), n}, args[:n*width]...)...)
 		if core.Is(err, core.CodeFull) {
-			// Redis' own refusal is an answer as good as the script's: of these nothing was queued.
+			// A refusal by Redis itself is as definite as the script's: none of these was queued.
 			for _, i := range good[:n] {
 				verdicts[i] = err
 			}
@@ -71,8 +71,8 @@ func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]er
 	return verdicts, nil
 }
 
-// encode checks a spec and writes it as scripts read it: they take pool, priority
-// and submitter from its head, so that keys have nothing but names in them.
+// encode checks a spec and writes it as scripts read it: they take pool, priority and submitter from its head, so
+// that keys consist only of names.
 func encode(spec *core.Spec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -81,7 +81,7 @@ func encode(spec *core.Spec) ([]byte, error) {
 	return text, checkParts(spec)
 }
 
-// checkParts checks what scripts make keys of; core/requests/intake has checked the rest.
+// checkParts checks those parts from which scripts make keys; core/requests/intake has checked the rest.
 func checkParts(spec *core.Spec) error {
 	for kind, name := range map[string]string{"request id": spec.ID, "pool": spec.Pool, "submitter": spec.Submitter} {
 		if err := core.CheckName(kind, name); err != nil {

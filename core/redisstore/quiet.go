@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// quiet drops what the client library would print by itself: every failure comes
-// back as an error, and its caller knows what to say of it.
+// quiet drops what the client library would print by itself: every failure is also returned as an error, which the
+// caller reports.
 type quiet struct{}
 
 // Printf implements the library's logger.

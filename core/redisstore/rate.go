@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// maxRateName bounds the names of those whose rate is bounded, in bytes.
+// maxRateName bounds the name under which something is limited, in bytes.
 const maxRateName = 256
 
 // Take implements core.Limiter.

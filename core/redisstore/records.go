@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// RecordDef describes one kind of record: a text of several parts in a field of a hash or an entry of a
-// list. What reads and writes it, in Lua and in Go, is made from it: nothing else knows its form.
+// RecordDef describes one kind of record: a text of several parts in a field of a hash or an entry of a list. The
+// functions that read and write it, in Lua and in Go, are made from it: its format is defined nowhere else.
 type RecordDef struct {
-	Name  string // as scripts say it: R.<name>(text) reads one, nil if it is none; W.<name>(parts) writes one
-	Parts string // in order; a whole number ends in #, and the last one may hold anything
+	Name  string // its name in scripts: R.<name>(text) reads a record, or returns nil; W.<name>(parts) writes one
+	Parts string // in order; a name that ends in # is a whole number, and the last part may hold any text
 }
 
-// Records returns every kind of record. A time is in ms.
+// Records returns every kind of record. Times are in ms.
 func Records() []RecordDef {
 	return []RecordDef{
 		{"slot", "what token since# phase limit#"},
@@ -46,7 +46,7 @@ var recordParts = func() map[string][]string {
 	return m
 }()
 
-// form is a record as the documents show it.
+// form returns a record's format as the documents show it.
 func form(name string) string {
 	return strings.ReplaceAll(strings.Join(recordParts[name], " | "), "#", "")
 }
@@ -72,7 +72,7 @@ func luaRecord(name string) string {
 		strings.Join(fields, ","), name, strings.Join(writes, "..'|'.."))
 }
 
-// readRecord reads what scripts wrote, by the names of the parts; nil of what is no such record.
+// readRecord returns the parts of a text that scripts wrote, by name; nil if the text is no such record.
 func readRecord(name, text string) map[string]string {
 	names := recordParts[name]
 	parts, its := strings.SplitN(text, "|", len(names)), make(map[string]string, len(names))

@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Reports of hosts wait in a stream for the one group of those who act on them.
+// Reports on hosts wait in a stream, with one consumer group for all overseers.
 const (
 	reportsGroup = "overseer"
 	reportsKept  = 1000
 	reportsBatch = 64
-	reportsIdle  = time.Minute // after which another consumer takes what one left undone
+	reportsIdle  = time.Minute // after which another consumer gets a report that was not confirmed
 )
 
 // AddHostReport implements core.Reports.
@@ -48,7 +48,7 @@ func (s *Store) HostReports(ctx context.Context, consumer string, wait time.Dura
 		at, _, _ := strings.Cut(m.ID, "-")
 		ms, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {
-			ms = 0 // the time is for people to see
+			ms = 0 // the time is only shown to people
 		}
 		out = append(out, core.HostReport{
 			ID: m.ID, Host: str(m.Values["host"]), Event: core.HostEvent(str(m.Values["event"])),
@@ -58,7 +58,7 @@ func (s *Store) HostReports(ctx context.Context, consumer string, wait time.Dura
 	return out, nil
 }
 
-// reports are those that another consumer left undone, else new ones.
+// reports returns those that another consumer left unconfirmed, else new ones.
 func (s *Store) reports(ctx context.Context, stream, consumer string, wait time.Duration) ([]redis.XMessage, error) {
 	left, _, err := s.db.XAutoClaim(ctx, &redis.XAutoClaimArgs{
 		Stream: stream, Group: reportsGroup, Consumer: consumer, MinIdle: reportsIdle, Start: "0", Count: reportsBatch,

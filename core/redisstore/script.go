@@ -17,7 +17,7 @@ import (
 //go:embed lua/*.lua lua/lib/*.lua
 var luaFiles embed.FS
 
-// library lists the functions that scripts share, each after those it calls.
+// library lists the functions that scripts share, each after those that it calls.
 var library = []string{
 	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "owners_of", "holder", "outcome_parts", "ring", "event", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
@@ -33,8 +33,8 @@ var (
 	luaNameUse = pattern.New(`\b([KRW])\.([a-z_]+)`)
 )
 
-// scripts makes every operation, by the stem of its file, once it is first called: a
-// program calls few of them, and most commands none.
+// scripts makes an operation, by the stem of its file, when it is first called: a program calls few of them, and most
+// commands none.
 var scripts = func() map[string]func() *redis.Script {
 	all := make(map[string]func() *redis.Script)
 	for _, name := range scriptNames() {
@@ -66,14 +66,14 @@ func readLua(name string) string {
 	return string(b)
 }
 
-// function is a library function as scripts take it.
+// function is a library function in the form in which scripts include it.
 type function struct {
 	text  string          // on one line, without comments
 	calls map[string]bool // see callsOf
 	names map[string]bool // see namesUsed
 }
 
-// functions are those of library, read once for all scripts.
+// functions are the functions of library, read once for all scripts.
 var functions = sync.OnceValue(func() map[string]function {
 	all := make(map[string]function)
 	for _, name := range library {
@@ -83,10 +83,10 @@ var functions = sync.OnceValue(func() map[string]function {
 	return all
 })
 
-// assemble puts the keys, records and library functions that a script uses in front of
-// it, on its first line, so that line numbers in errors are those of the file.
+// assemble puts the keys, records and library functions that a script uses on the script's first line, so that line
+// numbers in errors are those of the file.
 func assemble(name string) string {
-	// The file's first line is a comment: its place is taken.
+	// The file's first line is a comment, which they replace.
 	body := luaComment().ReplaceAllString(readLua(name), "")
 	used, uses := callsOf(body), namesUsed(body)
 	var shared []string
@@ -123,8 +123,8 @@ func callsOf(source string) map[string]bool {
 	return calls
 }
 
-// namesUsed returns the keys that Lua source builds and the records that it reads and writes, as
-// assembled scripts name them. It panics on one that Keys and Records do not have.
+// namesUsed returns the keys that Lua source builds and the records that it reads and writes, as assembled scripts
+// name them. It panics on a name that Keys and Records do not have.
 func namesUsed(source string) map[string]bool {
 	uses := make(map[string]bool)
 	for _, m := range luaNameUse().FindAllStringSubmatch(luaComment().ReplaceAllString(source, ""), -1) {

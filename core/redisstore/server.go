@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// home is a client of the server that has our keys, for calls that name none of them.
+// home returns a client of the server that has our keys, for calls that name no key.
 func (s *Store) home(ctx context.Context) (redis.Cmdable, error) {
 	nodes, ok := s.db.(*redis.ClusterClient)
 	if !ok {
@@ -21,8 +21,8 @@ func (s *Store) home(ctx context.Context) (redis.Cmdable, error) {
 	return c, nil
 }
 
-// Server returns what the server that has our keys says of itself, for doctor: the fields of
-// INFO's sections server, memory, persistence and replication, as far as the user may ask.
+// Server returns what the server that has our keys reports of itself, for doctor: the fields of INFO's sections
+// server, memory, persistence and replication, as far as the user may read them.
 func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 	home, err := s.home(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 	for _, section := range []string{"server", "memory", "persistence", "replication"} {
 		text, err := home.Info(ctx, section).Result()
 		if err != nil && section != "server" {
-			continue // an embedded one has no such section
+			continue // an embedded server does not have the section
 		}
 		if err != nil {
 			return nil, fault(ctx, err, "")
@@ -46,8 +46,8 @@ func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 	return facts, nil
 }
 
-// Skew returns how far this machine's clock is ahead of the server's, give or
-// take the way there and back.
+// Skew returns how far this machine's clock is ahead of the server's. Its error is at most the time of the round
+// trip.
 func (s *Store) Skew(ctx context.Context) (time.Duration, error) {
 	home, err := s.home(ctx)
 	if err != nil {

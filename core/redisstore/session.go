@@ -8,19 +8,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sessionMark is how long it is known that a session was ended: longer than any request
-// that was under way then.
+// sessionMark is how long an ended session is remembered: longer than any request that was in progress at its end.
 const sessionMark = time.Hour
 
-// Sessions keeps what the site's sessions hold, by the hashes of their tokens. It is a
-// store of github.com/alexedwards/scs; unlike the one that comes with that, it works on
-// a Redis Cluster and with Sentinel, and a session that was ended stays so.
+// Sessions keeps the data of the site's sessions, by the hashes of their tokens. It is a store of
+// github.com/alexedwards/scs. Unlike the library's own it works on a Redis Cluster and with Sentinel, and an ended
+// session stays ended.
 type Sessions struct{ store *Store }
 
 // Sessions returns the site's sessions.
 func (s *Store) Sessions() Sessions { return Sessions{s} }
 
-// FindCtx returns what a session holds, and whether there is one.
+// FindCtx returns the data of a session, and whether there is one.
 func (s Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	data, err := s.store.db.Get(ctx, s.store.space.Key("web_session", token)).Bytes()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -29,7 +28,7 @@ func (s Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, erro
 	return data, len(data) > 0, nil
 }
 
-// CommitCtx keeps what a session holds until a time, unless it was ended.
+// CommitCtx keeps the data of a session until a time, unless the session was ended.
 func (s Sessions) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
 	_, err := s.store.run(ctx, "session_keep", "", token, data, max(1, time.Until(expiry).Milliseconds()))
 	return err

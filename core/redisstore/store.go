@@ -1,35 +1,34 @@
-// Package redisstore implements core's queues, claims, owners, VMs and hosts on
-// Redis. Every change of state is one Lua script (lua/*.lua) that checks first
-// and writes last and is safe to run twice, because the client repeats calls by
-// itself. Every key has its home in keys.go.
+// Package redisstore implements core's queues, claims, owners, VMs and hosts on Redis. Every change of state is one
+// Lua script (lua/*.lua) that checks first and writes last. It is safe to run twice, because the client repeats calls
+// by itself. Every key is defined in keys.go.
 //
 // # Where a request waits
 //
-// An accepted request that nobody has in hand is in exactly one of four places: its
-// submitter's queue; later, after a fault, until its pause is over; assigned to one host;
-// parked, because nothing living could run it. A claim takes what is assigned to its host
-// first, then what is parked, then from the queues (lib/dequeue.lua). The records in
-// evacuations say how far a move is, and nothing else: who decides where a request is
-// looks into the places.
+// An accepted request that no owner has claimed is in exactly one of four places: its submitter's queue; after a
+// fault, the list of those whose pause is not over; assigned to one host; parked, because no living host could run
+// it. A claim first takes what is assigned to its host, then what is parked, then from the queues (lib/dequeue.lua).
+// The records in evacuations only say how far a move has come: the places decide where a request is.
 //
 // # What can go wrong with moves
 //
-//	two overseers place at once      a settle that assigns names the number of the state of things in which it saw
-//	                                 room (meta placed); the second is refused and looks again. What it moved
-//	                                 already is not in its slots any more and in nobody's way
+//	two overseers place at once      a settle that assigns names the version of the state in which it saw room (meta
+//	                                 placed); the second is refused and reads again. What it moved already is out of
+//	                                 its slots and does no harm
 //	an overseer dies in between      each slot is settled whole or not at all; the owner stays fenced and listed as
-//	                                 late until it is empty, so that any other goes on
-//	the host assigned to dies, drains,  what was assigned to it goes back to the front of its queues, in its order
-//	is reported failed, on probation
+//	                                 late until it is empty, so that another overseer continues
+//	the host assigned to dies, is    what was assigned to it goes back to the front of its queues, in its order
+//	drained, reported failed, or put
+//	on probation
 //	it lives and does not take it    unassign, by the age of the record
-//	the request is cancelled         withdraw finds it in all four places; a claim that comes first is told
-//	an revoke meets another slot       it names the slot's text as it was read: CONFLICT; an empty one is as good
-//	the revoked owner goes on         its token is over: its finish moves nothing, its worker is told to look
-//	a process is declared dead that lives   only the epoch named is ended; it hears FENCED and begins anew
-//	the pool is paused               what is assigned or parked waits, as in the queue
+//	the request is cancelled         withdraw finds it in all four places; a claim that comes first sees the mark
+//	a revoke meets another slot      it names the slot's text as it was read: CONFLICT; an empty slot is a success
+//	the revoked owner goes on        its token is over: its finish moves nothing, its worker is notified
+//	a living process is declared     only the named epoch ends; the process gets FENCED and registers again
+//	dead
+//	the pool is paused               assigned and parked requests wait, like those in the queue
 //	Redis was set back               places and records are of one moment, and agree
-//	Redis was wiped                  requests come back from the result store without what was noted of faults,
-//	                                 deaths and moves; hosts reported failed or on probation are trusted again
+//	Redis was wiped                  requests come back from the result store without records of faults, deaths and
+//	                                 moves; hosts reported failed or on probation are trusted again
 package redisstore
 
 import (
@@ -46,9 +45,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Schema is the version of keys and scripts. Programs of different schemas do
-// not work on one namespace. It grows whenever what programs share there changes:
-// a key, its type, what stands in it.
+// Schema is the version of keys and scripts. Programs of different schemas refuse to share a namespace. It grows
+// whenever a key, its type or its content changes.
 const Schema = 7
 
 // Options are a Store's settings.
@@ -57,20 +55,19 @@ type Options struct {
 	Namespace string // default "drover"; on a Redis Cluster in braces, so that all keys are on one shard
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
-	MaxSpecBytes int64 // bytes that their specs may take, with their keys and 96 each for the hash; default 1 GiB
-	// MaxOutputBytes bounds the live output that is kept of all claims, and an eighth of it
-	// that of each submitter; default 256 MiB.
+	MaxSpecBytes int64 // bytes that their specs may take, including their keys and 96 bytes each for the hash; default 1 GiB
+	// MaxOutputBytes bounds the live output of all claims; each submitter may use an eighth of it. Default 256 MiB.
 	MaxOutputBytes int64
 
-	// Incarnation names this life of a server that does not say it itself (an
-	// embedded one). Empty: the server's own run id and replication id.
+	// Incarnation names this incarnation of a server that does not report one itself (an embedded one). Empty: the
+	// server's own run id and replication id.
 	Incarnation string
-	// Born is when that life began; it goes with Incarnation.
+	// Born is when that incarnation began; it goes with Incarnation.
 	Born time.Time
 }
 
-// Store is drover's Redis. It implements core.Queue, Claims, Owners, VMs, Hosts,
-// Pools, Output, Tasks, Evacuations, Reports, History, Feed, Limiter, Cache and Consistency, and is safe for concurrent use.
+// Store implements core.Queue, Claims, Owners, VMs, Hosts, Pools, Output, Tasks, Evacuations, Reports, History, Feed,
+// Limiter, Cache and Consistency on Redis. It is safe for concurrent use.
 type Store struct {
 	db     redis.UniversalClient // repeats calls by itself
 	once   redis.UniversalClient // for calls that must not be repeated, or that block
@@ -80,7 +77,7 @@ type Store struct {
 	served servers
 }
 
-// The interfaces that a Store is.
+// The interfaces that a Store implements.
 var (
 	_ core.Queue       = (*Store)(nil)
 	_ core.Claims      = (*Store)(nil)
@@ -100,8 +97,8 @@ var (
 	_ core.Cache       = (*Store)(nil)
 )
 
-// Open makes a Store and checks that the server answers and has this schema.
-// Returns INVALID for a bad URL or namespace, UNAVAILABLE, VERSION.
+// Open makes a Store and checks that the server answers and has this schema. Returns INVALID for a bad URL or
+// namespace, UNAVAILABLE, VERSION.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = "drover"
@@ -121,7 +118,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	l, err := parseURL(opts.URL)
 	if err != nil {
-		// Not wrapped: a cause could quote the URL, and that may hold a password.
+		// Not wrapped: the cause could quote the URL, which may hold a password.
 		return nil, core.Errorf(core.CodeInvalid, "", "the Redis URL cannot be read: %s", err.Error())
 	}
 	if err := l.checkSpace(opts.Namespace); err != nil {
@@ -153,10 +150,10 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close closes the connections.
 func (s *Store) Close() error { return errors.Join(s.db.Close(), s.once.Close()) }
 
-// Client is the connection, for what only looks: doctor, benchmarks, tests.
+// Client returns the connection, for code that only reads: doctor, benchmarks, tests.
 func (s *Store) Client() redis.UniversalClient { return s.db }
 
-// Namespace is what every key begins with.
+// Namespace returns the prefix of every key.
 func (s *Store) Namespace() Space { return s.space }
 
 func infoField(text, name string) string {
@@ -177,7 +174,7 @@ func (s *Store) run(ctx context.Context, script, id string, args ...any) (any, e
 	return reply, nil
 }
 
-// sentences say what a refusal means; %s is the detail the script gave.
+// sentences explain each refusal; %s is the detail from the script.
 var sentences = map[core.Code]string{
 	core.CodeFenced:   "the epoch of %s is over: it was late, or another process has its name",
 	core.CodeStale:    "%s is not held under that token or sequence any more",
@@ -187,8 +184,8 @@ var sentences = map[core.Code]string{
 	core.CodeVersion:  "this Redis is of schema %s: stop the programs of the other version, or use another --namespace",
 }
 
-// fault makes a core error of what Redis or the connection answered. The end of
-// the caller's own context stays what it is.
+// fault makes a core error of an error from Redis or the connection. If the caller's own context ended, its error is
+// returned unchanged.
 func fault(ctx context.Context, err error, id string) error {
 	if err == nil {
 		return nil
@@ -209,7 +206,7 @@ func fault(ctx context.Context, err error, id string) error {
 	return core.Wrap(err, core.CodeUnavailable, id, "Redis did not do it")
 }
 
-// callID names one call, so that a script which runs twice acts once.
+// callID returns a new name for one call, so that a script that runs twice takes effect once.
 func callID() string { return rand.Text() }
 
 func list(reply any) []any {
@@ -246,7 +243,7 @@ func num(v any) int64 {
 	return 0
 }
 
-// byWhom reads {key, who, ...}.
+// byWhom reads a reply of the form {key, who, ...}.
 func byWhom(reply any) map[string]string {
 	l := list(reply)
 	out := make(map[string]string, len(l)/2)
@@ -265,7 +262,7 @@ func strs(reply any) []string {
 	return out
 }
 
-// anys makes arguments of words.
+// anys returns items as arguments.
 func anys(items []string) []any {
 	out := make([]any, len(items))
 	for i, s := range items {

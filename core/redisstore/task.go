@@ -25,8 +25,8 @@ func (s *Store) EnqueueTask(ctx context.Context, t core.Task) error {
 	return err
 }
 
-// encodeTask checks a task and writes it as scripts read it: they take priority, kind and
-// lane from its head, so that keys have nothing but names in them.
+// encodeTask checks a task and writes it as scripts read it: they take priority, kind and lane from its head, so that
+// keys consist only of names.
 func encodeTask(t core.Task) (string, error) {
 	t.Priority, t.Lane = cmp.Or(t.Priority, core.PriorityNormal), cmp.Or(t.Lane, t.Requester, nobody)
 	if err := core.CheckName("task id", t.ID); err != nil {
@@ -44,7 +44,7 @@ func encodeTask(t core.Task) (string, error) {
 		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has priority %q and generation %d: use high, normal or low, and 1 or more",
 			t.ID, t.Priority, t.Generation)
 	}
-	// What became of it is the store's to know: here it would only grow.
+	// These are kept in the result store; in Redis they would only take space.
 	t.Note, t.Progress, t.Failures, t.Download = "", nil, nil, nil
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -56,13 +56,13 @@ func encodeTask(t core.Task) (string, error) {
 	return strings.Join([]string{string(t.Priority), t.Kind, t.Lane, string(text)}, " "), nil
 }
 
-// checkKind refuses what is no kind's name: they are named as functions are, with underscores.
+// checkKind refuses a name that cannot be a kind's. Kinds are named like functions, with underscores.
 func checkKind(kind string) error {
 	return core.CheckName("task kind", strings.ReplaceAll(kind, "_", "-"))
 }
 
-// decodeTask reads a task of a script's answer. A text that is none must not hold back
-// others: it is of no kind, and ends by that.
+// decodeTask reads a task from a script's answer. An unreadable text must not hold back others: it gives a task of no
+// kind, which ends with that error.
 func decodeTask(key, text string) core.Task {
 	var t core.Task
 	const head = 3 // priority, kind, lane
@@ -114,7 +114,7 @@ func (s *Store) ExchangeTasks(ctx context.Context, x core.TaskExchange) (core.Ta
 	return out, nil
 }
 
-// maxProgressText bounds, in bytes, what a task says of itself for people.
+// maxProgressText bounds a task's progress text for people, in bytes.
 const maxProgressText = 500
 
 // ProgressTask implements core.Tasks.

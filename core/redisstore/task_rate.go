@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// Bounds on rates: what scripts compute with them stays exact.
+// Bounds on rates: within them the scripts' arithmetic is exact.
 const (
 	maxRates     = 100
 	maxRateEvery = 31 * 24 * time.Hour

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Turns implements core.Queue. It is three round trips, however many queues there are,
-// and no script: others are not held up, and a submitter served meanwhile is left out.
+// Turns implements core.Queue, in three round trips, however many queues there are. It uses no script, so it does not
+// block Redis; a submitter served in the meantime is left out.
 func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error) {
 	names := make([]*redis.StringSliceCmd, len(queues))
 	if err := s.pipelined(ctx, len(queues), func(p redis.Pipeliner, i int) {

@@ -119,11 +119,11 @@ func (s *Store) Retire(ctx context.Context, owner string, epoch int64, host stri
 
 // Reconcile implements core.VMs.
 func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]core.Found, wishes []core.HostWish) (core.Reconciled, error) {
-	const most = 2000 // one call must see the whole host
+	const most = 2000 // one call must have all VMs of the host
 	if len(found) > most {
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
 	}
-	// Of the life in which it was looked at: if that is over, the host is not ready in the next.
+	// The incarnation in which the host was inspected: if it is over, the host is not ready in the next.
 	args := []any{owner, epoch, host, s.incarnation(), len(found)}
 	for _, vm := range slices.Sorted(maps.Keys(found)) {
 		f := found[vm]
@@ -145,7 +145,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
 }
 
-// wanted is what is wanted of a host as vm_reconcile takes it. Times of wishes are of no clock in particular.
+// wanted returns a host's wishes as arguments of vm_reconcile. The clocks of their times are not synchronized.
 func wanted(wishes []core.HostWish) []any {
 	args := []any{flag(wishes != nil), "", "", "", "", "", "", ""}
 	for _, w := range wishes {
@@ -166,8 +166,8 @@ func wanted(wishes []core.HostWish) []any {
 	return args
 }
 
-// A host whose probation is restored gets nothing for as long as was left of it, at most as
-// long as any delay is, and after a fault for twice this at least.
+// A host whose probation is restored gets nothing for the time that was left, limited to the longest delay, and after
+// a fault for at least twice this.
 const (
 	leastDelay = 30 * time.Second
 	mostDelay  = 10 * time.Minute
@@ -191,7 +191,7 @@ func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string
 	return err
 }
 
-// noteText is JSON, or "" of nothing.
+// noteText returns v as JSON, or "" if n is 0.
 func noteText(v any, n int) (string, error) {
 	if n == 0 {
 		return "", nil
@@ -258,8 +258,8 @@ type vmPlaces struct {
 	slots            map[string]*redis.MapStringStringCmd // by owner
 }
 
-// placesOf asks for the places of a host's VMs in one go with what else the pipeline has,
-// which is no transaction: a full Redis refuses those.
+// placesOf requests the places of a host's VMs together with what else the pipeline has. That is no transaction: a
+// full Redis refuses transactions.
 func (s *Store) placesOf(ctx context.Context, p redis.Pipeliner, host string, owners []string) vmPlaces {
 	at := vmPlaces{
 		all: p.HGetAll(ctx, s.space.Key("vms", host)), quarantined: p.HGetAll(ctx, s.space.Key("quarantined", host)),
@@ -271,7 +271,7 @@ func (s *Store) placesOf(ctx context.Context, p redis.Pipeliner, host string, ow
 	return at
 }
 
-// vms lists the VMs of the host whose places these are.
+// vms lists the VMs of the host in these places.
 func (at vmPlaces) vms(host string) []core.VMInfo {
 	state, owner := make(map[string]core.VMState), make(map[string]string)
 	for _, vm := range at.dirty.Val() {
@@ -282,7 +282,7 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	}
 	for o, cmd := range at.slots {
 		for key, slot := range cmd.Val() {
-			h, _ := toSlot(key, slot, "") // none that is readable is no VM's
+			h, _ := toSlot(key, slot, "") // an unreadable slot holds no VM
 			if state[h.VM], owner[h.VM] = core.VMState(h.Phase), o; h.VM != key {
 				state[h.VM] = core.VMClaimed
 			}

@@ -10,8 +10,7 @@ import (
 	"drover/core"
 )
 
-// Cancel stops a request wherever it is, and returns its state. Returns NOTFOUND,
-// FORBIDDEN, ENDED.
+// Cancel stops a request in any state and returns its new state. Returns NOTFOUND, FORBIDDEN, ENDED.
 func (d *Service) Cancel(ctx context.Context, a core.Actor, id string) (state core.RequestState, err error) {
 	row, err := d.row(ctx, a, id, core.ActRequestControl)
 	if err != nil {
@@ -24,8 +23,8 @@ func (d *Service) Cancel(ctx context.Context, a core.Actor, id string) (state co
 	return state, err
 }
 
-// Rerun runs an ended request again, as its next generation. Returns NOTFOUND,
-// FORBIDDEN, CONFLICT if it has not ended, LIMIT if it was run too often.
+// Rerun runs an ended request again, as its next generation. Returns NOTFOUND, FORBIDDEN, CONFLICT if it has not
+// ended, LIMIT if it was run too often.
 func (d *Service) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {
 	row, err := d.row(ctx, a, id, core.ActRequestControl)
 	if err != nil {
@@ -43,7 +42,7 @@ func (d *Service) Rerun(ctx context.Context, a core.Actor, id string) (v View, e
 	return v, nil
 }
 
-// control does something to a request; what is done to another's goes into the audit log.
+// control changes a request. A change to another user's request goes into the audit log.
 func (d *Service) control(ctx context.Context, a core.Actor, s *core.Spec, what string, do func() error) error {
 	if a.Handle == s.Submitter {
 		return do()
@@ -51,8 +50,8 @@ func (d *Service) control(ctx context.Context, a core.Actor, s *core.Spec, what 
 	return d.change(ctx, a, core.ActRequestControl, s.ID, fmt.Sprintf("%s request %s of %s", what, s.ID, s.Submitter), do)
 }
 
-// Attempts returns all tries of a request, oldest first, with the beginning of their
-// output: to one who may see it, or the submission that it grades. Returns NOTFOUND.
+// Attempts returns all tries of a request, oldest first, with the beginning of their output. The actor must be
+// allowed to see the request, or the submission that it grades. Returns NOTFOUND.
 func (d *Service) Attempts(ctx context.Context, a core.Actor, id string) ([]core.Attempt, error) {
 	row, _, err := d.watched(ctx, a, id)
 	if err != nil {
@@ -67,8 +66,7 @@ func (d *Service) Attempts(ctx context.Context, a core.Actor, id string) ([]core
 	return all, err
 }
 
-// OpenFile opens a file that was collected of a request. Returns NOTFOUND, CONFLICT if
-// it has not ended.
+// OpenFile opens a file that was collected from a request. Returns NOTFOUND, CONFLICT if the request has not ended.
 func (d *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
 	if err != nil {
@@ -90,7 +88,7 @@ func (d *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (
 	return v.Files[i], content, err
 }
 
-// Expired returns NOTFOUND for a result whose pool does not keep outputs any more.
+// Expired returns NOTFOUND if the outputs of a result were deleted by its pool's KeepOutputs.
 func Expired(r *core.Result) error {
 	if r.Expired == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package requests is how users work with requests: web, API and command line call a
-// Service and nothing else, so they agree on who may do what, and on what they say of it.
+// Package requests has the operations of users on requests. Web, API and command line only call its Service, so they
+// agree on rights and on what they show.
 //
 //	call                      right                                        refuses besides
 //	Submit SubmitStored       request.create; for another: cluster.operate    INVALID, LIMIT, FULL, CONFLICT
@@ -11,7 +11,7 @@
 //	Attempts                  request.view; submission.view
 //	Cancel Rerun              request.control                              ENDED, CONFLICT by its state
 //
-// A request that grades a submission is seen by operators, without what the tests found,
-// and by who teaches the class. Whose submission it is sees it through that, see
-// core/classes. What an actor may not know of is NOTFOUND, in the words of what does not exist.
+// Operators see a request that grades a submission without the findings of its tests; staff of the class see all of
+// it. The owner of the submission sees it through the submission, see core/classes. For an actor without the right to
+// view it, a request is NOTFOUND, with the same text as for one that does not exist.
 package requests

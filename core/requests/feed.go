@@ -10,26 +10,25 @@ import (
 	"drover/core"
 )
 
-// Watch tells all who follow something in one program when to look again. It reads Redis
-// for all of them in one place, so that a thousand cost it no more than one. What it tells
-// is a hint: who follows looks at what is so.
+// Watch wakes all followers in one program when there may be something new. It reads Redis in one place for all of
+// them, so a thousand followers cost no more than one. Waking is a hint: the follower reads what has really changed.
 type Watch struct {
 	Feed core.Feed
 	Last func(ctx context.Context, n int) ([]core.Event, error) // as core.History's LastEvents
 
 	once  sync.Once
-	looks chan struct{} // as many as may look at once
+	looks chan struct{} // bounds the looks at one time
 
 	mu        sync.Mutex
-	listeners map[string]map[*Listener]bool // by the id that they listen for
-	newest    string                        // event
+	listeners map[string]map[*Listener]bool // by the id for which they wait
+	newest    string                        // id of the newest event
 }
 
-// How a Watch reads.
+// Settings of a Watch's reads.
 const (
-	watchRead  = 200 * time.Millisecond // a new listener's output is read with the others' by then
+	watchRead  = 200 * time.Millisecond // a new listener's output joins the common read within this time
 	watchRetry = time.Second            // while Redis is away
-	watchLooks = 8                      // looks at once: news for a crowd must not take all connections
+	watchLooks = 8                      // concurrent looks: news for many followers must not use all connections
 )
 
 // Listener waits for news of one thing.
@@ -39,12 +38,11 @@ type Listener struct {
 	woken chan struct{}
 
 	mu     sync.Mutex
-	output core.OutputOf // zero: none is waited for
+	output core.OutputOf // zero: no output is awaited
 	after  string
 }
 
-// Listen begins to listen for news of a request, task or experiment, by its id; "" is
-// for all that happens.
+// Listen starts to wait for news of a request, task or experiment, by its id; "" stands for all events.
 func (w *Watch) Listen(id string) *Listener {
 	l := &Listener{id: id, watch: w, woken: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -66,7 +64,7 @@ func (w *Watch) Newest() string {
 	return w.newest
 }
 
-// Look runs a look at stores when there is room for it.
+// Look runs a read of the stores when fewer than watchLooks others run.
 func (w *Watch) Look(ctx context.Context, look func() error) error {
 	w.once.Do(func() { w.looks = make(chan struct{}, watchLooks) })
 	select {
@@ -78,7 +76,7 @@ func (w *Watch) Look(ctx context.Context, look func() error) error {
 	return look()
 }
 
-// Close ends it.
+// Close ends the listener.
 func (l *Listener) Close() {
 	l.watch.mu.Lock()
 	defer l.watch.mu.Unlock()
@@ -88,11 +86,10 @@ func (l *Listener) Close() {
 	}
 }
 
-// News gets something when there may be some.
+// News receives a value when there may be news.
 func (l *Listener) News() <-chan struct{} { return l.woken }
 
-// Want has the listener woken once, when something follows in an output; the zero
-// OutputOf wants none.
+// Want has the listener woken once when there is more in an output; the zero OutputOf means none.
 func (l *Listener) Want(of core.OutputOf, after string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +103,7 @@ func (l *Listener) wake() {
 	}
 }
 
-// Run tells of news until ctx ends.
+// Run wakes listeners until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	last, known := "", false
 	for ctx.Err() == nil {
@@ -120,7 +117,7 @@ func (w *Watch) Run(ctx context.Context) error {
 				last = newest[0].ID
 			}
 			w.know(last)
-			w.wakeAll() // what happened while nobody read is not told one by one
+			w.wakeAll() // events during an outage are not read one by one
 		}
 		events, more, err := w.Feed.Next(ctx, last, w.wanted(), watchRead)
 		if err != nil {
@@ -145,8 +142,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// wanted are the outputs that somebody waits for, each after the earliest position: who
-// is further looks once more than it must.
+// wanted returns the awaited outputs, each with the earliest position: a listener that is further on looks once too
+// often.
 func (w *Watch) wanted() map[core.OutputOf]string {
 	all := map[core.OutputOf]string{}
 	w.each(func(l *Listener) {
@@ -195,7 +192,7 @@ func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
 	for i := range events {
 		w.newest = events[i].ID
 		for word := range strings.FieldsSeq(events[i].Moved + " " + events[i].Claimed) {
-			id, _, _ := strings.Cut(word, "-") // of a request's key, a task's key, or an experiment's part
+			id, _, _ := strings.Cut(word, "-") // the word begins with a request's key, a task's key, or an experiment's id
 			for l := range w.listeners[id] {
 				l.wake()
 			}

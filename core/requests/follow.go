@@ -8,43 +8,42 @@ import (
 	"drover/core"
 )
 
-// EventKind says what an Event tells.
+// EventKind is what an Event is about.
 type EventKind string
 
 // The kinds of events.
 const (
-	EventState  EventKind = "state"  // it is in another state
-	EventOutput EventKind = "output" // a piece of what it prints
-	EventGap    EventKind = "gap"    // here some of the output is missing: the result has it
-	EventReset  EventKind = "reset"  // that attempt was lost: its output begins again
-	EventEnd    EventKind = "end"    // it has its result; nothing follows
+	EventState  EventKind = "state"  // the request is in another state
+	EventOutput EventKind = "output" // a piece of its output
+	EventGap    EventKind = "gap"    // some of the output is missing here: the result has it
+	EventReset  EventKind = "reset"  // the attempt was lost: its output begins again
+	EventEnd    EventKind = "end"    // the request has its result; the last event
 
-	EventIdle EventKind = "idle" // nothing more at this moment
-	EventAway EventKind = "away" // Redis does not answer; what it knows is told when it does
+	EventIdle EventKind = "idle" // no more events at this moment
+	EventAway EventKind = "away" // Redis does not answer; events follow when it does
 )
 
-// Event is something that happened to one request.
+// Event is one change of a request.
 type Event struct {
-	ID     string // names how far its reader is, see Follow
+	ID     string // the reader's position, see Follow
 	Kind   EventKind
-	State  core.RequestState // of a state and an end
-	Stream string            // of an output and a gap: stdout or stderr
-	Data   []byte            // of an output: whole characters, unless the program printed other things
-	Bytes  int64             // of a gap: how many are missing; 0 is not known
+	State  core.RequestState // of EventState and EventEnd
+	Stream string            // of EventOutput and EventGap: stdout or stderr
+	Data   []byte            // of EventOutput: whole characters, unless the program printed invalid ones
+	Bytes  int64             // of EventGap: how many are missing; 0 is not known
 }
 
-// How a follower looks.
+// Intervals of a follower.
 const (
 	followLook  = 5 * time.Second       // without news: a hint can be lost
-	followPause = 50 * time.Millisecond // between two looks: news in between are one
-	followFirst = 2 * time.Millisecond  // between the first two, then longer: much is over soon
+	followPause = 50 * time.Millisecond // between two looks: news in between are combined
+	followFirst = 2 * time.Millisecond  // between the first two looks, then longer: many requests are short
 )
 
-// Follow tells what happens to a request until it has ended: to one who may view it, or
-// the submission that it grades. What it prints is told where that is for the actor. It goes on
-// after the event with the id last; "" begins with what is left. States that passed
-// while nobody read are not told. The sequence ends with an error: NOTFOUND, also once
-// the actor may follow no more, UNAVAILABLE if the store is away, or that of ctx.
+// Follow returns the events of a request until it has ended. The actor must be allowed to view the request, or the
+// submission that it grades; output is included if the actor may see it. Follow continues after the event with the id
+// last; "" is the first that is left. States that passed while nobody read are left out. The sequence ends with an
+// error: NOTFOUND, also when the actor loses the right, UNAVAILABLE if the store is away, or ctx's error.
 func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		listener := d.Watch.Listen(id)
@@ -67,7 +66,7 @@ func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) ite
 	}
 }
 
-// following is one reader's way through one request's events.
+// following is the state of one reader of one request's events.
 type following struct {
 	printing
 
@@ -77,19 +76,19 @@ type following struct {
 	at       cursor
 	listener *Listener
 	yield    func(Event, error) bool
-	stopped  bool // the reader wants no more
-	away     bool // Redis did not answer the last time
+	stopped  bool // the reader stopped the sequence
+	away     bool // Redis did not answer the last call
 	rested   time.Duration
 }
 
-// send tells an event whose id is where the reader is then.
+// send passes on an event, with the reader's position after it as its id.
 func (f *following) send(e Event) bool {
 	e.ID = f.at.String()
 	f.stopped = f.stopped || !f.yield(e, nil)
 	return !f.stopped
 }
 
-// look tells what is new, and returns false when nothing more will be.
+// look sends what is new, and returns false after the last event.
 func (f *following) look(ctx context.Context) (bool, error) {
 	var row core.Row
 	var output bool
@@ -107,7 +106,7 @@ func (f *following) look(ctx context.Context) (bool, error) {
 	return going, f.bear(err)
 }
 
-// bear takes it that Redis is away for a while.
+// bear turns an error of Redis into EventAway.
 func (f *following) bear(err error) error {
 	if !core.Is(err, core.CodeUnavailable) {
 		f.away = false
@@ -120,7 +119,7 @@ func (f *following) bear(err error) error {
 	return nil
 }
 
-// live tells what is new of a request that has not ended.
+// live sends what is new of a request that has not ended.
 func (f *following) live(ctx context.Context, row core.Row, output bool) (bool, error) {
 	var place core.Place
 	err := f.service.Watch.Look(ctx, func() (err error) {
@@ -153,7 +152,7 @@ func (f *following) live(ctx context.Context, row core.Row, output bool) (bool, 
 	return true, nil
 }
 
-// enter begins with the output of an attempt, unless the reader is in it.
+// enter starts the output of an attempt, unless the reader is in it already.
 func (f *following) enter(generation int, token string) bool {
 	if f.at.generation == generation && f.at.token == token {
 		return true
@@ -164,10 +163,10 @@ func (f *following) enter(generation int, token string) bool {
 	return !begun || f.send(Event{Kind: EventReset})
 }
 
-// finish tells the rest of what the attempt printed whose result counts, and the end.
+// finish sends the remaining output of the attempt whose result counts, and the end.
 func (f *following) finish(ctx context.Context, row core.Row, output bool) error {
 	if f.at.generation == row.Spec.Generation && f.at.state.Terminal() {
-		return nil // it was told
+		return nil // it was sent
 	}
 	if token := row.Result.Token; output && token != "" {
 		if !f.enter(row.Spec.Generation, token) {

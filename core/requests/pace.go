@@ -9,30 +9,29 @@ import (
 	"drover/core"
 )
 
-// Expected is how long a request may still wait, from the durations of what its pool ran
-// lately and the VMs that it has now. It tells neither of work that comes later nor of
-// VMs that are made or lost.
+// Expected is how long a request may still wait, estimated from the durations of its pool's last requests and the VMs
+// that it has now. It ignores later requests and VMs that are made or lost.
 type Expected struct {
-	Least time.Duration `json:"least_ns"` // all before it take as long as the shorter quarter did
-	Most  time.Duration `json:"most_ns"`  // they take as long as nine of ten did
-	From  int           `json:"from"`     // how many requests were looked at
-	VMs   int           `json:"vms"`      // that take turns
+	Least time.Duration `json:"least_ns"` // if all before it take as long as the shortest quarter did
+	Most  time.Duration `json:"most_ns"`  // if they take as long as nine out of ten did
+	From  int           `json:"from"`     // number of requests that the estimate is based on
+	VMs   int           `json:"vms"`      // number of VMs that the queue shares
 }
 
-// Bounds on what a pace is made of.
+// Bounds on the data of a pace.
 const (
-	paceRequests = 50        // newest ended ones that are looked at
-	paceLeast    = 5         // fewer say nothing
-	paceAge      = time.Hour // those that ended before say nothing
+	paceRequests = 50        // the newest ended requests that are used
+	paceLeast    = 5         // fewer give no estimate
+	paceAge      = time.Hour // older ones are not used
 )
 
 // pace is how fast a pool works.
 type pace struct {
-	took []time.Duration // from claim to end, the shortest first
+	took []time.Duration // from claim to end, shortest first
 	vms  int
 }
 
-// expect says how long a request waits that so many are before; nil if nobody can know.
+// expect returns how long a request waits that has so many before it; nil if that is not known.
 func (p pace) expect(least, most int) *Expected {
 	if len(p.took) < paceLeast || p.vms < 1 {
 		return nil
@@ -41,25 +40,25 @@ func (p pace) expect(least, most int) *Expected {
 	return &Expected{Least: time.Duration(int64(least/p.vms) * short), Most: time.Duration(int64(most/p.vms+1) * long), From: len(p.took), VMs: p.vms}
 }
 
-// poolState is what is known of a pool.
+// poolState is the state of a pool as it matters to waiting requests.
 type poolState struct {
 	at     time.Time
 	reason Reason
-	host   string // of the trouble
+	host   string // of the fault
 	fault  string
 	pace   pace
 }
 
-// known keeps what is known of pools for a moment.
+// known caches the states of pools for a moment.
 type known struct {
 	mu    sync.Mutex
 	pools map[string]poolState
 }
 
-// maxKnown bounds the pools that are kept; there are few.
+// maxKnown bounds the cached pools; there are few.
 const maxKnown = 1000
 
-// pool says how a pool is. One call asks at a time: the others get its answer.
+// pool returns the state of a pool. Concurrent callers share one read.
 func (d *Service) pool(ctx context.Context, name string) (poolState, error) {
 	if d.Keep == 0 {
 		return d.look(ctx, name)

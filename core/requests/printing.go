@@ -8,29 +8,29 @@ import (
 	"drover/core"
 )
 
-// Streams of an output. The last chunk of all has one of its own.
+// Streams of an output. The last chunk of an output has its own stream.
 const (
 	streamOut = "stdout"
 	streamErr = "stderr"
 	streamEnd = "end"
 )
 
-// inResult is the position of a reader who has the live output, and goes on in the result.
+// inResult is the position of a reader that has all live output and continues in the result.
 const inResult = "-"
 
-// restBytes is how much of a result's output one event tells.
+// restBytes is how much of a result's output one event holds.
 const restBytes = 32 << 10
 
-// printing tells what one attempt prints, each byte once and no character in pieces.
+// printing sends the output of one attempt, each byte once and no character in pieces.
 type printing struct {
 	read  string            // position in the live output
-	piece string            // that of the last piece: who comes back reads the end again
+	piece string            // position of the last piece: a reader that comes back reads the end again
 	held  map[string]begun  // by stream
-	left  map[string]string // what the result has of each stream; nil while there is none
-	end   int64             // bytes of all streams; -1 until the live output has said so
+	left  map[string]string // the rest of each stream in the result; nil while there is no result
+	end   int64             // bytes of all streams; -1 until the live output's end is known
 }
 
-// begun is the beginning of a character whose rest has not come yet.
+// begun is the beginning of a character whose rest has not arrived yet.
 type begun struct {
 	bytes  []byte
 	before string // position before the chunk in which it begins
@@ -40,7 +40,7 @@ func newPrinting(at *cursor) printing {
 	return printing{read: at.after, piece: at.after, held: map[string]begun{}, end: -1}
 }
 
-// print tells what there is of the live output.
+// print sends the available live output.
 func (f *following) print(ctx context.Context, key string) error {
 	for f.read != inResult {
 		var chunks []core.OutputChunk
@@ -65,7 +65,7 @@ func (f *following) print(ctx context.Context, key string) error {
 	return nil
 }
 
-// chunk tells what is new in a chunk.
+// chunk sends what is new in a chunk.
 func (f *following) chunk(c *core.OutputChunk) bool {
 	before, data := f.piece, c.Data
 	f.read, f.piece = c.ID, c.ID
@@ -74,7 +74,7 @@ func (f *following) chunk(c *core.OutputChunk) bool {
 		if !f.missing(c.Stream, c.Offset) {
 			return false
 		}
-	case c.Offset < next: // a reader that comes back has it already
+	case c.Offset < next: // sent before: the reader came back
 		data = data[min(next-c.Offset, int64(len(data))):]
 	}
 	held := f.held[c.Stream]
@@ -90,7 +90,7 @@ func (f *following) chunk(c *core.OutputChunk) bool {
 	return f.tell(c.Stream, whole)
 }
 
-// tell tells a piece of a stream.
+// tell sends a piece of a stream.
 func (f *following) tell(stream string, data []byte) bool {
 	f.at.after = f.piece
 	for _, held := range f.held {
@@ -102,15 +102,15 @@ func (f *following) tell(stream string, data []byte) bool {
 	return len(data) == 0 || f.send(Event{Kind: EventOutput, Stream: stream, Data: data})
 }
 
-// flush tells what was held because more of it might have come.
+// flush sends the held beginning of a character, because no more of it will follow.
 func (f *following) flush(stream string) bool {
 	data := f.held[stream].bytes
 	delete(f.held, stream)
 	return f.tell(stream, data)
 }
 
-// missing goes on at a place further on in a stream: with what the result has up to there,
-// else by saying that it is not there.
+// missing advances to a later position in a stream. It sends the bytes in between from the result if they are there,
+// else an EventGap.
 func (f *following) missing(stream string, to int64) bool {
 	if !f.flush(stream) {
 		return false
@@ -124,14 +124,14 @@ func (f *following) missing(stream string, to int64) bool {
 	return f.send(Event{Kind: EventGap, Stream: stream, Bytes: bytes})
 }
 
-// comparable reports whether a place in a stream is at the same byte in the result, which
-// has another character for what is none.
+// comparable reports whether a position in a stream is the same byte in the result, where invalid characters are
+// replaced by others.
 func comparable(whole string, at int64) bool {
 	i := strings.IndexRune(whole, utf8.RuneError)
 	return i < 0 || at <= int64(i)
 }
 
-// tellRest tells what follows in a stream up to the end of text.
+// tellRest sends the rest of a stream up to the end of text.
 func (f *following) tellRest(stream, text string) bool {
 	for sent := f.at.sent(stream); *sent < int64(len(text)); {
 		piece := []byte(text[*sent:min(*sent+restBytes, int64(len(text)))])
@@ -145,8 +145,7 @@ func (f *following) tellRest(stream, text string) bool {
 	return true
 }
 
-// rest tells what the result has beyond the live output. From there on places are those
-// in the result.
+// rest sends what the result has beyond the live output. From there on, positions are those in the result.
 func (f *following) rest() bool {
 	both := []string{streamOut, streamErr}
 	if f.read != inResult {

@@ -11,7 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Service does what users ask for of requests, if they may. The fields are set once; all
+// Service carries out the operations of users on requests, after checking rights. The fields are set once; all
 // methods are safe for concurrent use.
 type Service struct {
 	Store   Store
@@ -22,13 +22,12 @@ type Service struct {
 	Blobs   core.Blobs
 
 	Submissions Submissions
-	Watch       *Watch // of Follow; it must run
+	Watch       *Watch // of Follow; its Run must be running
 
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs
 
-	// Keep is how long what is known of a pool, such as how fast it is, may be told to
-	// others who wait for it; 0: each asks anew.
+	// Keep is how long the state of a pool, such as its pace, is cached for those who wait for it; 0: not at all.
 	Keep time.Duration
 
 	pools known // of Waiting
@@ -42,7 +41,7 @@ type Store interface {
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
-// Intake is where requests go in, as in core/requests/intake.
+// Intake accepts requests, as core/requests/intake does.
 type Intake interface {
 	Accepted(ctx context.Context, submitter, key string) (core.Row, bool, error)
 	Check(ctx context.Context, spec core.Spec) (core.Spec, error)
@@ -51,18 +50,18 @@ type Intake interface {
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 }
 
-// Queue says where requests are.
+// Queue says where in Redis requests are.
 type Queue interface {
 	Locate(ctx context.Context, key string) (core.Place, error)
 	Preceding(ctx context.Context, key string) (core.Preceding, bool, error)
 }
 
-// Submissions says who may watch the tests of a submission, as a classes.Service does.
+// Submissions decides who may see the tests of a submission, as a classes.Service does.
 type Submissions interface {
 	WatchSubmission(ctx context.Context, a core.Actor, id string) (request string, output bool, err error)
 }
 
-// Cluster says what there is to run them.
+// Cluster describes what there is to run requests.
 type Cluster interface {
 	GetPool(ctx context.Context, name string) (core.Pool, error)
 	ListPools(ctx context.Context) ([]core.Pool, error)
@@ -85,7 +84,7 @@ func (d *Service) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// change does what an entry says, once that is in the audit log.
+// change writes an entry to the audit log and then does what it says.
 func (d *Service) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
 	book := auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}
 	return book.Do(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
@@ -95,17 +94,16 @@ func noRequest(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q: see drover request list", id)
 }
 
-// grades reports whether a request tests what a class's student submitted: then it is
-// the class's, not its submitter's.
+// grades reports whether a request tests a student's submission: then it belongs to the class, not to its submitter.
 func grades(s *core.Spec) bool { return s.Submission != "" || s.Instead != "" }
 
-// classOf is the class of a request that grades.
+// classOf returns the class of a request that grades.
 func classOf(s *core.Spec) string {
 	class, _, _ := strings.Cut(s.Assignment, "/")
 	return class
 }
 
-// objectOf is what rights to a request are about.
+// objectOf returns the object of rights to a request.
 func objectOf(s *core.Spec) core.Object {
 	if grades(s) {
 		return core.Object{}
@@ -118,7 +116,7 @@ func sees(a core.Actor, s *core.Spec) bool {
 	return core.Allow(a, core.ActRequestView, objectOf(s)) == nil || grades(s) && teaches(a, s)
 }
 
-// teaches reports whether the actor may see what the tests of a submission found.
+// teaches reports whether the actor may see the findings of a submission's tests.
 func teaches(a core.Actor, s *core.Spec) bool {
 	return core.Allow(a, core.ActGradeView, core.Object{Class: classOf(s)}) == nil
 }
@@ -126,7 +124,7 @@ func teaches(a core.Actor, s *core.Spec) bool {
 // watches reports whether the actor may see hosts, VMs and owners.
 func watches(a core.Actor) bool { return core.Allow(a, core.ActClusterView, core.Object{}) == nil }
 
-// row returns a request with which the actor may do the action.
+// row returns a request to which the actor may apply the action.
 func (d *Service) row(ctx context.Context, a core.Actor, id string, act core.Action) (core.Row, error) {
 	if !core.ValidName(id) {
 		return core.Row{}, noRequest(id)
@@ -144,8 +142,8 @@ func (d *Service) row(ctx context.Context, a core.Actor, id string, act core.Act
 	return row, core.Allow(a, act, objectOf(&row.Spec))
 }
 
-// watched returns a request that the actor may follow, itself or through the submission
-// that it grades, and whether what it prints is for the actor too.
+// watched returns a request that the actor may follow, itself or through the submission that it grades, and whether
+// the actor may see its output.
 func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row core.Row, output bool, err error) {
 	row, err = d.row(ctx, a, id, core.ActRequestView)
 	if err == nil {
@@ -161,7 +159,7 @@ func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row cor
 		return row, false, noRequest(id)
 	}
 	request, output, err := d.Submissions.WatchSubmission(ctx, a, row.Spec.Submission)
-	if core.Is(err, core.CodeNotFound) || err == nil && request != id { // an experiment's are its class's only
+	if core.Is(err, core.CodeNotFound) || err == nil && request != id { // an experiment's requests are visible only to staff of the class
 		err = noRequest(id)
 	}
 	return row, output, err

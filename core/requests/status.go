@@ -6,17 +6,17 @@ import (
 	"drover/core"
 )
 
-// Status is how far a request is, for one who may follow it.
+// Status is how far a request has come, for an actor who may follow it.
 type Status struct {
 	State   core.RequestState `json:"state"`
-	Attempt int               `json:"attempt,omitempty"`  // that is under way; 0 while it waits, and once it has ended
-	Since   int64             `json:"since_ms,omitempty"` // of that attempt, ms since 1970
-	Output  bool              `json:"output"`             // what it prints is for the actor
+	Attempt int               `json:"attempt,omitempty"`  // the current one; 0 while the request waits, and after its end
+	Since   int64             `json:"since_ms,omitempty"` // when that attempt began, ms since 1970
+	Output  bool              `json:"output"`             // the actor may see its output
 	Waiting *Waiting          `json:"waiting,omitempty"`  // nil unless it waits
 }
 
-// Status says how far a request is, to one who may see it or the submission that it
-// grades. Returns NOTFOUND.
+// Status returns how far a request has come. The actor must be allowed to see it, or the submission that it grades.
+// Returns NOTFOUND.
 func (d *Service) Status(ctx context.Context, a core.Actor, id string) (Status, error) {
 	row, output, err := d.watched(ctx, a, id)
 	if err != nil || row.Result != nil {
@@ -38,8 +38,8 @@ func (d *Service) Status(ctx context.Context, a core.Actor, id string) (Status, 
 	return s, err
 }
 
-// Waiting says why a request waits, to one who may see it or the submission that it
-// grades; nil if it does not wait. Returns NOTFOUND.
+// Waiting returns why a request waits; nil if it does not wait. The actor must be allowed to see it, or the
+// submission that it grades. Returns NOTFOUND.
 func (d *Service) Waiting(ctx context.Context, a core.Actor, id string) (*Waiting, error) {
 	s, err := d.Status(ctx, a, id)
 	return s.Waiting, err

@@ -7,8 +7,8 @@ import (
 	"drover/core"
 )
 
-// SubmitStored is Submit for a spec whose files are in the blob store already: of programs
-// that make requests of what was brought to them. It returns the row as it is stored.
+// SubmitStored is Submit for a spec whose files are in the blob store already, for programs that make requests from
+// other input. It returns the row as it is stored.
 func (d *Service) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec) (core.Row, error) {
 	asked, err := d.draft(a, Draft{Submitter: spec.Submitter, Priority: spec.Priority, Notify: spec.Notify, Idempotency: spec.Idempotency})
 	if err != nil {
@@ -26,9 +26,8 @@ func (d *Service) SubmitStored(ctx context.Context, a core.Actor, spec core.Spec
 	return row, do()
 }
 
-// Submitted returns the row of a SubmitStored with the idempotency key that was accepted
-// before, so that a repeat is not made ready, checked or refused anew. Returns false if there
-// is none, FORBIDDEN.
+// Submitted returns the row of an earlier SubmitStored with the idempotency key, so that a repeated call is not
+// prepared, checked or refused again. Returns false if there is none, FORBIDDEN.
 func (d *Service) Submitted(ctx context.Context, a core.Actor, key string) (core.Row, bool, error) {
 	asked, err := d.draft(a, Draft{Idempotency: key})
 	if err != nil {
@@ -37,8 +36,8 @@ func (d *Service) Submitted(ctx context.Context, a core.Actor, key string) (core
 	return d.Intake.Accepted(ctx, asked.Submitter, asked.Idempotency)
 }
 
-// Row returns a plain request as it is stored, with the state that tells where it is: for
-// programs that make of it what they show. Returns NOTFOUND.
+// Row returns a plain request as it is stored, with its state, for programs that make their own view of it. Returns
+// NOTFOUND.
 func (d *Service) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
 	if err == nil && grades(&row.Spec) {
@@ -62,8 +61,7 @@ func (d *Service) Pool(ctx context.Context, name string) (core.Pool, error) {
 	return d.Cluster.GetPool(ctx, name)
 }
 
-// Pools lists the names of the pools in which the actor may request runs, in order.
-// Returns FORBIDDEN.
+// Pools lists the names of the pools in which the actor may run requests, in order. Returns FORBIDDEN.
 func (d *Service) Pools(ctx context.Context, a core.Actor) ([]string, error) {
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return nil, err

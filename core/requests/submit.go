@@ -15,18 +15,18 @@ import (
 	"drover/core/requests/intake"
 )
 
-// Draft is what a user asks to be run: a plain command, or, where one of the files is a
-// harness, a grading of the others.
+// Draft is what a user wants to run: a plain command, or, if one of the files is a harness, a grading of the other
+// files.
 type Draft struct {
-	Submitter   string // on whose behalf; "" is the actor's own
+	Submitter   string // on whose behalf; "" is the actor
 	Pool        string
 	Priority    core.Priority // "" is normal
 	Command     []string
 	Env         []string        // NAME=value
-	Input       json.RawMessage // of a harness; nil is what the harness's own settings say
+	Input       json.RawMessage // of a harness; nil is the input in the harness's own settings
 	Collect     []string
 	Files       iter.Seq2[intake.Upload, error] // nil for none
-	Assignment  string                          // a label of the requests that supersede one another
+	Assignment  string                          // requests with this label supersede one another
 	Supersede   bool
 	Notify      []string
 	Idempotency string // the same key of the same submitter again is the same request; "" is none
@@ -34,10 +34,9 @@ type Draft struct {
 	Limits      core.Limits
 }
 
-// Submit requests a run, and returns false with the earlier request if the submitter used
-// the same idempotency key before. Files are read only once it is known that the actor may
-// submit and that the rest of the draft is right. Returns FORBIDDEN, INVALID, LIMIT,
-// NOTFOUND for a pool or webhook, FULL where too much work is waiting, UNAVAILABLE.
+// Submit requests a run. If the submitter used the same idempotency key before, it returns the earlier request and
+// false. Files are read only after the rights and the rest of the draft are checked. Returns FORBIDDEN, INVALID,
+// LIMIT, NOTFOUND for a pool or webhook, FULL if too much work is waiting, UNAVAILABLE.
 func (d *Service) Submit(ctx context.Context, a core.Actor, draft Draft) (v View, created bool, err error) {
 	spec, err := d.draft(a, draft)
 	if err != nil {
@@ -76,7 +75,7 @@ func (d *Service) Submit(ctx context.Context, a core.Actor, draft Draft) (v View
 	return v, created, nil
 }
 
-// draft is the spec without files, if the actor may ask for it.
+// draft returns the spec without files, if the actor may submit it.
 func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 	s := core.Spec{
 		Submitter: cmp.Or(draft.Submitter, a.Handle), Pool: draft.Pool, Priority: draft.Priority, Command: draft.Command, Env: draft.Env,
@@ -86,7 +85,7 @@ func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return s, err
 	}
-	// To run before others, in others' name, or to call addresses is the cluster's to allow.
+	// Only operators may run requests with high priority or in another's name, or have addresses called.
 	if s.Submitter != a.Handle || s.Priority == core.PriorityHigh || len(s.Notify) > 0 {
 		if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 			return s, err
@@ -96,20 +95,20 @@ func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 		return s, core.Errorf(core.CodeLimit, "", "the idempotency key has %d bytes, at most %d are allowed", len(draft.Idempotency), intake.MaxIdempotency)
 	}
 	if draft.Idempotency != "" {
-		s.Idempotency = "request/" + draft.Idempotency // apart from those of what is submitted
+		s.Idempotency = "request/" + draft.Idempotency // distinct from the keys of submissions
 	}
 	return s, nil
 }
 
-// check says what is wrong with a draft while nothing of its files was read.
+// check validates a draft before any of its files is read.
 func (d *Service) check(ctx context.Context, s core.Spec) (core.Spec, error) {
 	if len(s.Command) == 0 {
-		s.Command, s.Input = []string{"true"}, nil // whether there is a harness is seen later
+		s.Command, s.Input = []string{"true"}, nil // whether there is a harness is not known yet
 	}
 	return d.Intake.Check(ctx, s)
 }
 
-// take stores the files as they come, of at most room bytes together.
+// take stores the files as they arrive, of at most room bytes together.
 func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[intake.Upload, error], room int64) error {
 	if uploads == nil {
 		return nil
@@ -127,7 +126,7 @@ func (d *Service) take(ctx context.Context, s *core.Spec, uploads iter.Seq2[inta
 	return nil
 }
 
-// keep stores one file and puts it where it belongs in the spec.
+// keep stores one file and adds it to the spec.
 func (d *Service) keep(ctx context.Context, s *core.Spec, u intake.Upload, room int64) (core.File, error) {
 	switch u.Part {
 	case intake.PartFile:
@@ -153,7 +152,7 @@ func (d *Service) keep(ctx context.Context, s *core.Spec, u intake.Upload, room 
 	return core.File{}, core.Errorf(core.CodeInvalid, string(u.Part), "a part of a request is a file, %s or %s, not %.40q", intake.PartStdin, intake.PartHarness, u.Part)
 }
 
-// keepHarness checks a harness whole before it stores it.
+// keepHarness checks a whole harness before storing it.
 func (d *Service) keepHarness(ctx context.Context, s *core.Spec, tar io.Reader, room int64) (core.File, error) {
 	if s.Harness != nil {
 		return core.File{}, core.Errorf(core.CodeInvalid, "", "a request has one harness, not several")

@@ -9,8 +9,7 @@ import (
 	"drover/core"
 )
 
-// View is what an actor may see of a request: its result, or, until it has one, the
-// same fields with its place.
+// View is what an actor may see of a request: its result, or, until it has one, the same fields and its place.
 type View struct {
 	core.Result
 	Submitter  string        `json:"submitter"`
@@ -21,8 +20,8 @@ type View struct {
 	Command    []string      `json:"command,omitempty"`
 	Env        []string      `json:"env,omitempty"` // names: the values may be secrets
 	Limits     core.Limits   `json:"limits"`
-	Brought    []core.File   `json:"brought,omitempty"` // the files that it came with; Files are what was collected
-	Place      *core.Place   `json:"place,omitempty"`   // nil once it has ended, or while it is in no queue yet
+	Brought    []core.File   `json:"brought,omitempty"` // the files that it was submitted with; Files are those collected
+	Place      *core.Place   `json:"place,omitempty"`   // nil after its end, or while it is in no queue yet
 	Waiting    *Waiting      `json:"waiting,omitempty"` // nil unless it waits
 }
 
@@ -39,7 +38,7 @@ func (d *Service) View(ctx context.Context, a core.Actor, id string) (View, erro
 	return v, err
 }
 
-// located is a row as the actor sees it, with its place if it has not ended.
+// located returns a row as the actor may see it, with its place if it has not ended.
 func (d *Service) located(ctx context.Context, a core.Actor, row core.Row) (View, error) {
 	v := viewOf(row)
 	if row.Result != nil {
@@ -65,7 +64,7 @@ func (d *Service) located(ctx context.Context, a core.Actor, row core.Row) (View
 	return v, nil
 }
 
-// viewOf is a row without what only Redis knows.
+// viewOf returns the view of a row, without what only Redis knows.
 func viewOf(row core.Row) View {
 	s := &row.Spec
 	v := View{
@@ -85,8 +84,8 @@ func viewOf(row core.Row) View {
 	return v
 }
 
-// conceal takes out what is not the actor's to know: of a graded submission what its
-// tests found, of the cluster who and what runs it.
+// conceal removes what the actor may not know: the findings of tests of a graded submission, and the owner and host
+// that run the request.
 func conceal(a core.Actor, s *core.Spec, v *View) {
 	if grades(s) && !teaches(a, s) {
 		v.Stdout, v.Stderr, v.Score, v.MaxScore, v.Tests, v.Files, v.LeftOut, v.Brought = "", "", nil, nil, nil, nil, nil, nil
@@ -102,7 +101,7 @@ func conceal(a core.Actor, s *core.Spec, v *View) {
 	}
 }
 
-// Filter selects requests. Zero fields do not select.
+// Filter selects requests. A zero field matches every request.
 type Filter struct {
 	Submitter  string
 	Pool       string
@@ -122,11 +121,11 @@ type Page struct {
 const (
 	maxPage  = 1000
 	somePage = 50
-	maxReads = 5 // of the store for one page: a page may be short, and not the last
+	maxReads = 5 // reads of the store for one page, so a page may be short without being the last
 )
 
-// List lists requests that the actor may view, newest first: whoever watches the cluster
-// all, others those of their own that grade nothing. Returns INVALID, FORBIDDEN for another's.
+// List lists requests that the actor may view, newest first: all of them for an actor who may view the cluster, else
+// the actor's own without those that grade. Returns INVALID, FORBIDDEN for another user's.
 func (d *Service) List(ctx context.Context, a core.Actor, f Filter) (Page, error) {
 	f.Limit = cmp.Or(f.Limit, somePage)
 	if err := f.check(); err != nil {
@@ -170,7 +169,7 @@ func (d *Service) List(ctx context.Context, a core.Actor, f Filter) (Page, error
 	return page, nil
 }
 
-// open are the states that only Redis tells apart; to the store they are queued.
+// open are the states that only Redis distinguishes; in the store they are all queued.
 var open = []core.RequestState{core.RequestQueued, core.RequestParked, core.RequestClaimed, core.RequestRunning, core.RequestCancelling}
 
 func (f *Filter) check() error {
@@ -191,7 +190,7 @@ func (f *Filter) check() error {
 	return nil
 }
 
-// stored is what the store is asked for.
+// stored returns the filter for the store.
 func (f *Filter) stored() core.Filter {
 	q := core.Filter{Submitter: f.Submitter, Pool: f.Pool, Assignment: f.Assignment, Before: f.Before, Limit: f.Limit}
 	for _, s := range f.States {

@@ -9,35 +9,35 @@ import (
 	"drover/core"
 )
 
-// Reason says in a word why a request waits.
+// Reason names why a request waits.
 type Reason string
 
 // The reasons.
 const (
-	ReasonTurn         Reason = "turn"          // for its turn and a VM
-	ReasonPaused       Reason = "paused"        // its pool is
-	ReasonNoVMFactory  Reason = "no_vmfactory"  // nobody makes VMs
-	ReasonNoTestrunner Reason = "no_testrunner" // nobody runs requests
-	ReasonFetching     Reason = "fetching"      // a host gets what its VMs are made of
+	ReasonTurn         Reason = "turn"          // it waits for its turn and a VM
+	ReasonPaused       Reason = "paused"        // its pool is paused
+	ReasonNoVMFactory  Reason = "no_vmfactory"  // no vmfactory makes VMs
+	ReasonNoTestrunner Reason = "no_testrunner" // no testrunner runs requests
+	ReasonFetching     Reason = "fetching"      // a host is fetching the image of its VMs
 	ReasonBroken       Reason = "broken"        // a host cannot make VMs of its pool
 	ReasonAccepted     Reason = "accepted"      // it is in no queue yet
-	ReasonParked       Reason = "parked"        // nothing that lives has room for it
-	ReasonRetry        Reason = "retry"         // after a fault it pauses before its next try
-	ReasonAssigned     Reason = "assigned"      // it moves to one host, which takes it first
+	ReasonParked       Reason = "parked"        // no living host has room for it
+	ReasonRetry        Reason = "retry"         // it pauses after a fault before its next try
+	ReasonAssigned     Reason = "assigned"      // it is assigned to one host, which takes it first
 )
 
 // Waiting says why a request is not being run yet.
 type Waiting struct {
 	Reason   Reason    `json:"reason"`
-	Text     string    `json:"text"`               // a sentence, for who runs the cluster or for who waits
-	Ahead    *int      `json:"ahead,omitempty"`    // how many take their turns before it, as things stand; nil: unknown
-	AtLeast  bool      `json:"at_least,omitempty"` // or more: so many submitters wait that not all were looked at
-	Expected *Expected `json:"expected,omitempty"` // nil: nobody can know
+	Text     string    `json:"text"`               // a sentence, for operators or for the submitter
+	Ahead    *int      `json:"ahead,omitempty"`    // requests that take their turns before it, as of now; nil: unknown
+	AtLeast  bool      `json:"at_least,omitempty"` // Ahead is a lower bound: there are too many submitters to look at all
+	Expected *Expected `json:"expected,omitempty"` // nil: not known
 }
 
 func waits(s core.RequestState) bool { return s == core.RequestQueued || s == core.RequestParked }
 
-// reasonOf says what a waiting request waits for by where it is.
+// reasonOf derives the reason from the place of a waiting request.
 func reasonOf(p core.Place) Reason {
 	switch {
 	case p.State == core.RequestParked:
@@ -50,8 +50,7 @@ func reasonOf(p core.Place) Reason {
 	return ReasonTurn
 }
 
-// worded is a reason in words: to who runs the cluster, with what to do about it, and to
-// who waits and can do nothing.
+// worded is the text of a reason: for operators, with what to do about it, and for the submitter, who can do nothing.
 type worded struct{ operator, person string }
 
 func (w worded) of(operator bool) string {
@@ -61,7 +60,7 @@ func (w worded) of(operator bool) string {
 	return w.person
 }
 
-// sentences say the reasons; what stands in braces is filled in.
+// sentences are the texts of the reasons; words in braces are filled in.
 var sentences = map[Reason]worded{
 	ReasonTurn: {
 		"it waits for its turn and a VM of pool {pool}; drover doctor says more",
@@ -105,13 +104,13 @@ var sentences = map[Reason]worded{
 	},
 }
 
-// wording says a reason.
+// wording returns the text of a reason.
 func (d *Service) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
 	left := max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100 * time.Millisecond)
 	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Assigned, "{fault}", fault).Replace(sentences[r].of(operator))
 }
 
-// waiting says why a request waits that is in the place, if it is in any.
+// waiting returns why a request in the place waits, nil if it does not.
 func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, operator bool) (*Waiting, error) {
 	at := core.Place{}
 	if p != nil {
@@ -151,11 +150,11 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	return w, nil
 }
 
-// shares are how many of every ten turns each class has; what it does not use is the others'.
+// shares are how many of every ten turns each priority has; unused turns go to the others.
 var shares = map[core.Priority]int{core.PriorityHigh: 6, core.PriorityNormal: 3, core.PriorityLow: 1}
 
-// before counts what goes before a request: of its own class by turns, of the others as
-// many as their share is until then, and what is parked.
+// before counts the requests that go before one: of its own priority by turns, of other priorities their share until
+// then, and parked ones.
 func before(p core.Preceding, priority core.Priority) int {
 	n := p.Turns + p.Parked
 	for _, other := range core.Priorities() {
@@ -166,19 +165,19 @@ func before(p core.Preceding, priority core.Priority) int {
 	return n
 }
 
-// TasksRun reports whether anybody runs background tasks.
+// TasksRun reports whether a taskrunner is alive.
 func (d *Service) TasksRun(ctx context.Context) (bool, error) {
 	owners, err := d.Cluster.ListOwners(ctx)
 	return !slices.Contains(core.Missing(owners, core.Overseen{}), core.RoleTaskrunner), err
 }
 
-// trouble says what keeps a pool's requests from being run; ReasonTurn if nothing does.
+// trouble returns what prevents a pool's requests from being run; ReasonTurn if nothing does.
 func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
 	pool, err := d.Cluster.GetPool(ctx, name)
 	switch {
 	case err == nil && pool.Paused:
 		return ReasonPaused, "", "", nil
-	case err != nil && !core.Is(err, core.CodeNotFound): // one that Redis has lost comes back
+	case err != nil && !core.Is(err, core.CodeNotFound): // a pool that Redis has lost comes back
 		return "", "", "", err
 	}
 	owners, err := d.Cluster.ListOwners(ctx)

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Account is how a user proves who it is. Every user has one; of a user that never
-// signed in it is empty.
+// Account is how a user authenticates. Every user has one; it is empty for a user that never signed in.
 type Account struct {
 	User       string `json:"user"`
-	Password   string `json:"-"`                       // hash in PHC string format; "" for none: the user signs in otherwise
-	ChangedAt  int64  `json:"changed_ms,omitempty"`    // of the password, ms since 1970
-	SignedOut  int64  `json:"signed_out_ms,omitempty"` // sessions and sign-in links begun before it are void; so by ChangedAt
-	MustChange bool   `json:"must_change,omitempty"`   // somebody else set the password: the next sign-in changes it
+	Password   string `json:"-"`                       // hash in PHC string format; "" for none: the user signs in by other means
+	ChangedAt  int64  `json:"changed_ms,omitempty"`    // when the password changed, ms since 1970
+	SignedOut  int64  `json:"signed_out_ms,omitempty"` // sessions and sign-in links that are older are void; the same holds for ChangedAt
+	MustChange bool   `json:"must_change,omitempty"`   // another user set the password: it must be changed at the next sign-in
 	Language   string `json:"language,omitempty"`      // BCP 47; "" is the browser's
-	Revision   int64  `json:"revision"`                // as User has it; 0 is one that is not stored yet
+	Revision   int64  `json:"revision"`                // as User's; 0 is an account that is not stored yet
 }
 
-// TokenKind says what a token is good for.
+// TokenKind is what a token can be used for.
 type TokenKind string
 
 // The kinds of tokens.
@@ -41,9 +40,9 @@ const (
 // Scopes returns all scopes, in the order of what they allow.
 func Scopes() []Scope { return []Scope{ScopeRead, ScopeSubmit, ScopeTeach, ScopeCluster, ScopeAdmin} }
 
-// Token is a secret that stands for a user. The secret itself is nowhere: only its hash is kept.
+// Token is a secret that stands for a user. The secret itself is not stored, only its hash.
 type Token struct {
-	ID      string    `json:"id"` // names it in lists; no secret
+	ID      string    `json:"id"` // shown in lists; not secret
 	Kind    TokenKind `json:"kind"`
 	User    string    `json:"user"`
 	Name    string    `json:"name"`   // what its user calls it, such as "laptop"
@@ -51,7 +50,7 @@ type Token struct {
 	Scopes  []Scope   `json:"scopes"` // of an API token
 	Created int64     `json:"created_ms"`
 	Expires int64     `json:"expires_ms"`        // never later than MaxTokenLife after Created
-	Used    int64     `json:"used_ms,omitempty"` // when last, to a minute; 0 for never
+	Used    int64     `json:"used_ms,omitempty"` // last use, to a minute; 0 for never
 }
 
 // Bounds on accounts.
@@ -61,48 +60,46 @@ const (
 	MaxIdentities = 20 // of one user
 )
 
-// Identity is a user as a provider of OpenID Connect knows it.
+// Identity is a user's identity at a provider of OpenID Connect.
 type Identity struct {
 	Issuer  string `json:"issuer"`  // URL of the provider
-	Subject string `json:"subject"` // its name for the user, forever
+	Subject string `json:"subject"` // the provider's permanent name for the user
 	User    string `json:"user"`
 	Created int64  `json:"created_ms"`
 }
 
-// Accounts keeps how users prove who they are. DeleteUser removes all that is a user's.
+// Accounts keeps how users authenticate. DeleteUser removes everything that belongs to a user.
 type Accounts interface {
 	// GetAccount returns an empty account for a user without one, NOTFOUND if there is no such user.
 	GetAccount(ctx context.Context, user string) (Account, error)
-	// PutAccount creates or changes as every Put of Roster does. Returns NOTFOUND also if
-	// there is no such user.
+	// PutAccount creates or changes an account as every Put of Roster does. Returns NOTFOUND also if there is no such
+	// user.
 	PutAccount(ctx context.Context, a Account) (revision int64, err error)
 
-	// AddToken keeps a token. Returns CONFLICT if its id or hash is taken, NOTFOUND if
-	// there is no such user, LIMIT for more than MaxTokens of its kind that outlast the
-	// token's own Created. Of several at the limit all may hear LIMIT; never more than
-	// MaxTokens are kept.
+	// AddToken stores a token. Returns CONFLICT if its id or hash is taken, NOTFOUND if there is no such user, LIMIT
+	// if the user would have more than MaxTokens of its kind that are still valid at the token's Created. If several
+	// are added at once near the limit, all may get LIMIT; never more than MaxTokens are stored.
 	AddToken(ctx context.Context, t Token) error
 	// TokenByHash finds a token by the hash of its secret, expired or not. Returns NOTFOUND.
 	TokenByHash(ctx context.Context, hash string) (Token, error)
 	// Tokens lists a user's tokens of a kind, newest first.
 	Tokens(ctx context.Context, user string, kind TokenKind) ([]Token, error)
-	// SpendToken removes a token and returns it: of several who ask, one gets it. Returns NOTFOUND to the others.
+	// SpendToken removes a token and returns it. If several callers ask at once, one gets it and the others NOTFOUND.
 	SpendToken(ctx context.Context, hash string) (Token, error)
-	// RemoveToken removes a user's token by id. Returns false if it has none such.
+	// RemoveToken removes a user's token by id. Returns false if the user has no such token.
 	RemoveToken(ctx context.Context, user, id string) (bool, error)
-	// TouchToken notes when a token was used; one that is gone stays gone.
+	// TouchToken records when a token was used; a token that is gone stays gone.
 	TouchToken(ctx context.Context, id string, at int64) error
-	// PurgeTokens removes tokens that expired before the time, at most limit, and returns how many.
+	// PurgeTokens removes at most limit tokens that expired before the given time and returns how many.
 	PurgeTokens(ctx context.Context, before int64, limit int) (int, error)
 
-	// AddIdentity ties an identity to a user; one that is tied to it already stays as it
-	// is. Returns CONFLICT if it is another's, NOTFOUND for an unknown user, LIMIT for more
-	// than MaxIdentities.
+	// AddIdentity ties an identity to a user; if it is already tied to that user, nothing changes. Returns CONFLICT
+	// if it is another user's, NOTFOUND for an unknown user, LIMIT for more than MaxIdentities.
 	AddIdentity(ctx context.Context, id Identity) error
-	// GetIdentity finds whose an identity is. Returns NOTFOUND.
+	// GetIdentity returns the user of an identity. Returns NOTFOUND.
 	GetIdentity(ctx context.Context, issuer, subject string) (Identity, error)
-	// Identities lists a user's, in order of issuer and subject.
+	// Identities lists a user's identities, in order of issuer and subject.
 	Identities(ctx context.Context, user string) ([]Identity, error)
-	// RemoveIdentity removes an identity of a user. Returns false if it has none such.
+	// RemoveIdentity removes an identity of a user. Returns false if the user has no such identity.
 	RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error)
 }

@@ -11,52 +11,52 @@ import (
 type Harness struct {
 	File   core.File       `json:"file"`             // a tar of its folder
 	Config json.RawMessage `json:"config,omitempty"` // its harness.json
-	Stock  bool            `json:"stock,omitempty"`  // drover grades by its cases.yaml
+	Stock  bool            `json:"stock,omitempty"`  // drover grades by the folder's cases.yaml
 }
 
 // Assignment is something that students submit. Its name is Class/Handle.
 type Assignment struct {
 	Class  string `json:"class"`
-	Handle string `json:"handle"` // its name forever within the class, such as hw1
+	Handle string `json:"handle"` // its permanent name within the class, such as hw1
 	Title  string `json:"title"`
 	Text   string `json:"text,omitempty"` // Markdown
 
 	Due       int64 `json:"due_ms,omitempty"`        // ms since 1970; 0 is never
-	Cutoff    int64 `json:"cutoff_ms,omitempty"`     // not before Due; nothing is taken later; 0 is never
-	HideUntil int64 `json:"hide_until_ms,omitempty"` // students do not see it before
+	Cutoff    int64 `json:"cutoff_ms,omitempty"`     // not before Due; later submissions are refused; 0 is never
+	HideUntil int64 `json:"hide_until_ms,omitempty"` // students do not see it before, ms since 1970
 
-	Harness    *Harness      `json:"harness,omitempty"` // nil: what is submitted is kept and not graded
+	Harness    *Harness      `json:"harness,omitempty"` // nil: submissions are kept but not graded
 	AllowFinal bool          `json:"allow_final,omitempty"`
-	Pool       string        `json:"pool"`     // that its submissions are graded in
+	Pool       string        `json:"pool"`     // in which its submissions are graded
 	Priority   core.Priority `json:"priority"` // of their requests
 	Limits     core.Limits   `json:"limits"`   // of their requests
 
 	ShowOutput bool `json:"show_output,omitempty"` // students see what the harness prints, while it runs and afterwards
 
 	MaxFiles int   `json:"max_files,omitempty"` // of a submission; 0 is MaxFiles
-	MaxBytes int64 `json:"max_bytes,omitempty"` // of a submission; 0 is what the pool's disk holds
+	MaxBytes int64 `json:"max_bytes,omitempty"` // of a submission; 0: as much as the pool's disk limit
 
 	Created  int64 `json:"created_ms"`
 	Deleting bool  `json:"deleting,omitempty"` // a task deletes it and all its contents
 	Revision int64 `json:"revision"`
 }
 
-// Name is how the assignment is named everywhere: class/handle.
+// Name returns class/handle, the assignment's name everywhere.
 func (a *Assignment) Name() string { return a.Class + "/" + a.Handle }
 
-// Deadline is a user's own: it takes the place of the assignment's.
+// Deadline is a user's personal deadline, which replaces the assignment's.
 type Deadline struct {
 	Class      string `json:"class"`
 	Assignment string `json:"assignment"` // its handle
 	User       string `json:"user"`
 	Due        int64  `json:"due_ms,omitempty"`    // 0 is the assignment's
 	Cutoff     int64  `json:"cutoff_ms,omitempty"` // 0 is the assignment's
-	By         string `json:"by"`                  // who gave it
+	By         string `json:"by"`                  // who granted it
 	Reason     string `json:"reason,omitempty"`
 	Since      int64  `json:"since_ms"`
 }
 
-// For returns the assignment with the deadlines of a user.
+// For returns the assignment with a user's personal deadline applied.
 func (a Assignment) For(d *Deadline) Assignment {
 	if d == nil {
 		return a
@@ -68,12 +68,12 @@ func (a Assignment) For(d *Deadline) Assignment {
 		a.Cutoff = d.Cutoff
 	}
 	if a.Cutoff != 0 && a.Cutoff < a.Due {
-		a.Cutoff = a.Due // one who has more time to the due date has it to the cutoff too
+		a.Cutoff = a.Due // a later due date also extends the cutoff
 	}
 	return a
 }
 
-// Submission is what a user submitted once.
+// Submission is what a user submitted at one time.
 type Submission struct {
 	ID          string      `json:"id"` // a lower-case ULID; also that of its first request
 	Class       string      `json:"class"`
@@ -83,32 +83,32 @@ type Submission struct {
 	Kind        string      `json:"kind"`         // public or final
 	Files       []core.File `json:"files"`
 	At          int64       `json:"at_ms"`
-	Late        bool        `json:"late,omitempty"`    // after its due date as it was then
+	Late        bool        `json:"late,omitempty"`    // after the due date at that time
 	Request     string      `json:"request,omitempty"` // id of the request whose result counts; "" if it is not graded
-	Idempotency string      `json:"-"`                 // a user's key: the same one again is the same submission
-	Grade       *Grade      `json:"grade,omitempty"`   // by a person; it goes before the result's
+	Idempotency string      `json:"-"`                 // chosen by the user: the same key again is the same submission
+	Grade       *Grade      `json:"grade,omitempty"`   // given by a person; it takes precedence over the result's score
 }
 
-// Grade is a score that a person gave.
+// Grade is a score given by a person.
 type Grade struct {
 	Score    float64  `json:"score"`
-	MaxScore *float64 `json:"max_score,omitempty"` // nil: the result's
+	MaxScore *float64 `json:"max_score,omitempty"` // nil: the result's maximum score
 	By       string   `json:"by"`
 	Reason   string   `json:"reason"`
 	At       int64    `json:"at_ms"`
 }
 
-// Standing is a submission with what became of it.
+// Standing is a submission with its state and score.
 type Standing struct {
 	Submission Submission        `json:"submission"`
 	State      core.RequestState `json:"state,omitempty"` // "" if it is not graded, or its request is gone
 	Blame      core.Blame        `json:"blame,omitempty"`
-	Score      *float64          `json:"score"` // the grade's, else the result's
+	Score      *float64          `json:"score"` // the grade's score, else the result's
 	MaxScore   *float64          `json:"max_score"`
 }
 
-// Standing says what became of a submission, given its request's state and result:
-// a person's grade goes before that.
+// Standing returns the submission with its state and score, from the state and result of its request. A person's
+// grade takes precedence.
 func (s Submission) Standing(state core.RequestState, blame core.Blame, score, maxScore *float64) Standing {
 	if s.Grade != nil {
 		score = &s.Grade.Score
@@ -119,12 +119,12 @@ func (s Submission) Standing(state core.RequestState, blame core.Blame, score, m
 	return Standing{Submission: s, State: state, Blame: blame, Score: score, MaxScore: maxScore}
 }
 
-// SubmissionFilter selects submissions. Zero fields do not select.
+// SubmissionFilter selects submissions. A zero field matches every submission.
 type SubmissionFilter struct {
 	Class      string
 	Assignment string // its handle; with Class only
 	User       string
-	// Idempotency is a key of the User, who must be named then: at most one submission has it.
+	// Idempotency is a key chosen by the User, who must be named as well: at most one submission has it.
 	Idempotency string
 	Before      string // ids before this one, newest first: a page's cursor
 	Limit       int    // 1 to 1000; 0 is 50
@@ -133,60 +133,54 @@ type SubmissionFilter struct {
 // Assignments keeps assignments and personal deadlines.
 // Put is as in Roster.
 type Assignments interface {
-	// PutAssignment returns NOTFOUND if there is no such class, CONFLICT if that is being
-	// deleted, unless it marks the assignment as being deleted too.
+	// PutAssignment returns NOTFOUND if there is no such class, and CONFLICT if the class is being deleted, unless
+	// the change marks the assignment as being deleted too.
 	PutAssignment(ctx context.Context, a Assignment) (revision int64, err error)
 	GetAssignment(ctx context.Context, class, handle string) (Assignment, error)
-	// ListAssignments lists those of a class, in order of handle.
+	// ListAssignments lists assignments of a class, in order of handle.
 	ListAssignments(ctx context.Context, class, after string, limit int) ([]Assignment, error)
-	// DeleteAssignment removes an assignment with its deadlines and experiments. Returns
-	// CONFLICT while it has submissions: DeleteSubmissions takes those, and with them
-	// the requests of experiments.
+	// DeleteAssignment removes an assignment with its deadlines and experiments. Returns CONFLICT while it has
+	// submissions: DeleteSubmissions removes those, together with the requests of experiments.
 	DeleteAssignment(ctx context.Context, class, handle string) error
 
-	// PutDeadline sets a user's own; one without Due and Cutoff removes it. Returns
-	// NOTFOUND if there is no such assignment or user, CONFLICT if the assignment or
-	// its class is being deleted.
+	// PutDeadline sets a user's personal deadline; one without Due and Cutoff removes it. Returns NOTFOUND if there
+	// is no such assignment or user, CONFLICT if the assignment or its class is being deleted.
 	PutDeadline(ctx context.Context, d Deadline) error
 	// Deadlines lists personal deadlines of a class; assignment and user select unless "".
 	Deadlines(ctx context.Context, class, assignment, user string) ([]Deadline, error)
 }
 
-// Submissions keeps what was submitted, and what a person says of it.
+// Submissions keeps submissions and their grades.
 type Submissions interface {
-	// CreateSubmission makes a submission durable, and with it the request that grades it, nil if
-	// nothing does: nobody ever sees one of them without the other. The request's id is
-	// the submission's Request, and no Purge takes it. The same id, or the same
-	// idempotency key of the same user, again returns the first one and false.
-	// Returns CONFLICT if the id is another submission's or another request's, or the assignment or
-	// its class is being deleted, NOTFOUND if there is no such assignment or user.
+	// CreateSubmission makes a submission durable together with the request that grades it (nil if there is none), in
+	// one step. The request's id is the submission's Request, and no Purge removes it. The same id, or the same
+	// idempotency key of the same user, returns the first submission and false. Returns CONFLICT if the id belongs to
+	// another submission or request, or if the assignment or its class is being deleted, NOTFOUND if there is no such
+	// assignment or user.
 	CreateSubmission(ctx context.Context, s Submission, grading *core.Spec) (Submission, bool, error)
 	GetSubmission(ctx context.Context, id string) (Submission, error)
-	// ListSubmissions returns a page with what became of each, newest first.
+	// ListSubmissions returns a page of submissions with their states, newest first.
 	ListSubmissions(ctx context.Context, f SubmissionFilter) ([]Standing, error)
 	// Standings returns the newest submission of each user, users after the given one, in order of user.
 	Standings(ctx context.Context, class, assignment, after string, limit int) ([]Standing, error)
-	// Bind makes another request's result the one that counts, if it was from's. Returns
-	// false if it was not, NOTFOUND if there is no such submission, or no such request
-	// whose Spec.Submission is this one. From then on no Purge takes that request, nor
-	// the one before.
+	// Bind makes the result of request to count for a submission, if until now that of request from did. Returns
+	// false if it did not, NOTFOUND if there is no such submission, or no request to with this Spec.Submission. From
+	// then on no Purge removes either request.
 	Bind(ctx context.Context, id, from, to string) (bool, error)
 	// SetGrade sets or, with nil, removes a person's grade.
 	SetGrade(ctx context.Context, id string, g *Grade) error
-	// DeleteSubmissions removes at most limit submissions of an assignment, and every
-	// request that was made for one (Spec.Submission), those of experiments too, with
-	// their history. A submission with a request that has not ended yet is left. It
-	// returns how many it removed, and how many are left because of that; none of
-	// either: all are gone.
+	// DeleteSubmissions removes at most limit submissions of an assignment, with the history of every request that
+	// was made for them (Spec.Submission), including those of experiments. A submission with an unfinished request is
+	// left. It returns how many were removed and how many were left; if both are 0, none remain.
 	DeleteSubmissions(ctx context.Context, class, assignment string, limit int) (removed, left int, err error)
 }
 
 // Experiments keeps experiments. Put is as in Roster.
 type Experiments interface {
-	// PutExperiment makes an experiment only if the assignment takes submissions, as in
-	// CreateSubmission. Returns CONFLICT for a state to which the transition table does not lead.
+	// PutExperiment creates an experiment only if the assignment accepts submissions, as in CreateSubmission. Returns
+	// CONFLICT for a state to which the transition table does not lead.
 	PutExperiment(ctx context.Context, e Experiment) (revision int64, err error)
 	GetExperiment(ctx context.Context, id string) (Experiment, error)
-	// ListExperiments lists those of an assignment, newest first.
+	// ListExperiments lists experiments of an assignment, newest first.
 	ListExperiments(ctx context.Context, class, assignment string, limit int) ([]Experiment, error)
 }

@@ -1,6 +1,6 @@
-// Package school has the words of what is taught: users and how they sign in, classes,
-// assignments, submissions, grades and experiments, with the interfaces by which they are kept.
+// Package school is the domain of the school: users and how they authenticate, classes, assignments, submissions,
+// grades and experiments, with the interfaces of their stores.
 //
-// The cluster does not import it. It imports core, whose requests grade submissions; what may be
-// done with these things is in core/classes and core/account.
+// The cluster does not import it. It imports core, whose requests grade submissions. The operations on these types
+// are in core/classes and core/account.
 package school

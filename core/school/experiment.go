@@ -1,33 +1,32 @@
 package school
 
-// ExperimentState is how far an experiment is. An assignment has at most one that is
-// neither applied nor aborted. What a crash leaves between two steps, and who mends it,
-// stands in core/classes/experiment; its moves stand in Transitions. What an apply or an abort left
-// undone any other goes on with.
+// ExperimentState is how far an experiment has come. An assignment has at most one that is neither applied nor
+// aborted. Package core/classes/experiment describes what a crash between two steps leaves and how it is repaired. If
+// an apply or abort is interrupted, any later call continues it.
 type ExperimentState string
 
 // The states of an experiment.
 const (
 	ExperimentRunning  ExperimentState = "running"
-	ExperimentReady    ExperimentState = "ready" // to be applied or aborted
+	ExperimentReady    ExperimentState = "ready" // waits to be applied or aborted
 	ExperimentApplying ExperimentState = "applying"
 	ExperimentApplied  ExperimentState = "applied"
 	ExperimentAborted  ExperimentState = "aborted"
 )
 
-// Decided reports whether nothing is to be done about it any more.
+// Decided reports whether the experiment was applied or aborted.
 func (s ExperimentState) Decided() bool { return s == ExperimentApplied || s == ExperimentAborted }
 
-// Experiment is a rerun of an assignment whose results count only once somebody
-// has applied them. Its id is that of the task that makes it.
+// Experiment is a rerun of an assignment whose results count only after somebody has applied them. Its id is that of
+// the task that runs it.
 type Experiment struct {
 	ID         string          `json:"id"`
 	Class      string          `json:"class"`
 	Assignment string          `json:"assignment"`
-	Harness    *Harness        `json:"harness,omitempty"` // that is tried; nil is the assignment's own
-	Users      []string        `json:"users,omitempty"`   // only theirs; empty is the newest submission of every user
-	Repeat     int             `json:"repeat"`            // runs of each submission: more than one tells flaky tests
-	Requests   int             `json:"requests"`          // that it makes; 0 until they are counted
+	Harness    *Harness        `json:"harness,omitempty"` // the harness to try; nil is the assignment's own
+	Users      []string        `json:"users,omitempty"`   // whose newest submissions are run; empty: all users'
+	Repeat     int             `json:"repeat"`            // runs of each submission; more than one reveals flaky tests
+	Requests   int             `json:"requests"`          // requests in all; 0 until they are counted
 	State      ExperimentState `json:"state"`
 	By         string          `json:"by"`
 	Created    int64           `json:"created_ms"`
@@ -36,6 +35,6 @@ type Experiment struct {
 	Revision   int64           `json:"revision"`
 }
 
-// ExperimentAssignment is what the requests of an experiment name as their assignment,
-// so that they are found by it and count for nothing else.
+// ExperimentAssignment is the name of the assignment in an experiment's requests. By it the requests are found, and
+// do not count for the real assignment.
 func ExperimentAssignment(id string) string { return "experiment:" + id }

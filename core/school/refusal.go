@@ -2,10 +2,10 @@ package school
 
 import "drover/core"
 
-// What a result store refuses of what it keeps for the school. Assignments are named class/handle;
-// Deleting has what is being deleted ("class cs101"), NoRequestFor the submission.
+// Refusals of a result store for what it keeps for the school. Assignments are named class/handle; the argument of
+// Deleting is what is being deleted ("class cs101"), that of NoRequestFor the submission.
 var (
-	NoUser                   = core.Refuse(core.CodeNotFound, "there is no user %s: see drover user list") // by handle or e-mail address
+	NoUser                   = core.Refuse(core.CodeNotFound, "there is no user %s: see drover user list") // handle or e-mail address
 	EmailTaken               = core.Refuse(core.CodeConflict, "the e-mail address %[2]s is another user's: use another one")
 	UserIsEnrolled           = core.Refuse(core.CodeConflict, "user %s is in a class: drop it there first")
 	UserHasSubmissions       = core.Refuse(core.CodeConflict, "user %s has submissions: disable it instead")
@@ -20,10 +20,10 @@ var (
 	NoExperiment             = core.Refuse(core.CodeNotFound, "there is no experiment %s")
 	TokenTaken               = core.Refuse(core.CodeConflict, "there is a token %s already: make another one")
 	IdentityTaken            = core.Refuse(core.CodeConflict, "this identity of %[2]s is another user's")
-	NoIdentity               = core.Refuse(core.CodeNotFound, "no user has this identity of %s") // by its issuer
+	NoIdentity               = core.Refuse(core.CodeNotFound, "no user has this identity of %s") // with its issuer
 )
 
-// NoToken is the NOTFOUND of a token: nothing of its secret is said.
+// NoToken returns the NOTFOUND of a token. It reveals nothing of the secret.
 func NoToken() error {
 	return core.Errorf(core.CodeNotFound, "", "there is no such token: it was used up, revoked or never made")
 }

@@ -2,7 +2,7 @@ package school
 
 import "drover/core"
 
-// ResultStore is all that an adapter of the result store must do, for the cluster and for the school.
+// ResultStore is what an adapter of the result store implements, for the cluster and for the school.
 type ResultStore interface {
 	core.ResultStore
 	Roster

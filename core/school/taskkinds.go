@@ -7,15 +7,15 @@ import (
 	"drover/core"
 )
 
-// TaskKinds are all kinds of task: the school's, and those of the cluster.
+// TaskKinds returns all kinds of task: the school's, then the cluster's.
 func TaskKinds() core.TaskKinds { return slices.Concat(ownTaskKinds(), core.ClusterTaskKinds()) }
 
-// Requestable are the kinds that users ask for by themselves: each makes a file.
+// Requestable returns the kinds that users start by themselves: each makes a file.
 func Requestable() core.TaskKinds {
 	return TaskKinds().Where(func(k *core.TaskKind) bool { return k.Command != "" })
 }
 
-// Schedulable are the kinds that a schedule can make.
+// Schedulable returns the kinds that a schedule can create.
 func Schedulable() core.TaskKinds {
 	return TaskKinds().Where(func(k *core.TaskKind) bool { return k.Schedulable })
 }
@@ -25,7 +25,7 @@ var (
 	assignment = core.TaskArg{Name: "assignment", Type: core.ArgAssignment}
 )
 
-// ownTaskKinds are the kinds of task of the school.
+// ownTaskKinds returns the school's kinds of task.
 func ownTaskKinds() core.TaskKinds {
 	return core.TaskKinds{
 		{
@@ -71,7 +71,7 @@ func ownTaskKinds() core.TaskKinds {
 	}
 }
 
-// DefaultFill stands in a gradebook where there is no score.
+// DefaultFill is what a gradebook contains where there is no score.
 const DefaultFill = "0"
 
 // The kinds of task of the school.
@@ -80,7 +80,7 @@ const (
 	KindAssignmentCSV    = "assignment_csv"
 	KindGradebook        = "gradebook"
 	KindExperiment       = "experiment"
-	KindRerun            = "rerun" // of one submission for an experiment
+	KindRerun            = "rerun" // reruns one submission for an experiment
 	KindDeleteClass      = "delete_class"
 	KindDeleteAssignment = "delete_assignment"
 )
@@ -89,7 +89,7 @@ const (
 type ArchiveArgs struct {
 	Class      string `json:"class"`
 	Assignment string `json:"assignment"`
-	User       string `json:"user,omitempty"` // only this one's; "" is every student's
+	User       string `json:"user,omitempty"` // only this user's submissions; "" is every student's
 	Latest     bool   `json:"latest,omitempty"`
 }
 
@@ -103,10 +103,10 @@ type AssignmentCSVArgs struct {
 // GradebookArgs are the arguments of a gradebook.
 type GradebookArgs struct {
 	Class string `json:"class"`
-	Fill  string `json:"fill"` // what stands where there is no score
+	Fill  string `json:"fill"` // used where there is no score
 }
 
-// ExperimentArgs are the arguments of an experiment's task: the rest is in its record.
+// ExperimentArgs are the arguments of an experiment's task; the rest is in the Experiment.
 type ExperimentArgs struct {
 	Experiment string `json:"experiment"`
 }

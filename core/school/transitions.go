@@ -7,12 +7,12 @@ import (
 	"drover/core"
 )
 
-// EntityExperiment is the one entity of the school that has states of its own. A submission shows
-// those of the request whose result counts for it, see Standing.
+// EntityExperiment is the only entity of the school that has states of its own. A submission shows those of the
+// request whose result counts for it; see Standing.
 const EntityExperiment core.Entity = "experiment"
 
-// Transitions returns the school's part of the table of legal moves, as core.Transitions has the
-// cluster's. By are methods of ResultStore.
+// Transitions returns the school's part of the table of legal moves; core.Transitions has the cluster's. By names
+// methods of ResultStore.
 func Transitions() []core.Transition {
 	return []core.Transition{
 		move("", ExperimentRunning, "its start"),
@@ -24,7 +24,7 @@ func Transitions() []core.Transition {
 	}
 }
 
-// MayBecome reports whether the table leads from one state to the other.
+// MayBecome reports whether the table has a transition from s to the other state.
 func (s ExperimentState) MayBecome(to ExperimentState) bool {
 	return slices.ContainsFunc(Transitions(), func(t core.Transition) bool { return t.From == string(s) && t.To == string(to) })
 }
@@ -33,8 +33,8 @@ func move(from, to ExperimentState, why string) core.Transition {
 	return core.Transition{Entity: EntityExperiment, From: string(from), To: string(to), By: []string{"PutExperiment"}, Why: why}
 }
 
-// CheckMove checks by the transition table that an experiment may be put as it is. The state of a revision
-// never changes, so it may be read before. Returns CONFLICT; what is gone is the Put's to refuse.
+// CheckMove checks the new state of an experiment against the transition table. The state of a revision never
+// changes, so the old state may be read before the Put. Returns CONFLICT. A missing experiment is for Put to refuse.
 func CheckMove(ctx context.Context, from Experiments, e Experiment) error {
 	var was Experiment
 	if e.Revision > 0 {

@@ -8,8 +8,8 @@ import (
 
 // User is a person, or a program that acts as one.
 type User struct {
-	Handle   string          `json:"handle"`          // its name forever, as CheckName allows; the submitter of its requests
-	Name     string          `json:"name,omitempty"`  // as people read it
+	Handle   string          `json:"handle"`          // its permanent name, valid by CheckName; the submitter of its requests
+	Name     string          `json:"name,omitempty"`  // shown to people
 	Email    string          `json:"email,omitempty"` // lower case; no two users have the same
 	Roles    []core.UserRole `json:"roles,omitempty"` // for the whole cluster
 	Disabled bool            `json:"disabled,omitempty"`
@@ -17,9 +17,9 @@ type User struct {
 	Revision int64           `json:"revision"` // grows with every change; 0 is a user that is not stored yet
 }
 
-// Class is a class that is taught.
+// Class is a class of students.
 type Class struct {
-	Handle   string `json:"handle"` // its name forever, such as cs101-2026
+	Handle   string `json:"handle"` // its permanent name, such as cs101-2026
 	Title    string `json:"title"`
 	Term     string `json:"term,omitempty"`
 	Created  int64  `json:"created_ms"`
@@ -37,10 +37,9 @@ type Enrolment struct {
 
 // Roster keeps users, classes and enrolments.
 //
-// Every Put creates what has Revision 0 and else changes what has that very
-// revision. It returns the new revision, CONFLICT if the name is taken or somebody
-// changed the thing meanwhile, NOTFOUND if it is gone. A list's limit is 1 to 1000;
-// what is listed of something unknown is nothing.
+// Every Put creates a record of Revision 0, and otherwise changes the record of exactly that revision. It returns the
+// new revision, CONFLICT if the name is taken or somebody else changed the record, NOTFOUND if it is gone. The limit
+// of a list is 1 to 1000; a list of something unknown is empty.
 type Roster interface {
 	// PutUser returns CONFLICT also if the e-mail address is another's.
 	PutUser(ctx context.Context, u User) (revision int64, err error)
@@ -59,13 +58,12 @@ type Roster interface {
 	// while it has assignments.
 	DeleteClass(ctx context.Context, handle string) error
 
-	// Enrol puts a user into a class, or changes the role there. Returns NOTFOUND if
-	// there is no such user or class, CONFLICT if that is being deleted, LIMIT for more
-	// than MaxMemberships.
+	// Enrol puts a user into a class, or changes the user's role there. Returns NOTFOUND if there is no such user or
+	// class, CONFLICT if the class is being deleted, LIMIT for more than MaxMemberships.
 	Enrol(ctx context.Context, e Enrolment) error
-	// Drop takes a user out of a class; submissions stay. Returns false if it was in none.
+	// Drop takes a user out of a class; submissions stay. Returns false if the user was not in the class.
 	Drop(ctx context.Context, class, user string) (bool, error)
-	// Members lists who is in a class, users after the given one, in order of user.
+	// Members lists the members of a class, users after the given one, in order of user.
 	Members(ctx context.Context, class, after string, limit int) ([]Enrolment, error)
 	// Memberships lists the classes of a user, in order of class; at most MaxMemberships.
 	Memberships(ctx context.Context, user string) ([]Enrolment, error)

@@ -1,9 +1,8 @@
-// Package store opens the ledger of requests and results: the one place
-// that says what was accepted and how it ended. Redis can be lost and is rebuilt
-// from it.
+// Package store opens the result store: the ledger of requests and results, the one place that says what was accepted
+// and how it ended. Redis can be lost and is rebuilt from it.
 //
-// Its parts: bounds says how large things may be, sqlite keeps the ledger in one
-// file, mongo in a database of MongoDB, storetest is the suite that every store passes.
+// Its packages: bounds limits the size of records, sqlite keeps the store in one file, mongo in a database of
+// MongoDB, and storetest is the suite that every store passes.
 package store
 
 import (
@@ -19,17 +18,16 @@ import (
 // Schemes lists the URLs that Open knows, as examples for people.
 func Schemes() []string { return []string{"sqlite://PATH", "mongodb://USER@HOST/DATABASE"} }
 
-// Open opens the store that a URL names: "sqlite://PATH", where PATH is absolute
-// or relative to the working folder, or a "mongodb://" or "mongodb+srv://" URL as
-// MongoDB's drivers take it. Returns INVALID for another URL, VERSION for
-// a store that a newer drover wrote, UNAVAILABLE if it cannot be used.
+// Open opens the store that a URL names: "sqlite://PATH", where PATH is absolute or relative to the working folder,
+// or a "mongodb://" or "mongodb+srv://" URL in the format of MongoDB's drivers. Returns INVALID for another URL,
+// VERSION for a store that a newer drover wrote, UNAVAILABLE if it cannot be used.
 func Open(ctx context.Context, url string) (school.ResultStore, error) {
 	scheme, path, ok := strings.Cut(url, "://")
 	switch {
 	case ok && scheme == "sqlite":
 		s, err := sqlite.Open(ctx, path, sqlite.Options{})
 		if err != nil {
-			return nil, err // a nil *Store would be no nil
+			return nil, err // a nil *Store in the interface would not be nil
 		}
 		return s, nil
 	case ok && (scheme == "mongodb" || scheme == "mongodb+srv"):
@@ -39,6 +37,6 @@ func Open(ctx context.Context, url string) (school.ResultStore, error) {
 		}
 		return s, nil
 	}
-	// The URL itself is not repeated: it may hold a password.
+	// The URL itself is not quoted: it may hold a password.
 	return nil, core.Errorf(core.CodeInvalid, "", "this result store URL is not known: write %s", strings.Join(Schemes(), " or "))
 }

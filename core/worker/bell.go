@@ -6,15 +6,15 @@ import (
 	"drover/core"
 )
 
-// A bell that rings this soon, again and again, for nothing, is not worth running for.
+// If the bell rings this soon again and again without giving work, the worker waits before it answers.
 const (
 	soon       = 10 * time.Millisecond
 	vainAllows = 3
 	vainPause  = 50 * time.Millisecond
 )
 
-// listen is the one goroutine of the worker that waits for the host's bell, while
-// workers wait for work and the last answer had none.
+// listen is the worker's goroutine that waits for the host's bell, as long as callers of Next wait and the last
+// answer had no work.
 func (d *Worker) listen() {
 	pause := newPause()
 	vain, claimed := 0, int64(0)
@@ -57,14 +57,12 @@ func (d *Worker) listen() {
 	}
 }
 
-// starving says if somebody waits for whom there is a slot, and only the bell
-// can help. It is an answer that makes it true, and deliver signals look then: one
-// more waiter finds the listener there already. The lock is held.
+// starving reports whether a caller waits for whom there is a slot, and only the bell can help. It becomes true with
+// an answer, after which deliver signals look; a further caller finds the listener already there. The lock is held.
 func (d *Worker) starving() bool { return d.starved && !d.rung && d.want(0) > 0 }
 
-// hearNotices waits for notices to the owner while it has work in hand, so that a
-// cancelled command stops at once and not with the next beat. It leaves the
-// host's bell to those who want work.
+// hearNotices waits for notices to the owner while it holds work, so that a cancelled command stops at once and not
+// with the next heartbeat. It leaves the host's bell to those that want work.
 func (d *Worker) hearNotices() {
 	pause := newPause()
 	for {
@@ -93,7 +91,7 @@ func (d *Worker) hearNotices() {
 	}
 }
 
-// ring makes a lane ask again.
+// ring makes a lane call again.
 func (d *Worker) ring() {
 	d.mu.Lock()
 	d.rung = true
@@ -101,9 +99,9 @@ func (d *Worker) ring() {
 	d.kick()
 }
 
-// consistency releases slots that Redis has under this epoch and the worker does not
-// know: Redis lost the finish that it had answered (a failover, an older copy restored).
-// And it stops work whose slot was taken back: somebody took it for hung, or moved it.
+// consistency releases slots that Redis has under this epoch and the worker does not know: Redis lost a finish that
+// it had answered (a failover, an older copy restored). It also stops work whose slot was revoked, because it was
+// taken for hung or moved.
 func (d *Worker) consistency() {
 	for {
 		select {
@@ -111,14 +109,14 @@ func (d *Worker) consistency() {
 			return
 		case <-d.suspect:
 		}
-		mine := d.inHand() // before Redis is asked: what is claimed meanwhile is not in its answer
+		mine := d.inHand() // before Redis is called: later claims are not in its answer
 		held, err := d.owners.Held(d.ctx, d.Owner(), 0)
 		if err == nil {
 			d.releaseStrange(held)
 			d.dropTaken(mine, held)
 		}
-		// An error, or slots of the predecessor that wait to be settled, bring us
-		// back with the next answer: not more often than we beat.
+		// An error, or slots of the predecessor that wait to be settled, cause another check with the next answer,
+		// but not more often than heartbeats.
 		if !sleep(d.ctx, d.cfg.BeatEvery) {
 			return
 		}
@@ -141,7 +139,7 @@ func (d *Worker) releaseStrange(held []core.Held) {
 	d.kick()
 }
 
-// inHand is the work in hand whose finish was not submitted.
+// inHand returns the held work whose finish was not submitted.
 func (d *Worker) inHand() []*Work {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,8 +170,7 @@ func (d *Worker) dropTaken(works []*Work, held []core.Held) {
 	d.settleDown()
 }
 
-// taken ends work whose slot is another's by now. Its finish would move nothing. The
-// lock is held.
+// taken ends work whose slot was revoked. Its finish would move nothing. The lock is held.
 func (d *Worker) taken(w *Work) {
 	d.used--
 	d.stats.Taken++
@@ -181,12 +178,12 @@ func (d *Worker) taken(w *Work) {
 	w.settle(false, nil)
 }
 
-// known says if a slot is ours to leave alone: in hand, in a call in flight, or
-// of another epoch. A slot whose finish was answered since Redis told of it looks strange
-// too; releasing it names a token that Redis no longer has and moves nothing. The lock is held.
+// known reports whether a slot must be left alone: its work is held, in a call in flight, or of another epoch. A slot
+// whose finish was answered after Redis listed it looks unknown too; releasing it names a token that Redis no longer
+// has and moves nothing. The lock is held.
 func (d *Worker) known(h core.Held) bool {
 	if w := d.hand[h.Key]; w != nil {
-		return true // a newer claim of the key beats that this one is over
+		return true // a newer claim of the key shows that this one is over
 	}
 	epoch, number, ok := splitToken(h.Token)
 	if !ok || epoch != d.Epoch() {

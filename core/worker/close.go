@@ -10,8 +10,8 @@ import (
 // closeGrace is how long Close waits for Redis once its ctx has ended.
 const closeGrace = 2 * time.Second
 
-// Drain takes no new work from now on: waiting and later calls of Next return
-// ErrDrained, claims on their way are released. Work in hand goes on.
+// Drain takes no new work from now on: waiting and later calls of Next return ErrDrained, and claims in flight are
+// released. Held work goes on.
 func (d *Worker) Drain() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -26,7 +26,7 @@ func (d *Worker) sendAway() {
 	}
 }
 
-// end makes the worker over: nothing goes to Redis any more, nobody waits any more.
+// end ends the worker: nothing is sent to Redis any more, and no caller waits any more.
 func (d *Worker) end(why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,11 +61,10 @@ func (d *Worker) drop(w *Work) {
 	}
 }
 
-// Close drains, waits until all work in hand is finished, deregisters and stops
-// the worker's goroutines. When ctx ends first, what is still in hand is cancelled
-// and released, with a short grace for Redis to answer. Returns UNAVAILABLE if
-// slots may be left; the next start or the overseer settles those. Closing a
-// lost worker just stops it. Closing twice waits and returns the same.
+// Close drains, waits until all held work is finished, deregisters and stops the worker's goroutines. If ctx ends
+// first, the remaining work is cancelled and released, with a short grace period for Redis to answer. Returns
+// UNAVAILABLE if slots may be left; the next start or the overseer settles those. Closing a lost worker only stops
+// it. A second Close waits and returns the same.
 func (d *Worker) Close(ctx context.Context) error {
 	d.mu.Lock()
 	first := !d.closing
@@ -100,8 +99,7 @@ func (d *Worker) close(ctx context.Context) error {
 	return d.presence.Leave(late)
 }
 
-// settled waits until nothing is in hand or on its way, or the worker is over. It
-// returns false if ctx ended first.
+// settled waits until no work is held or in flight, or the worker is over. It returns false if ctx ended first.
 func (d *Worker) settled(ctx context.Context) bool {
 	d.mu.Lock()
 	quiet := make(chan struct{})
@@ -116,7 +114,7 @@ func (d *Worker) settled(ctx context.Context) bool {
 	}
 }
 
-// settleDown tells Close once nothing is in hand or on its way. The lock is held.
+// settleDown notifies Close once no work is held or in flight. The lock is held.
 func (d *Worker) settleDown() {
 	if d.quiet != nil && (d.over != nil || d.open() == 0) {
 		close(d.quiet)
@@ -127,7 +125,7 @@ func (d *Worker) settleDown() {
 // open counts the slots that Redis may still have for us. The lock is held.
 func (d *Worker) open() int { return d.used + d.ending }
 
-// left is open, or 0 if the worker is over and nothing of it is ours any more.
+// left is open, or 0 if the worker is over and no slot belongs to it any more.
 func (d *Worker) left() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +135,7 @@ func (d *Worker) left() int {
 	return d.open()
 }
 
-// releaseAll cancels and releases what is in hand.
+// releaseAll cancels and releases all held work.
 func (d *Worker) releaseAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

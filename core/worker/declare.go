@@ -7,13 +7,13 @@ import (
 	"drover/core"
 )
 
-// declaration is what an owner says of a piece of work, and until when that holds.
+// declaration is the phase that an owner reported for a piece of work, and until when it holds.
 type declaration struct {
 	phase string
 	until time.Time // zero: the phase's own limit
 }
 
-// limit is what is left of it now.
+// limit returns the time left of it.
 func (s declaration) limit() time.Duration {
 	if s.until.IsZero() {
 		return 0
@@ -21,11 +21,10 @@ func (s declaration) limit() time.Duration {
 	return max(time.Millisecond, time.Until(s.until))
 }
 
-// Progress notes that a piece of work entered a phase ("running"), or goes on in
-// it, and ends or is heard of again within limit (0: the phase's own time): what
-// is not is taken away as hung. If Redis does not answer, it is told once it does:
-// until then the limits of the phase before count. Returns STALE if Redis does not have
-// the slot under this token any more, FENCED once this epoch is over.
+// Progress reports that a piece of work entered a phase ("running") or is still in it. The next report, or the end,
+// must follow within limit (0: the phase's default); otherwise the work is taken away as hung. If Redis does not
+// answer, the report is repeated once it does; until then the limits of the phase before apply. Returns STALE if
+// Redis does not have the slot under this token any more, FENCED once this epoch is over.
 func (d *Worker) Progress(ctx context.Context, w *Work, phase string, limit time.Duration) error {
 	said := declaration{phase: phase}
 	if limit > 0 {
@@ -44,7 +43,7 @@ func (d *Worker) Progress(ctx context.Context, w *Work, phase string, limit time
 	return err
 }
 
-// heard reports whether Redis knows what to make of the work.
+// heard reports whether Redis answered the report, even by a refusal.
 func heard(err error) bool {
 	return err == nil || core.Is(err, core.CodeFenced) || core.Is(err, core.CodeStale)
 }
@@ -58,7 +57,7 @@ func (d *Worker) declare(ctx context.Context, w *Work, said declaration) error {
 	return err
 }
 
-// redeclare tells Redis, whenever it answers again, what it did not hear.
+// redeclare repeats reports that Redis did not receive, whenever it answers again.
 func (d *Worker) redeclare() {
 	for {
 		select {
@@ -71,7 +70,7 @@ func (d *Worker) redeclare() {
 			err := d.declare(ctx, w, said)
 			cancel()
 			d.mu.Lock()
-			if !heard(err) || w.said != said { // the newest word must be the last
+			if !heard(err) || w.said != said { // the newest report must be the last
 				d.unheard[w] = true
 			}
 			d.mu.Unlock()
@@ -79,7 +78,7 @@ func (d *Worker) redeclare() {
 	}
 }
 
-// takeUnheard empties the list, of which what has ended meanwhile needs no word.
+// takeUnheard empties the list; work that has ended needs no report.
 func (d *Worker) takeUnheard() map[*Work]declaration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,6 @@
 package worker
 
-// fifo is a queue that frees and moves nothing on the way.
+// fifo is a queue that neither frees memory nor moves items.
 type fifo[T comparable] struct {
 	items []T
 	head  int
@@ -29,7 +29,7 @@ func (q *fifo[T]) pop() T {
 	return item
 }
 
-// remove takes an item out of the middle. It returns false if it is not there.
+// remove takes an item out of the middle. It returns false if the item is not there.
 func (q *fifo[T]) remove(item T) bool {
 	for i := q.head; i < len(q.items); i++ {
 		if q.items[i] == item {

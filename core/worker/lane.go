@@ -7,15 +7,15 @@ import (
 	"drover/core"
 )
 
-// lane makes calls one after another. While its call is in flight, x and sent are
-// frozen, but for the heartbeat that a repeat becomes.
+// lane makes calls one after another. While its call is in flight, x and sent are frozen, except that a repeat
+// becomes a heartbeat.
 type lane struct {
 	x    core.Exchange
-	sent []*Work // whose finishes are in x
+	sent []*Work // work whose finishes are in x
 	busy bool    // guarded by the worker's lock
 }
 
-// drive is a lane's goroutine: it takes along whatever waits, whenever anything does.
+// drive is a lane's goroutine: whenever anything waits, it takes all of it along.
 func (d *Worker) drive(l *lane) {
 	for {
 		select {
@@ -33,7 +33,7 @@ func (d *Worker) drive(l *lane) {
 	}
 }
 
-// load fills the lane's next call. It returns false if there is nothing to say.
+// load fills the lane's next call. It returns false if there is nothing to send.
 func (d *Worker) load(l *lane) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +45,7 @@ func (d *Worker) load(l *lane) bool {
 	case n > 0:
 	case want > 0 && (!d.starved || d.rung):
 	case d.rung && d.asked == 0:
-		// Nobody here needs the ring we took: a call without a wish passes it on.
+		// Nobody here needs the ring that we took: a call that wants no claim passes it on.
 		want = 0
 	default:
 		return false
@@ -76,10 +76,9 @@ func (d *Worker) load(l *lane) bool {
 	return true
 }
 
-// heartbeat is how soon the next heartbeat is due if a call is one; 0 if it need
-// not be, because another lately was: each costs Redis as much as half a claim. What
-// the listener took may have been the notice of a cancel, and only a heartbeat's answer
-// tells of those. The lock is held.
+// heartbeat returns the time until the next heartbeat is due if this call should be one. It returns 0 if another call
+// was one recently: a heartbeat costs Redis as much as half a claim. The ring that the listener took may have been
+// the notice of a cancel, which only a heartbeat's answer reports. The lock is held.
 func (d *Worker) heartbeat() time.Duration {
 	beat := d.cfg.Registration.Beat
 	if !d.rung && time.Since(d.presence.LastBeat()) < beat/heartbeatsPerBeat {
@@ -88,9 +87,8 @@ func (d *Worker) heartbeat() time.Duration {
 	return beat
 }
 
-// due is how many finishes, from the oldest on, may go now. A drained worker gives nothing
-// back while a call on its way could take it again; that call's lane looks here again. The
-// lock is held.
+// due returns how many finishes, from the oldest on, may go now. A drained worker gives nothing back while a call in
+// flight could claim it again; that call's lane looks here again. The lock is held.
 func (d *Worker) due() int {
 	n := d.finishes.len()
 	if !d.drained || d.asked == 0 {
@@ -104,7 +102,7 @@ func (d *Worker) due() int {
 	return n
 }
 
-// want is how many claims a call that ends n others may ask for. The lock is held.
+// want returns how many claims a call may request that ends n others. The lock is held.
 func (d *Worker) want(n int) int {
 	if d.drained {
 		return 0
@@ -112,8 +110,7 @@ func (d *Worker) want(n int) int {
 	return max(0, min(d.cfg.Batch, d.waiters.len()-d.asked, d.cfg.Slots-d.used+n))
 }
 
-// send repeats the lane's call until its answer is known. It returns false if
-// the worker is over.
+// send repeats the lane's call until its answer is known. It returns false if the worker is over.
 func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 	pause := newPause()
 	for {
@@ -130,7 +127,7 @@ func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 			return answer, false
 		}
 		d.trouble.met(l.x.Lane, err)
-		l.x.Beat = d.cfg.Registration.Beat // others may fail too, and much time has passed
+		l.x.Beat = d.cfg.Registration.Beat // other calls may fail too, and much time has passed
 		d.mu.Lock()
 		d.stats.Repeats++
 		d.mu.Unlock()
@@ -201,14 +198,14 @@ func (d *Worker) give(w *Work) {
 	d.waiters.pop().got <- w
 }
 
-// hear takes in the answer of a beat.
+// hear handles the answer of a heartbeat.
 func (d *Worker) hear(b core.Beat) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.note(b)
 }
 
-// note takes in what every answer says of the owner. The lock is held.
+// note handles the owner's state, which every answer has. The lock is held.
 func (d *Worker) note(b core.Beat) {
 	d.stats.Draining, d.stats.Ready = b.Draining, b.Ready
 	if len(d.unheard) > 0 {
@@ -219,7 +216,7 @@ func (d *Worker) note(b core.Beat) {
 			w.cancel(cancelledBy(key, who))
 		}
 	}
-	// What calls in flight ask for may not be there yet, what they end may be gone.
+	// Claims of calls in flight may not be there yet, and their finishes may be gone.
 	if b.Slots > d.open() || b.Slots >= 0 && b.Slots < d.used-d.asked {
 		signal(d.suspect)
 	}

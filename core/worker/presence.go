@@ -10,22 +10,22 @@ import (
 	"drover/core"
 )
 
-// defaultBeat is how soon the next heartbeat is due if a registration does not say.
+// defaultBeat is the time until the next heartbeat if a registration does not set it.
 const defaultBeat = time.Second
 
-// callTimeout bounds one call to Redis whose client has no bound of its own.
+// callTimeout bounds a call to Redis by a client without a timeout of its own.
 const callTimeout = 10 * time.Second
 
-// PresenceConfig says who joins and how it sends a heartbeat.
+// PresenceConfig says which owner joins and how it sends heartbeats.
 type PresenceConfig struct {
 	Registration core.Registration
 	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
-	Hear         func(core.Beat)              // gets the answer of every beat; may be nil
-	Notice       func(text string, err error) // hears when Redis fails and, with a nil error, when it answers again; may be nil
+	Hear         func(core.Beat)              // called with the answer of every heartbeat; may be nil
+	Notice       func(text string, err error) // called when Redis fails and, with a nil error, when it answers again; may be nil
 }
 
-// Presence is an owner's registration and its heartbeat. Every owner has
-// one: a testrunner's is inside its Worker, a vmfactory or taskrunner joins by itself.
+// Presence is an owner's registration and its heartbeat. Every owner has one: a testrunner's is inside its Worker, a
+// vmfactory or taskrunner calls Join.
 type Presence struct {
 	owners  core.Owners
 	cfg     PresenceConfig
@@ -35,17 +35,16 @@ type Presence struct {
 	born   time.Time
 	last   atomic.Int64 // nanoseconds from born to the start of the last call that carried a heartbeat
 	fenced sync.Once
-	ended  func(error)     // told before life ends; nil: nobody
-	life   context.Context // ends with the epoch, by lose
+	ended  func(error)     // called before life ends; may be nil
+	life   context.Context // cancelled by lose when the epoch ends
 	lose   context.CancelCauseFunc
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// Join registers an owner under a new epoch, which fences its predecessor, and
-// beats from then on. It returns what the predecessor left; recovery.Settle
-// settles that. Returns INVALID for a registration that cannot be, else as
+// Join registers an owner under a new epoch, which fences its predecessor, and sends heartbeats from then on. It
+// returns the predecessor's slots, for recovery.Settle. Returns INVALID for an invalid registration, else as
 // core.Owners.Register.
 func Join(ctx context.Context, owners core.Owners, cfg PresenceConfig) (*Presence, []core.Held, error) {
 	p, left, err := register(ctx, owners, cfg, newTrouble(cfg.Notice))
@@ -56,7 +55,7 @@ func Join(ctx context.Context, owners core.Owners, cfg PresenceConfig) (*Presenc
 	return p, left, nil
 }
 
-// register makes a Presence that does not beat yet.
+// register makes a Presence that sends no heartbeats yet.
 func register(ctx context.Context, owners core.Owners, cfg PresenceConfig, t *trouble) (*Presence, []core.Held, error) {
 	r := &cfg.Registration
 	_, host, err := core.ParseOwner(r.Owner)
@@ -87,23 +86,23 @@ func (p *Presence) start() {
 	go p.beat(ctx)
 }
 
-// Owner is the owner's name.
+// Owner returns the owner's name.
 func (p *Presence) Owner() string { return p.cfg.Registration.Owner }
 
-// Epoch is the owner's generation; every write names it.
+// Epoch returns the owner's generation, which every write names.
 func (p *Presence) Epoch() int64 { return p.epoch }
 
-// Lost is closed once the epoch is over: stop all work, then Join anew.
+// Lost is closed once the epoch is over: stop all work, then Join again.
 func (p *Presence) Lost() <-chan struct{} { return p.life.Done() }
 
 // Context ends once the epoch is over; its cause is FENCED. The end of Join's context does not end it.
 func (p *Presence) Context() context.Context { return p.life }
 
-// LastBeat is when the last call that carried a heartbeat of this owner began.
+// LastBeat returns when the last call that carried a heartbeat of this owner began.
 func (p *Presence) LastBeat() time.Time { return p.born.Add(time.Duration(p.last.Load())) }
 
-// Heard notes that a call which began at that time carried a beat and was
-// answered: the owner's own timer need not beat so soon.
+// Heard records that a call that began at the given time carried a heartbeat and was answered, which postpones the
+// owner's own.
 func (p *Presence) Heard(at time.Time) {
 	began := int64(at.Sub(p.born))
 	for {
@@ -114,8 +113,9 @@ func (p *Presence) Heard(at time.Time) {
 	}
 }
 
-// Over reports whether the error of a lane's call says that the epoch is over, and ends it: FENCED, or STALE. A lane
-// repeats its calls and is never behind, so STALE means that another process calls under the owner's name and epoch.
+// Over reports whether the error of a lane's call, FENCED or STALE, says that the epoch is over, and ends the epoch
+// then. A lane repeats its calls and is never behind, so STALE means that another process calls under the owner's
+// name and epoch.
 func (p *Presence) Over(err error) bool {
 	if core.Is(err, core.CodeStale) {
 		err = core.Wrap(err, core.CodeFenced, p.Owner(), "another process acts as %s", p.Owner())
@@ -124,7 +124,7 @@ func (p *Presence) Over(err error) bool {
 	return core.Is(err, core.CodeFenced)
 }
 
-// Fenced notes that a call answered FENCED: Lost is closed. Other errors change nothing.
+// Fenced ends the epoch if err is FENCED: Lost is closed. Other errors change nothing.
 func (p *Presence) Fenced(err error) {
 	if !core.Is(err, core.CodeFenced) {
 		return
@@ -137,9 +137,8 @@ func (p *Presence) Fenced(err error) {
 	})
 }
 
-// Leave stops beating and deregisters, trying until ctx ends. Returns CONFLICT if
-// the owner still holds something, UNAVAILABLE if Redis did not answer in time. A
-// lost owner just stops.
+// Leave stops the heartbeat and deregisters, trying until ctx ends. Returns CONFLICT if the owner still holds
+// something, UNAVAILABLE if Redis did not answer in time. A lost owner only stops.
 func (p *Presence) Leave(ctx context.Context) error {
 	p.Stop()
 	pause := newPause()
@@ -152,7 +151,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 		err := p.deregister(ctx)
 		switch core.CodeOf(err) {
 		case "", core.CodeFenced, core.CodeNotFound:
-			return nil // fenced: it is not ours to remove any more
+			return nil // fenced: the registration is not ours any more
 		case core.CodeConflict:
 			return err
 		}
@@ -168,13 +167,13 @@ func (p *Presence) deregister(ctx context.Context) error {
 	return p.owners.Deregister(ctx, p.Owner(), p.epoch)
 }
 
-// Stop stops beating without a word: to Redis it looks like a crash.
+// Stop stops the heartbeat without deregistering: to Redis it looks like a crash.
 func (p *Presence) Stop() {
 	p.stop()
 	<-p.done
 }
 
-// beat sends the owner's heartbeat whenever no other call did for BeatEvery.
+// beat sends the owner's heartbeat whenever no other call carried one for BeatEvery.
 func (p *Presence) beat(ctx context.Context) {
 	defer close(p.done)
 	timer := time.NewTimer(p.cfg.BeatEvery)
@@ -195,7 +194,7 @@ func (p *Presence) beat(ctx context.Context) {
 	}
 }
 
-// Beat sends a heartbeat now, whose answer Hear gets. It returns how long to wait before the next.
+// Beat sends a heartbeat now and passes its answer to Hear. It returns the time until the next one.
 func (p *Presence) Beat(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -2,15 +2,15 @@ package worker
 
 import "drover/core"
 
-// Serve changes which pools the worker takes work from, beginning with its next
-// call. Returns INVALID for no pool or a name that cannot be.
+// Serve changes which pools the worker takes work from, beginning with its next call. Returns INVALID for an empty
+// list or an invalid name.
 func (d *Worker) Serve(pools []string) error {
 	if err := checkPools(d.Owner(), pools); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	d.rotated = rotations(pools)
-	d.rung = d.rung || d.waiters.len() > 0 // what waits in a new pool rang before anybody here listened
+	d.rung = d.rung || d.waiters.len() > 0 // work in a new pool may have rung before anybody here listened
 	d.mu.Unlock()
 	d.kick()
 	return nil
@@ -28,7 +28,7 @@ func checkPools(owner string, pools []string) error {
 	return nil
 }
 
-// rotations returns the pools, beginning with each in turn.
+// rotations returns the lists of pools that begin with each pool in turn.
 func rotations(pools []string) [][]string {
 	all := make([][]string, len(pools))
 	for i := range pools {

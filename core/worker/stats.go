@@ -2,14 +2,14 @@ package worker
 
 import "time"
 
-// Stats is what a worker has done and has in hand, for metrics.
+// Stats is what a worker has done and holds, for metrics.
 type Stats struct {
-	InHand   int       // pieces of work taken whose finish was not answered yet
-	Idle     int       // workers waiting for work
+	InHand   int       // claims whose finish was not answered yet
+	Idle     int       // callers that wait for work
 	Claimed  int64     // claims that arrived
 	Finished int64     // finishes that were answered, releases included
-	Released int64     // claims that the worker itself gave back: nobody waited for them any more
-	Taken    int64     // pieces of work whose slot was taken back
+	Released int64     // claims that the worker itself gave back: no caller waited for them any more
+	Taken    int64     // claims whose slot was revoked
 	Calls    int64     // calls of Exchange that were answered
 	Repeats  int64     // repeats of a call after an error
 	Draining bool      // the host takes no new work

@@ -21,7 +21,7 @@ const (
 	ofHeader
 )
 
-// trouble tells once that Redis fails, and once that nobody sees it fail any more.
+// trouble reports once that Redis fails, and once that no caller sees it fail any more.
 type trouble struct {
 	notice func(string, error)
 	who    atomic.Uint32 // a bit for each caller whose last call failed

@@ -8,26 +8,26 @@ import (
 	"drover/core"
 )
 
-// Work is one claim in a worker's hands.
+// Work is one claim that a worker holds.
 type Work struct {
 	core.Claim
 	Spec core.Spec // of the claim
 
-	// Cancelled is closed when the work must stop: somebody cancelled it (perhaps
-	// before it was claimed; Claim.Cancelled then says who), the epoch is over, its
-	// slot was taken back, or the worker was closed over it. Cause says which.
+	// Cancelled is closed when the work must stop: somebody cancelled it (perhaps before it was claimed;
+	// Claim.Cancelled then says who), the epoch is over, its slot was revoked, or the worker was closed. Cause says
+	// which.
 	Cancelled <-chan struct{}
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	// Guarded by the worker's lock until ended is closed.
-	said    declaration  // last, with Progress
-	outcome core.Outcome // "" while it is in hand
+	said    declaration  // the last one reported, by Progress
+	outcome core.Outcome // "" until it is finished
 	moved   bool
 	err     error
 	over    bool          // ended is closed
-	ended   chan struct{} // closed once its finish is answered or can never be
+	ended   chan struct{} // closed once its finish is answered, or never can be
 }
 
 func newWork(c core.Claim) *Work {
@@ -47,13 +47,12 @@ func cancelledBy(key, who string) error {
 // Context ends when the work must stop, with Cause as its cause.
 func (w *Work) Context() context.Context { return w.ctx }
 
-// Cause says why the work must stop: nil while it need not, CANCELLED if somebody
-// asked (record it as cancelled, then Finish it as done), FENCED if the epoch is
-// over, STALE if its slot was taken back because it was taken for hung or must run
-// elsewhere, UNAVAILABLE if the worker was closed over it (record nothing: it runs again).
+// Cause says why the work must stop: nil while it need not; CANCELLED if somebody cancelled it (record it as
+// cancelled, then Finish it as done); FENCED if the epoch is over; STALE if its slot was revoked because it was taken
+// for hung or must run elsewhere; UNAVAILABLE if the worker was closed (record nothing: it runs again).
 func (w *Work) Cause() error { return context.Cause(w.ctx) }
 
-// settle notes what became of the work's finish. The worker's lock is held.
+// settle sets the outcome of the work's finish. The worker's lock is held.
 func (w *Work) settle(moved bool, err error) {
 	if w.over {
 		return
@@ -62,7 +61,7 @@ func (w *Work) settle(moved bool, err error) {
 	close(w.ended)
 }
 
-// splitToken takes a token "<epoch>.<number>" apart.
+// splitToken splits a token "<epoch>.<number>".
 func splitToken(token string) (epoch, number int64, ok bool) {
 	e, n, found := strings.Cut(token, ".")
 	epoch, err := strconv.ParseInt(e, 10, 64)

@@ -20,16 +20,16 @@ const (
 	heartbeatsPerBeat = 8
 )
 
-// Config says who opens a worker and what it asks for. Zero fields get the defaults named.
+// Config says which owner opens a worker and what work it takes. Zero fields get the defaults named.
 type Config struct {
 	Registration core.Registration
 	Pools        []string                     // the pools to take work from; calls rotate among them
-	Slots        int                          // most pieces of work in hand at once; default 1
+	Slots        int                          // maximum of work held at once; default 1
 	Lanes        int                          // calls in flight at once; default 2
-	Batch        int                          // most finishes and most claims of one call; default and most 64
-	Poll         time.Duration                // an idle worker asks at least this often, bell or no bell; default 1 s
+	Batch        int                          // maximum of finishes, and of claims, in one call; default and largest value 64
+	Poll         time.Duration                // an idle worker calls at least this often, even without the bell; default 1 s
 	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
-	Notice       func(text string, err error) // hears when Redis fails and, with a nil error, when it answers again; may be nil
+	Notice       func(text string, err error) // called when Redis fails and, with a nil error, when it answers again; may be nil
 }
 
 func (c Config) complete() (Config, error) {
@@ -49,13 +49,12 @@ func (c Config) complete() (Config, error) {
 
 // Errors of a worker that is not open any more.
 var (
-	// ErrDrained is what Next returns once the worker takes no new work.
+	// ErrDrained is returned by Next once the worker takes no new work.
 	ErrDrained = core.Errorf(core.CodeConflict, "", "the worker is drained: it takes no new work")
 	errClosed  = core.Errorf(core.CodeUnavailable, "", "the worker was closed over the work; it runs again elsewhere")
 )
 
-// Worker is where the workers of one owner take and end work. All methods are safe
-// for concurrent use.
+// Worker claims and finishes work for the goroutines of one owner. All methods are safe for concurrent use.
 type Worker struct {
 	cfg      Config
 	owners   core.Owners
@@ -66,45 +65,44 @@ type Worker struct {
 	ctx     context.Context // ends when the goroutines must
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	wake    chan struct{} // one token for each lane that should look
-	look    chan struct{} // the listener should look
-	busy    chan struct{} // there is work in hand to hear notices for
-	suspect chan struct{} // the checker should look
+	wake    chan struct{} // one token for each lane that should check for something to send
+	look    chan struct{} // wakes the listener
+	busy    chan struct{} // work is held for which notices may come
+	suspect chan struct{} // wakes the checker
 
-	answering chan struct{} // Redis answered: it can be told what it did not hear
-	closed    chan struct{} // Close is through, with closeErr
+	answering chan struct{} // Redis answered: failed reports can be repeated
+	closed    chan struct{} // Close is done, with closeErr
 
 	closeErr error
 
 	mu        sync.Mutex // guards what follows
 	lanes     []*lane
 	finishes  fifo[*Work]      // submitted, not yet in a call
-	waiters   fifo[*waiter]    // in Next, oldest first; a call asks for so many, not for this one or that
+	waiters   fifo[*waiter]    // in Next, oldest first; a call requests a number of claims, not particular ones
 	hand      map[string]*Work // key → work whose finish was not answered yet; the newest, if a key came back
-	unheard   map[*Work]bool   // of which Redis did not hear what was said last
-	asked     int              // claims that calls in flight ask for
+	unheard   map[*Work]bool   // work whose last report did not reach Redis
+	asked     int              // claims that calls in flight request
 	ending    int              // finishes in calls in flight
-	used      int              // slots in use or asked for, those that a call in flight ends not counted
-	starved   bool             // the last answer had fewer claims than asked for: wait for the bell
-	rung      bool             // the bell rang, or a poll is due, and no call left since
+	used      int              // slots in use or requested, without those that a call in flight ends
+	starved   bool             // the last answer had fewer claims than requested: wait for the bell
+	rung      bool             // the bell rang, or a poll is due, and no call was sent since
 	drained   bool
 	closing   bool
-	over      error         // why nothing goes any more; nil while it does
-	quiet     chan struct{} // closed, if somebody made it, once nothing is in hand or on its way
+	over      error         // why the worker has ended; nil while it has not
+	quiet     chan struct{} // closed, if Close made it, once no work is held or in flight
 	nextToken int64
 	turn      int
-	rotated   [][]string // the pools, beginning with each in turn
+	rotated   [][]string // the lists of pools that begin with each pool in turn
 	stats     Stats
 }
 
 // waiter is one call of Next.
 type waiter struct{ got chan *Work }
 
-// Open registers the owner under a new epoch, which fences its predecessor, and
-// opens its worker. It returns what the predecessor left: settle that with
-// recovery.Settle before the first Next, again and again until it works, because
-// nobody else will while this owner lives.
-// Returns INVALID for a configuration that cannot be, else as core.Owners.Register.
+// Open registers the owner under a new epoch, which fences its predecessor, and opens its worker. It returns the
+// predecessor's slots. Settle them with recovery.Settle before the first Next, and repeat that until it succeeds: no
+// other process will while this owner lives. Returns INVALID for an invalid configuration, else as
+// core.Owners.Register.
 func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Config) (*Worker, []core.Held, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -140,19 +138,17 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	return d, left, nil
 }
 
-// Owner is the owner's name.
+// Owner returns the owner's name.
 func (d *Worker) Owner() string { return d.presence.Owner() }
 
-// Epoch is the owner's generation, for recovery.Settle.
+// Epoch returns the owner's generation, for recovery.Settle.
 func (d *Worker) Epoch() int64 { return d.presence.Epoch() }
 
-// Lost is closed once this epoch is over: all work was cancelled; stop it, Close,
-// and Open anew.
+// Lost is closed once this epoch is over. All work is cancelled by then; stop it, Close, and Open again.
 func (d *Worker) Lost() <-chan struct{} { return d.presence.Lost() }
 
-// Next waits for a piece of work. Returns FENCED once this epoch is over,
-// ErrDrained after Drain or Close, and ctx's error when ctx ends first; a claim
-// that arrives for it afterwards goes to another waiter or is released.
+// Next waits for a piece of work. Returns FENCED once this epoch is over, ErrDrained after Drain or Close, and ctx's
+// error if ctx ends first; a claim that arrives afterwards goes to another caller or is released.
 func (d *Worker) Next(ctx context.Context) (*Work, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -167,12 +163,10 @@ func (d *Worker) Next(ctx context.Context) (*Work, error) {
 	return d.await(ctx, me)
 }
 
-// Finish ends a piece of work. The result must be in the store before. It is
-// repeated until Redis answers, also after ctx ended and nobody waits for it
-// any more; finishing twice returns the first answer. Moved is false if Redis did
-// not have the slot under this token any more: then nothing moved, and nothing is
-// wrong, because the store has the result. Returns INVALID for an outcome that is
-// none, FENCED once this epoch is over, ctx's error when ctx ends first.
+// Finish ends a piece of work, whose result must be in the store before. It is repeated until Redis answers, even
+// after ctx ended and nobody waits for it; a second Finish returns the first answer. Moved is false if Redis did not
+// have the slot under this token any more: then nothing moved, which is no fault, because the store has the result.
+// Returns INVALID for an invalid outcome, FENCED once this epoch is over, ctx's error if ctx ends first.
 func (d *Worker) Finish(ctx context.Context, w *Work, outcome core.Outcome) (moved bool, err error) {
 	if err := checkOutcome(w, outcome); err != nil {
 		return false, err
@@ -184,9 +178,8 @@ func (d *Worker) Finish(ctx context.Context, w *Work, outcome core.Outcome) (mov
 	return d.answer(ctx, w)
 }
 
-// FinishNext is Finish and Next in one ride: a busy worker costs one place in
-// one call. With an error, next is nil and moved still says what became of w;
-// a finish that was submitted goes through whatever the error.
+// FinishNext is Finish and Next in one call to Redis. With an error, next is nil and moved still says what became of
+// w; a submitted finish is sent in spite of the error.
 func (d *Worker) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) (next *Work, moved bool, err error) {
 	if err := checkOutcome(w, outcome); err != nil {
 		return nil, false, err
@@ -200,7 +193,7 @@ func (d *Worker) FinishNext(ctx context.Context, w *Work, outcome core.Outcome) 
 		next, err = d.await(ctx, me)
 	}
 	if next == nil {
-		moved, _ = d.answer(ctx, w) // the error of the two that says more is err
+		moved, _ = d.answer(ctx, w) // err is the error of the two that says more
 		return nil, moved, err
 	}
 	moved, err = d.answer(ctx, w)
@@ -215,7 +208,7 @@ func checkOutcome(w *Work, outcome core.Outcome) error {
 	switch outcome {
 	case core.OutcomeDone, core.OutcomeRelease, core.OutcomeRetry, core.OutcomeBroken, core.OutcomeUnclean, core.OutcomeDead:
 		return nil
-	case core.OutcomeLater: // is a task's
+	case core.OutcomeLater: // only for tasks
 	}
 	return core.Errorf(core.CodeInvalid, w.Key, "%q is not an outcome of a claim", outcome)
 }
@@ -229,7 +222,7 @@ func (d *Worker) submitTo(w *Work, outcome core.Outcome) {
 	d.finishes.push(w)
 }
 
-// giveBack releases work that nobody took.
+// giveBack releases work that no caller took.
 func (d *Worker) giveBack(w *Work) {
 	d.mu.Lock()
 	d.submitTo(w, core.OutcomeRelease)
@@ -259,14 +252,14 @@ func (d *Worker) ask() (*waiter, error) {
 		return nil, err
 	}
 	if d.waiters.len() == 0 {
-		d.starved = false // what the last answer said is old: nobody listened since
+		d.starved = false // the last answer is outdated: nobody listened since
 	}
 	me := &waiter{got: make(chan *Work, 1)}
 	d.waiters.push(me)
 	return me, nil
 }
 
-// refusal says why nobody gets work any more. The lock is held.
+// refusal returns why no caller gets work any more. The lock is held.
 func (d *Worker) refusal() error {
 	if core.Is(d.over, core.CodeFenced) {
 		return d.over
@@ -282,7 +275,7 @@ func (d *Worker) await(ctx context.Context, me *waiter) (*Work, error) {
 	select {
 	case w, ok := <-me.got:
 		if ok {
-			w.Spec = w.ReadSpec() // here, because the lanes serve everybody
+			w.Spec = w.ReadSpec() // read here, because the lanes serve all callers
 			return w, nil
 		}
 		d.mu.Lock()
@@ -298,18 +291,17 @@ func (d *Worker) await(ctx context.Context, me *waiter) (*Work, error) {
 	return nil, ctx.Err()
 }
 
-// leave takes a waiter out of the queue. It returns false if it was served or
-// sent away already.
+// leave takes a waiter out of the queue. It returns false if the waiter was already served or sent away.
 func (d *Worker) leave(me *waiter) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.waiters.remove(me)
 }
 
-// kick makes a lane look for something to do.
+// kick makes a lane check for something to send.
 func (d *Worker) kick() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // as many looks as there are lanes are due already
+	default: // every lane has been told already
 	}
 }

@@ -1,11 +1,11 @@
-// Package experiment is what the parts of drover share that rerun an assignment: the
-// requests of an experiment, what came out of them, and how they are stopped.
+// Package experiment makes, compares and stops the requests of an experiment, which
+// reruns an assignment. It is shared by core/classes and taskrunner.
 //
-// An experiment is made by its start (core/classes), filled by its task and that
-// task's parts (taskrunner), and decided by apply or abort (core/classes). Its state
-// only moves by compare and set, so of two that decide at once one is refused. What
-// counts for a submission is one field of it, which Bind changes from the old request
-// to the new one or not at all.
+// An experiment is created by its start (core/classes), filled by its task and the parts
+// of the task (taskrunner), and decided by apply or abort (core/classes). Its state only
+// changes by compare and set, so if two calls decide at once, one is refused. The request
+// that counts for a submission is one field of the submission, which Bind changes from
+// the old request to the new one or not at all.
 //
 //	crash of  after                   leaves                                     healed by
 //	start     the task                a task without an experiment               the task: it ends after a minute

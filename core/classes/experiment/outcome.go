@@ -10,18 +10,18 @@ import (
 	"drover/core/school"
 )
 
-// Ungraded is the verdict of what was never graded, or whose result is gone.
+// Ungraded is the verdict of a submission that was never graded, or whose result is gone.
 const Ungraded harness.Verdict = "not graded"
 
-// Run is what one request came to.
+// Run is the result of one request.
 type Run struct {
 	Request string          `json:"request,omitempty"` // "" if there is none
 	Verdict harness.Verdict `json:"verdict"`
 	Score   *float64        `json:"score"`
 }
 
-// holds reports whether the run says something about the submission: not of a run that
-// has not ended, was stopped, or that the platform failed.
+// holds reports whether the run says something about the submission: it has ended, was not stopped, and did not fail
+// by a platform fault.
 func (r *Run) holds() bool {
 	return !slices.Contains([]harness.Verdict{Ungraded, harness.Unfinished, harness.Cancelled, harness.PlatformFault}, r.Verdict)
 }
@@ -30,14 +30,14 @@ func (r *Run) same(other *Run) bool {
 	return r.Verdict == other.Verdict && (r.Score == nil) == (other.Score == nil) && (r.Score == nil || *r.Score == *other.Score)
 }
 
-// Outcome is what an experiment says of one submission.
+// Outcome is the result of an experiment for one submission.
 type Outcome struct {
 	Submission string   `json:"submission"`
-	User       string   `json:"user,omitempty"` // filled by who shows it
-	Old        Run      `json:"old"`            // what counted when it was rerun
-	Runs       []Run    `json:"runs"`           // in order of their numbers
-	Difference *float64 `json:"difference"`     // of the score that would count; nil where there are not two
-	Differs    bool     `json:"differs"`        // verdict or score
+	User       string   `json:"user,omitempty"` // set by those that display it
+	Old        Run      `json:"old"`            // the result that counted when it was rerun
+	Runs       []Run    `json:"runs"`           // in order of number
+	Difference *float64 `json:"difference"`     // new score that would count minus the old one; nil unless there are both
+	Differs    bool     `json:"differs"`        // in verdict or score
 	Flaky      bool     `json:"flaky"`          // its runs disagree
 }
 
@@ -52,7 +52,7 @@ func (o *Outcome) Counts() *Run {
 	return nil
 }
 
-// settle fills what follows from the runs.
+// settle computes the fields that follow from the runs.
 func (o *Outcome) settle() {
 	first := o.Counts()
 	if first == nil {
@@ -68,7 +68,7 @@ func (o *Outcome) settle() {
 	}
 }
 
-// Results is where results are read.
+// Results reads results.
 type Results interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
@@ -77,8 +77,7 @@ type Results interface {
 // rowsAtOnce is how many requests, with the reports of their tests, are read at once.
 const rowsAtOnce = 100
 
-// Outcomes reads what an experiment has come to so far, in order of submission. It
-// holds a line of each, whatever their results hold.
+// Outcomes reads the results of an experiment so far, in order of submission. It keeps only a short record of each.
 func Outcomes(ctx context.Context, store Results, e school.Experiment) ([]Outcome, error) {
 	by := map[string]*Outcome{}
 	err := eachRequest(ctx, store, e.ID, nil, func(row *core.Row) error {
@@ -154,14 +153,13 @@ func eachRequest(ctx context.Context, store Results, id string, states []core.Re
 	}
 }
 
-// Parts is where an experiment's requests are read, and the tasks that make them counted.
+// Parts reads an experiment's requests, and counts the tasks that make them.
 type Parts interface {
 	Results
 	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)
 }
 
-// Ended counts an experiment's requests that have ended, and those that will never be
-// made, of all that there are so far.
+// Ended counts an experiment's requests that have ended or will never be made, and all of its requests so far.
 func Ended(ctx context.Context, store Parts, id string) (ended, total int, err error) {
 	tally, err := store.CountChildren(ctx, id)
 	if err != nil {

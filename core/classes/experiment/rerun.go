@@ -16,8 +16,8 @@ import (
 // MaxRepeat is the most runs of one submission.
 const MaxRepeat = 10
 
-// Submitter is on whose behalf the requests of a class's experiments run: one for all,
-// so that they take one turn among those of people.
+// Submitter is the user on whose behalf the requests of a class's experiments run: one for all, so that they take a
+// single turn among those of people.
 func Submitter(class string) string {
 	name := "experiment-" + class
 	if len(name) <= core.MaxNameLen {
@@ -32,15 +32,14 @@ func PartID(id, submission string, run int) string {
 	return fmt.Sprintf("%s-%s-%d", id, submission, run)
 }
 
-// RequestID names the request of a run. It is made of what it is for, so that whoever
-// makes it twice makes one.
+// RequestID names the request of a run. It is derived from the run, so that making the request twice makes one.
 func RequestID(id, submission string, run int) string {
 	sum := sha256.Sum256([]byte(onceKey(id, submission, run)))
 	var u ulid.ULID
 	if whole, err := ulid.ParseStrict(strings.ToUpper(id)); err == nil {
-		_ = u.SetTime(whole.Time()) // a time from such an id fits
+		_ = u.SetTime(whole.Time()) // a time from such an id is valid
 	}
-	_ = u.SetEntropy(sum[:10]) // as long as it must be
+	_ = u.SetEntropy(sum[:10]) // has the required length
 	return strings.ToLower(u.String())
 }
 
@@ -48,10 +47,9 @@ func onceKey(id, submission string, run int) string {
 	return fmt.Sprintf("%s/%s/%d", id, submission, run)
 }
 
-// Request is what a run of a submission asks for: what its first grading did, with the
-// harness that is tried and as and by what the assignment is now, but of low priority,
-// superseding nothing and telling nobody. The assignment has the deadlines of who
-// submitted it. Returns INVALID if there is no harness.
+// Request returns the request for a run of a submission. It equals the submission's first grading, but with the
+// harness under trial and the present settings of the assignment, of low priority, superseding nothing and notifying
+// nobody. The assignment has the deadlines of the submission's user. Returns INVALID if there is no harness.
 func Request(e school.Experiment, as school.Assignment, s school.Submission, run int) (core.Spec, error) {
 	if e.Harness != nil {
 		as.Harness = e.Harness

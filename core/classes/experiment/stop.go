@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	stoppedAtOnce = 16   // the store waits for its disk once for as many
-	partsAtOnce   = 1000 // that are read
+	stoppedAtOnce = 16   // the store waits for its disk once for all of them
+	partsAtOnce   = 1000 // tasks read at a time
 	stopPause     = 50 * time.Millisecond
-	stopTimeout   = 15 * time.Second // for parts that a taskrunner has in hand
+	stopTimeout   = 15 * time.Second // for parts that a taskrunner is running
 )
 
-// Work is where an experiment's tasks and requests are found.
+// Work finds an experiment's tasks and requests.
 type Work interface {
 	Parts
 	GetTask(ctx context.Context, id string) (core.Task, error)
@@ -34,9 +34,8 @@ type Canceller interface {
 	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
 }
 
-// Stop stops all of an experiment that was aborted: what waits is withdrawn at once,
-// what runs is cancelled. When it returns without an error nothing of it waits. Returns
-// UNAVAILABLE if a part that is in hand does not stop.
+// Stop stops everything of an aborted experiment: waiting work is withdrawn at once, running work is cancelled. When
+// it returns without an error none of it waits. Returns UNAVAILABLE if a running part does not stop.
 func Stop(ctx context.Context, work Work, canceller Canceller, id, by string) error {
 	if err := StopRequests(ctx, work, canceller, id, by); err != nil {
 		return err
@@ -44,7 +43,7 @@ func Stop(ctx context.Context, work Work, canceller Canceller, id, by string) er
 	if err := stopParts(ctx, work, canceller, id, by); err != nil {
 		return err
 	}
-	// Last: until then the task would go on with this, if whoever stops dies.
+	// Last: until then the task would continue this if the caller dies.
 	if _, err := canceller.CancelTask(ctx, id, by); past(err) != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func Stop(ctx context.Context, work Work, canceller Canceller, id, by string) er
 	if err := quiet(waiting, work, id); err != nil {
 		return err
 	}
-	// What a part in hand made since.
+	// Requests that a running part has made since.
 	return StopRequests(ctx, work, canceller, id, by)
 }
 
@@ -100,7 +99,7 @@ func stopParts(ctx context.Context, work Work, canceller Canceller, id, by strin
 	}
 }
 
-// past takes what has ended, or is gone, for stopped.
+// past treats work that has ended, or is gone, as stopped.
 func past(err error) error {
 	if core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
 		return nil

@@ -8,22 +8,22 @@ import (
 	"drover/core/harness"
 )
 
-// Cell counts the submissions that had one verdict and would get another, or the same.
+// Cell counts the submissions with one old and one new verdict.
 type Cell struct {
 	Old   harness.Verdict `json:"old"`
 	New   harness.Verdict `json:"new"`
 	Count int             `json:"count"`
 }
 
-// Summary is what an experiment says of all its submissions.
+// Summary counts the outcomes of an experiment.
 type Summary struct {
 	Submissions int    `json:"submissions"`
-	Verdicts    int    `json:"verdicts"` // that differ
-	Differ      int    `json:"differ"`   // by verdict or score
+	Verdicts    int    `json:"verdicts"` // whose verdict differs
+	Differ      int    `json:"differ"`   // whose verdict or score differs
 	Missing     int    `json:"missing"`  // without a run that could count
-	Repeated    int    `json:"repeated"` // with at least two runs that could
+	Repeated    int    `json:"repeated"` // with at least two runs that could count
 	Flaky       int    `json:"flaky"`    // of those, whose runs disagree
-	Matrix      []Cell `json:"matrix"`   // by old verdict, then new; cells that are 0 are left out
+	Matrix      []Cell `json:"matrix"`   // by old verdict, then new; empty cells are left out
 }
 
 // Summarize sums outcomes up.
@@ -66,7 +66,7 @@ func count(is bool) int {
 	return 0
 }
 
-// FlakeRate is the share of the submissions run more than once whose runs disagree.
+// FlakeRate is the share of repeated submissions whose runs disagree.
 func (s *Summary) FlakeRate() float64 {
 	if s.Repeated == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (s *Summary) FlakeRate() float64 {
 	return float64(s.Flaky) / float64(s.Repeated)
 }
 
-// Sentence sums up in one line.
+// Sentence summarizes it in one line.
 func (s *Summary) Sentence() string {
 	text := fmt.Sprintf("%d of %d submissions get another verdict, %d another verdict or score", s.Verdicts, s.Submissions, s.Differ)
 	if s.Repeated > 0 {

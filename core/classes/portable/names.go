@@ -11,23 +11,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxPart bounds a part of a path in an archive, in bytes, as most file systems have it.
+// maxPart bounds a part of a path in an archive, in bytes, by the limit of most file systems.
 const maxPart = 255
 
-// Names gives the files of one folder names that are safe to unpack on any
-// system: relative, without .. and what a system takes for more than text, and
-// no two the same where upper and lower case are.
+// Names gives the files of one folder names that are safe to unpack on any system: relative, without "..", without
+// special characters, and different even if upper and lower case are not distinguished.
 type Names struct {
 	files, folders map[string]bool // folded
 }
 
-// NewNames returns those of an empty folder.
+// NewNames returns the Names of an empty folder.
 func NewNames() *Names { return &Names{files: map[string]bool{}, folders: map[string]bool{}} }
 
-// fold makes the same of names that a file system may take for the same.
+// fold makes names equal that a file system may treat as equal.
 func fold(s string) string { return cases.Fold().String(s) }
 
-// Safe returns the name of the next file, of whatever path.
+// Safe returns the name of the next file, from any path.
 func (n *Names) Safe(p string) string {
 	parts := strings.Split(p, "/")
 	folder := ""
@@ -58,7 +57,7 @@ func (n *Names) free(folder, part string, taken ...map[string]bool) string {
 	}
 }
 
-// Part makes a part of a path text and nothing else.
+// Part makes a part of a path safe as a name.
 func Part(part string) string {
 	part = norm.NFC.String(strings.ToValidUTF8(part, "_"))
 	part = strings.Map(func(r rune) rune {
@@ -67,7 +66,7 @@ func Part(part string) string {
 		}
 		return r
 	}, part)
-	// Windows drops what stands at the end; so goes "..", too.
+	// Windows drops these at the end; this also removes "..".
 	if kept := strings.TrimRight(part, ". "); kept != part || part == "" {
 		part = kept + "_"
 	}
@@ -77,7 +76,7 @@ func Part(part string) string {
 	return short(part, maxPart)
 }
 
-// device says if Windows takes a name for a device, whatever follows the first dot.
+// device reports whether Windows takes a name for a device, whatever follows the first dot.
 func device(part string) bool {
 	stem, _, _ := strings.Cut(part, ".")
 	stem = strings.ToUpper(strings.TrimRight(stem, " "))

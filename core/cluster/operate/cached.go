@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// How long a reading is shown.
+// How long a cached reading is used.
 const (
 	freshFor       = time.Second
 	consistencyFor = 30 * time.Second
 )
 
-// cached is the last reading of something, which all share who ask while it is fresh. The
-// zero value has none.
+// cached is the last reading of something, shared by all callers while it is fresh. The zero value has none.
 type cached[T any] struct {
 	once sync.Once
-	turn chan struct{} // held by who reads, and while value and at change
+	turn chan struct{} // held by the caller that reads, and during access to value and at
 	at   time.Time
 	has  bool
 
 	value T
 }
 
-// get returns the last reading, or reads anew if that is older than the time. One reads
-// while the others wait for it; a reading that failed is nobody's but its reader's.
+// get returns the last reading, or reads anew if that is older than fresh. One caller reads while the others wait; a
+// failed reading is returned only to its caller.
 func (c *cached[T]) get(ctx context.Context, now func() time.Time, fresh time.Duration, read func(context.Context) (T, error)) (T, error) {
 	c.once.Do(func() { c.turn = make(chan struct{}, 1) })
 	var none T
@@ -45,7 +44,7 @@ func (c *cached[T]) get(ctx context.Context, now func() time.Time, fresh time.Du
 	return value, nil
 }
 
-// stale has the next get read anew: something was done that changes what was read.
+// stale makes the next get read anew, because the data was changed.
 func (c *cached[T]) stale() {
 	c.once.Do(func() { c.turn = make(chan struct{}, 1) })
 	c.turn <- struct{}{}

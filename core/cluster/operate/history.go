@@ -7,17 +7,17 @@ import (
 	"drover/core/service/pattern"
 )
 
-// mostEvents is how many of the last events are shown.
+// mostEvents is how many of the last events are returned.
 const mostEvents = 200
 
-// Findings is what a consistency check found.
+// Findings is the result of a consistency check.
 type Findings struct {
 	At     int64            `json:"at_ms"`
 	Broken []core.Violation `json:"broken"`
 }
 
-// Findings says which invariants of the cluster are broken, as of at most half a minute ago.
-// Returns FORBIDDEN, UNAVAILABLE.
+// Findings returns the broken invariants of the cluster, as of at most half a minute ago. Returns FORBIDDEN,
+// UNAVAILABLE.
 func (o *Service) Findings(ctx context.Context, a core.Actor) (Findings, error) {
 	if err := o.Watch(a); err != nil {
 		return Findings{}, err
@@ -28,11 +28,11 @@ func (o *Service) Findings(ctx context.Context, a core.Actor) (Findings, error) 
 	})
 }
 
-// eventID is a place in the stream of events.
+// eventID is the format of a position in the stream of events.
 var eventID = pattern.New(`^[0-9]{1,19}(-[0-9]{1,19})?$`)
 
-// Events returns the events after the one with this id, oldest first, at most a thousand;
-// "" begins with what is left. Returns FORBIDDEN, INVALID, UNAVAILABLE.
+// Events returns the events after the one with this id, oldest first, at most a thousand; "" starts at the oldest
+// that is left. Returns FORBIDDEN, INVALID, UNAVAILABLE.
 func (o *Service) Events(ctx context.Context, a core.Actor, after string) ([]core.Event, error) {
 	if err := o.Watch(a); err != nil {
 		return nil, err

@@ -10,14 +10,14 @@ import (
 	"drover/core"
 )
 
-// Bounds of what is said of a host.
+// Bounds of operations on a host.
 const (
-	AtOnce      = time.Second // the least deadline of a drain: what the host has in hand goes now
+	AtOnce      = time.Second // the shortest deadline of a drain: claimed work is moved now
 	MaxDeadline = 30 * 24 * time.Hour
 	maxReason   = 300 // bytes
 )
 
-// aboutHost says of a host what Redis refused.
+// aboutHost gives a refusal by Redis a text about the host.
 func aboutHost(err error, host string) error {
 	switch core.CodeOf(err) {
 	case core.CodeNotFound:
@@ -29,10 +29,10 @@ func aboutHost(err error, host string) error {
 	}
 }
 
-// may returns FORBIDDEN to who may not operate the cluster, before anything is said about what they sent.
+// may returns FORBIDDEN for an actor who may not operate the cluster, before the input is checked.
 func may(a core.Actor) error { return core.Allow(a, core.ActClusterOperate, core.Object{}) }
 
-// atHost does something to a host, which the text says in a sentence.
+// atHost changes a host; the text says how, for the audit log.
 func (o *Service) atHost(ctx context.Context, a core.Actor, host, text string, do func() error) error {
 	if err := may(a); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (o *Service) atHost(ctx context.Context, a core.Actor, host, text string, d
 	return err
 }
 
-// Drain lets a host take no new work. What it has in hand after the deadline goes to other
-// hosts, AtOnce at the earliest; with 0 it finishes all. The result store keeps that, so it holds
-// after a loss of Redis, too. Returns INVALID, NOTFOUND, and UNAVAILABLE if the store does not
-// take it (then nothing is done), or Redis does not (then an overseer does it).
+// Drain stops new work on a host. Claimed work that is left after the deadline (at least AtOnce) is moved to other
+// hosts; with 0 the host finishes all of it. The result store keeps the drain, so it survives a loss of Redis.
+// Returns INVALID, NOTFOUND, and UNAVAILABLE if the store does not accept it (then nothing is done), or Redis does
+// not (then an overseer does it later).
 func (o *Service) Drain(ctx context.Context, a core.Actor, host string, deadline time.Duration) error {
 	if err := may(a); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (o *Service) Drain(ctx context.Context, a core.Actor, host string, deadline
 	})
 }
 
-// want keeps in the store what is wanted of a host that Redis knows, and only then does it. If
-// that fails an overseer does it; if the store does not take it nothing is done.
+// want stores a wish for a host that Redis knows, and then applies it. If applying fails, an overseer does it later;
+// if the store does not accept the wish, nothing is done.
 func (o *Service) want(ctx context.Context, w core.HostWish, do func() error) error {
 	if err := o.known(ctx, w.Host); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (o *Service) want(ctx context.Context, w core.HostWish, do func() error) er
 	return core.Wrap(err, core.CodeOf(err), w.Host, "what is wanted of host %s is kept but does not hold yet", w.Host)
 }
 
-// keep puts a wish in place of the one before, whoever's clock that is of.
+// keep replaces the former wish, even if that one's clock was ahead.
 func (o *Service) keep(ctx context.Context, w core.HostWish) error {
 	for {
 		its, err := o.Store.HostWishes(ctx, w.Host)
@@ -113,15 +113,15 @@ func (o *Service) Trust(ctx context.Context, a core.Actor, host string) error {
 	})
 }
 
-// Forget removes a host that is down for good, and what is wanted of it. Returns NOTFOUND, CONFLICT if it is not
-// down or has owners yet.
+// Forget removes a host that is permanently down, and the wishes for it. Returns NOTFOUND, CONFLICT if it is not down
+// or still has owners.
 func (o *Service) Forget(ctx context.Context, a core.Actor, host string) error {
 	return o.atHost(ctx, a, host, "forgets host "+host, func() error {
 		unknown := o.Cluster.ForgetHost(ctx, host)
 		if unknown != nil && !core.Is(unknown, core.CodeNotFound) {
 			return unknown
 		}
-		// One that Redis has lost may have left wishes.
+		// A host that Redis has lost may have left wishes.
 		if n, err := o.Store.ForgetHostWishes(ctx, host); err != nil || n > 0 {
 			return err
 		}
@@ -129,8 +129,8 @@ func (o *Service) Forget(ctx context.Context, a core.Actor, host string) error {
 	})
 }
 
-// Report says that a host failed or has recovered; an overseer acts on it. By is the
-// actor if the report names nobody. Returns INVALID, NOTFOUND.
+// Report reports that a host failed or has recovered; an overseer acts on it. By is set to the actor if the report
+// names nobody. Returns INVALID, NOTFOUND.
 func (o *Service) Report(ctx context.Context, a core.Actor, r core.HostReport) error {
 	if err := may(a); err != nil {
 		return err

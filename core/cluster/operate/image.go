@@ -6,11 +6,11 @@ import (
 	"drover/core"
 )
 
-// Image is an image of the store, and what uses it.
+// Image is an image of the store, and the pools that use it.
 type Image struct {
 	core.Image
 
-	Newest bool     `json:"newest"` // its name means this one
+	Newest bool     `json:"newest"` // its name without a digest means this one
 	Pools  []string `json:"pools"`  // that use it
 }
 

@@ -17,31 +17,31 @@ type Overview struct {
 	Queues  []core.QueueInfo  `json:"queues"`
 	Loads   map[string][]Load `json:"loads"`   // host → its pools, in order of name
 	Totals  []Load            `json:"totals"`  // of the pools, over all hosts, in order of name
-	Missing []core.Role       `json:"missing"` // roles that nobody does now, without which work waits or nothing heals
-	Moves   int               `json:"moves"`   // requests that are on their way to another host, or parked
+	Missing []core.Role       `json:"missing"` // roles that no living process has, without which work waits or nothing is healed
+	Moves   int               `json:"moves"`   // requests that are being moved to another host, or parked
 }
 
 // Load counts a pool's VMs, on one host or on all.
 type Load struct {
 	Pool        string `json:"pool"`
-	Target      int    `json:"target"` // clean VMs that there are to be
-	Max         int    `json:"max"`    // most VMs, whatever their state
+	Target      int    `json:"target"` // clean VMs to be kept
+	Max         int    `json:"max"`    // most VMs, in all states
 	Clean       int    `json:"clean"`
 	InUse       int    `json:"in_use"`
 	Creating    int    `json:"creating"`
-	Dirty       int    `json:"dirty"` // or being destroyed
+	Dirty       int    `json:"dirty"` // dirty or being destroyed
 	Quarantined int    `json:"quarantined"`
-	Hosts       int    `json:"hosts"`              // that have it
-	Waiting     int    `json:"waiting,omitempty"`  // requests, over all hosts
+	Hosts       int    `json:"hosts"`              // hosts that have the pool
+	Waiting     int    `json:"waiting,omitempty"`  // waiting requests, over all hosts
 	Broken      string `json:"broken,omitempty"`   // why its VMs cannot be made there
-	Fetching    string `json:"fetching,omitempty"` // what is on its way there, before which none can
+	Fetching    string `json:"fetching,omitempty"` // what is being fetched for it; until then none of its VMs can be made there
 	Paused      bool   `json:"paused,omitempty"`
 }
 
-// VMs is how many there are, whatever their state.
+// VMs returns the number of VMs in all states.
 func (l Load) VMs() int { return l.Clean + l.InUse + l.Creating + l.Dirty + l.Quarantined }
 
-// Overview reads hosts, owners, pools and what waits. Returns FORBIDDEN, UNAVAILABLE.
+// Overview reads hosts, owners, pools and queues. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Overview(ctx context.Context, a core.Actor) (Overview, error) {
 	if err := o.Watch(a); err != nil {
 		return Overview{}, err
@@ -78,7 +78,7 @@ func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 	return v, err
 }
 
-// count makes the loads of what was read.
+// count computes the loads from what was read.
 func (v *Overview) count() {
 	pools, totals := make(map[string]core.Pool), make(map[string]*Load)
 	for _, p := range v.Pools {
@@ -116,7 +116,7 @@ func (l *Load) add(of Load) {
 	l.Hosts++
 }
 
-// loadsOf counts the pools of which the host has VMs, or has said that it cannot make them.
+// loadsOf counts the pools of which the host has VMs, or has reported that it cannot make them.
 func loadsOf(h *core.HostInfo, pools map[string]core.Pool) []Load {
 	names := make(map[string]bool)
 	for name := range h.VMsOf {
@@ -141,20 +141,20 @@ func loadsOf(h *core.HostInfo, pools map[string]core.Pool) []Load {
 	return out
 }
 
-// HostView is all that is known of one host.
+// HostView is all data about one host.
 type HostView struct {
 	core.HostInfo
 
-	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
+	OwnersOf []core.OwnerInfo `json:"owners_of"` // replaces the list of their names
 	Loads    []Load           `json:"loads"`
 	VMList   []core.VMInfo    `json:"vm_list"` // at most MaxVMs
-	More     int              `json:"more"`    // VMs that are not in the list
+	More     int              `json:"more"`    // number of VMs beyond the list
 }
 
 // MaxVMs bounds the VMs that are listed of a host.
 const MaxVMs = 500
 
-// Host returns what is known of a host. Returns FORBIDDEN, INVALID, NOTFOUND.
+// Host returns all data about a host. Returns FORBIDDEN, INVALID, NOTFOUND.
 func (o *Service) Host(ctx context.Context, a core.Actor, name string) (HostView, error) {
 	v, err := o.Overview(ctx, a)
 	if err != nil {

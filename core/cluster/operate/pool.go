@@ -17,7 +17,7 @@ func (o *Service) Pools(ctx context.Context, a core.Actor) ([]core.Pool, error) 
 	return v.Pools, err
 }
 
-// Pool returns a pool's settings as they are now. Returns NOTFOUND.
+// Pool returns a pool's current settings. Returns NOTFOUND.
 func (o *Service) Pool(ctx context.Context, a core.Actor, name string) (core.Pool, error) {
 	if err := o.Watch(a); err != nil {
 		return core.Pool{}, err
@@ -28,7 +28,7 @@ func (o *Service) Pool(ctx context.Context, a core.Actor, name string) (core.Poo
 	return o.Cluster.GetPool(ctx, name)
 }
 
-// SetPool makes a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
+// SetPool creates a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
 func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error {
 	if err := may(a); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error 
 	return err
 }
 
-// Pause stops or lets go on the start of a pool's requests. Returns NOTFOUND.
+// Pause stops or resumes the start of a pool's requests. Returns NOTFOUND.
 func (o *Service) Pause(ctx context.Context, a core.Actor, name string, paused bool) error {
 	p, err := o.Pool(ctx, a, name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (o *Service) Pause(ctx context.Context, a core.Actor, name string, paused b
 	return o.SetPool(ctx, a, p)
 }
 
-// differences says which settings change, in order of name.
+// differences returns the settings that change, in order of name.
 func differences(old, p core.Pool) string {
 	was, is := settings(old), settings(p)
 	var words []string
@@ -80,13 +80,13 @@ func differences(old, p core.Pool) string {
 	return strings.Join(words, ", ")
 }
 
-// settings are a pool's settings by the names that they have in JSON.
+// settings returns a pool's settings by their names in JSON.
 func settings(p core.Pool) map[string]string {
 	all := make(map[string]string)
 	for _, part := range []any{p, p.Limits} {
 		var fields map[string]json.RawMessage
 		if text, err := json.Marshal(part); err == nil {
-			_ = json.Unmarshal(text, &fields) // what was just written can be read
+			_ = json.Unmarshal(text, &fields) // it was written by json.Marshal just above
 		}
 		delete(fields, "limits")
 		for name, value := range fields {

@@ -6,26 +6,26 @@ import (
 	"drover/core"
 )
 
-// mostTurns is how many submitters of a queue are looked at.
+// mostTurns is how many submitters of a queue are read.
 const mostTurns = 20
 
-// Queue is what waits of a pool in a class.
+// Queue is the waiting work of one pool and priority.
 type Queue struct {
 	core.QueueInfo
 
-	Turns  []core.Turn `json:"turns"`     // whose turn is next, at most twenty
-	Oldest int64       `json:"oldest_ms"` // when the request of those turns that waits longest was submitted; 0 if none does
-	All    bool        `json:"all"`       // the turns are those of all its submitters
+	Turns  []core.Turn `json:"turns"`     // the next turns, at most twenty
+	Oldest int64       `json:"oldest_ms"` // when the oldest request of those turns was submitted, ms since 1970; 0 if there is none
+	All    bool        `json:"all"`       // Turns has all submitters
 }
 
-// Queues is what waits in the cluster.
+// Queues is all waiting work of the cluster.
 type Queues struct {
 	At     int64                `json:"at_ms"`
-	Queues []Queue              `json:"queues"` // of the pools by name, in each from the heaviest class
+	Queues []Queue              `json:"queues"` // in order of pool, then from the highest priority
 	Tasks  []core.TaskQueueInfo `json:"tasks"`
 }
 
-// Queues reads what waits, and whose turn is next. Returns FORBIDDEN, UNAVAILABLE.
+// Queues reads the waiting work and the next turns. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Queues(ctx context.Context, a core.Actor) (Queues, error) {
 	if err := o.Watch(a); err != nil {
 		return Queues{}, err

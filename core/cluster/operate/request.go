@@ -22,8 +22,8 @@ type Dead struct {
 	Reason     string `json:"reason"`
 }
 
-// Dead lists the last requests that died and were neither retried nor dropped, newest
-// first. One that died within the last second may be missing. Returns FORBIDDEN, UNAVAILABLE.
+// Dead lists the last dead requests that were neither retried nor dropped, newest first. A request that died within
+// the last second may be missing. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
 	if err := o.Watch(a); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (o *Service) Dead(ctx context.Context, a core.Actor) ([]Dead, error) {
 	return out, err
 }
 
-// readDead reads the requests of these keys that are dead still.
+// readDead reads those requests of the keys that are still dead.
 func (o *Service) readDead(ctx context.Context, keys []string) (map[string]Dead, error) {
 	found := make(map[string]Dead, len(keys))
 	for _, key := range keys {
@@ -52,13 +52,13 @@ func (o *Service) readDead(ctx context.Context, keys []string) (map[string]Dead,
 		}
 		row, err := o.Store.Get(ctx, id)
 		if core.Is(err, core.CodeNotFound) {
-			continue // deleted since
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, err
 		}
 		if row.Spec.Key() != key || row.State != core.RequestDead || row.Result == nil {
-			continue // it runs again, or did
+			continue // it runs again, or has run
 		}
 		found[key] = Dead{
 			Key: key, ID: id, Pool: row.Spec.Pool, Submitter: row.Spec.Submitter, Assignment: row.Spec.Assignment,
@@ -68,8 +68,8 @@ func (o *Service) readDead(ctx context.Context, keys []string) (map[string]Dead,
 	return found, nil
 }
 
-// Drop takes a dead request off the list of those to look after; its result stays.
-// Returns FORBIDDEN, INVALID, NOTFOUND, CONFLICT if it is not dead.
+// Drop takes a request off the list of dead requests; its result stays. Returns FORBIDDEN, INVALID, NOTFOUND,
+// CONFLICT if it is not dead.
 func (o *Service) Drop(ctx context.Context, a core.Actor, id string) error {
 	if err := may(a); err != nil {
 		return err
@@ -90,8 +90,7 @@ func (o *Service) Drop(ctx context.Context, a core.Actor, id string) error {
 	})
 }
 
-// Moves lists requests that move or moved off a host, those under way first.
-// Returns FORBIDDEN, UNAVAILABLE.
+// Moves lists moves of requests off a host, those in progress first. Returns FORBIDDEN, UNAVAILABLE.
 func (o *Service) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
 	if err := o.Watch(a); err != nil {
 		return nil, err
@@ -99,8 +98,8 @@ func (o *Service) Moves(ctx context.Context, a core.Actor) ([]core.Evacuation, e
 	return o.Cluster.Evacuations(ctx)
 }
 
-// Parked lists the requests that nothing living could run when they had to leave their
-// host. Returns FORBIDDEN, UNAVAILABLE.
+// Parked lists the requests that no living host could run when they had to leave their host. Returns FORBIDDEN,
+// UNAVAILABLE.
 func (o *Service) Parked(ctx context.Context, a core.Actor) ([]core.Evacuation, error) {
 	all, err := o.Moves(ctx, a)
 	parked := []core.Evacuation{}

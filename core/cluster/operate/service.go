@@ -8,8 +8,8 @@ import (
 	"drover/core/account/auditlog"
 )
 
-// Service looks after a cluster. The fields are set once; all methods are safe for
-// concurrent use. What they return is shared by all who asked: it is only read.
+// Service has the operations on a cluster. The fields are set once; all methods are safe for concurrent use. Their
+// results are shared by all callers and must not be changed.
 type Service struct {
 	Cluster Cluster
 	Store   Store
@@ -35,7 +35,7 @@ type Cluster interface {
 	GetPool(ctx context.Context, name string) (core.Pool, error)
 }
 
-// Hosts is what is known of hosts, and what operators wish of them.
+// Hosts reads hosts, and writes operators' wishes for them.
 type Hosts interface {
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
@@ -46,7 +46,7 @@ type Hosts interface {
 	AddHostReport(ctx context.Context, r core.HostReport) error
 }
 
-// Waiting is what waits, moves or was given up.
+// Waiting reads requests that wait, move or are dead.
 type Waiting interface {
 	Waiting(ctx context.Context) ([]core.QueueInfo, error)
 	Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error)
@@ -57,7 +57,7 @@ type Waiting interface {
 	TaskQueues(ctx context.Context) ([]core.TaskQueueInfo, error)
 }
 
-// History is what happened, and what must not be so.
+// History reads events and consistency checks.
 type History interface {
 	CheckConsistency(ctx context.Context) ([]core.Violation, error)
 	Events(ctx context.Context, after string) ([]core.Event, error)
@@ -73,7 +73,7 @@ type Store interface {
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
-// Intake is where pools are set, as in core/requests/intake.
+// Intake sets pools, as core/requests/intake does.
 type Intake interface {
 	SetPool(ctx context.Context, p core.Pool) error
 }
@@ -81,9 +81,8 @@ type Intake interface {
 // Watch returns FORBIDDEN if the actor may not look at the cluster: hosts, pools, queues.
 func (o *Service) Watch(a core.Actor) error { return core.Allow(a, core.ActClusterView, core.Object{}) }
 
-// change does something to the cluster, such as draining a host, once it is in the audit
-// log: the text says in a sentence what, of what subject. Returns FORBIDDEN and whatever
-// do returns.
+// change writes an entry to the audit log and then changes the cluster: the text says in a sentence what is done, to
+// which subject. Returns FORBIDDEN and the errors of do.
 func (o *Service) change(ctx context.Context, a core.Actor, subject, text string, do func() error) error {
 	if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 		return err

@@ -17,30 +17,29 @@ type StepKind string
 const (
 	StepSubmitted StepKind = "submitted" // by the submitting program's clock
 	StepQueued    StepKind = "queued"
-	StepClaimed   StepKind = "claimed" // taken together with a VM; it is being staged
+	StepClaimed   StepKind = "claimed" // claimed together with a VM; it is being staged
 	StepRunning   StepKind = "running"
 	StepFinished  StepKind = "finished" // its command ended
 	StepRecorded  StepKind = "recorded" // its result is in the store
-	StepCancel    StepKind = "cancel"   // somebody asked to stop it
-	StepReleased  StepKind = "released" // given back unharmed
-	StepFault     StepKind = "fault"    // of the platform; it is tried again
+	StepCancel    StepKind = "cancel"   // somebody cancelled it
+	StepReleased  StepKind = "released" // given back, no attempt used
+	StepFault     StepKind = "fault"    // platform fault; it is tried again
 	StepWithdrawn StepKind = "withdrawn"
 )
 
-// Step is one moment of a request.
+// Step is one moment in the life of a request.
 type Step struct {
 	Kind    StepKind `json:"kind"`
 	At      int64    `json:"at_ms"`
-	For     int64    `json:"for_ms"`            // until the next step; of the last of a request that has not ended, until now
+	For     int64    `json:"for_ms"`            // until the next step; for the last step of an unfinished request, until now
 	Attempt int      `json:"attempt,omitempty"` // of a recorded result
 	By      string   `json:"by,omitempty"`      // owner, host or user
-	Text    string   `json:"text,omitempty"`    // what Redis or the store says of it
-	Refused bool     `json:"refused,omitempty"` // a result that came too late
+	Text    string   `json:"text,omitempty"`    // what Redis or the store has noted
+	Refused bool     `json:"refused,omitempty"` // its result was refused because it came too late
 	Gen     int      `json:"generation"`
 }
 
-// Timeline is what happened to a request, in order of time. It has nothing of what the
-// request is or gave.
+// Timeline is the history of a request, in order of time. It has no content of the request or its result.
 type Timeline struct {
 	ID         string            `json:"id"`
 	Generation int               `json:"generation"`
@@ -53,17 +52,17 @@ type Timeline struct {
 	Reason     string            `json:"reason,omitempty"`
 	Place      *core.Place       `json:"place,omitempty"` // nil once it has ended
 	Steps      []Step            `json:"steps"`
-	Cut        bool              `json:"cut"` // the events of it are gone, or too many lie between
+	Cut        bool              `json:"cut"` // some events are missing: deleted, or too far apart
 }
 
 // Bounds on reading events for a timeline.
 const (
 	mostPages = 5               // of a thousand events
-	around    = 1 * time.Minute // how far the clocks of programs and Redis may be apart
+	around    = 1 * time.Minute // how far the clocks of programs and Redis may differ
 )
 
-// Timeline returns what happened to a request, from the events that are left, its attempts
-// and its result. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
+// Timeline returns the history of a request, from the remaining events, its attempts and its result. Returns
+// FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
 func (o *Service) Timeline(ctx context.Context, a core.Actor, id string) (Timeline, error) {
 	if err := o.Watch(a); err != nil {
 		return Timeline{}, err
@@ -145,7 +144,7 @@ func (o *Service) eventsOf(ctx context.Context, row core.Row) (steps []Step, cut
 // begun reports whether the events reach back to the request's first.
 func begun(steps []Step) bool { return len(steps) > 0 && steps[0].Kind == StepQueued }
 
-// stepOf says what an event did to a request.
+// stepOf returns the step that an event means for a request.
 func stepOf(e core.Event, key string) (StepKind, bool) {
 	for word := range strings.FieldsSeq(e.Claimed) {
 		if word == key {
@@ -172,14 +171,13 @@ func stepOf(e core.Event, key string) (StepKind, bool) {
 		case e.Op == string(core.RequestRunning):
 			return StepRunning, true
 		}
-		return "", false // its end, of which the store says more
+		return "", false // its end, for which the store has more details
 	}
 	return "", false
 }
 
-// recorded are the steps that the store has: all of an attempt, less what events say
-// already. Where Redis says when the attempt began, its times count from there: its own are
-// by the clocks of other machines.
+// recorded returns the steps that the store has: all of each attempt, less those that events have already. If Redis
+// has the time at which the attempt began, its times count from there: its own are by the clocks of other machines.
 func recorded(attempts []core.Attempt, events []Step) []Step {
 	has := func(gen int, kind StepKind) bool {
 		return slices.ContainsFunc(events, func(s Step) bool { return s.Gen == gen && s.Kind == kind })
@@ -198,7 +196,7 @@ func recorded(attempts []core.Attempt, events []Step) []Step {
 		}{{StepClaimed, r.Times.Claimed}, {StepRunning, r.Times.Started}, {StepFinished, r.Times.Finished}} {
 			if step.at >= 0 && !has(r.Generation, step.kind) && (step.kind != StepFinished || r.Times.Started >= 0) {
 				at := origin + step.at
-				if step.kind == StepFinished { // Redis may hear of a short run's beginning after its end
+				if step.kind == StepFinished { // for a short run, Redis may learn of its beginning after its end
 					at = max(at, began)
 				}
 				steps = append(steps, Step{Kind: step.kind, At: at, By: r.Host, Gen: r.Generation})
@@ -212,7 +210,7 @@ func recorded(attempts []core.Attempt, events []Step) []Step {
 	return steps
 }
 
-// lastOf is when a step of a generation was last taken, ms; 0 if no event says so.
+// lastOf returns when a step of a generation last happened, ms; 0 if no event has it.
 func lastOf(events []Step, gen int, kind StepKind) (at int64) {
 	for _, s := range events {
 		if s.Kind == kind && s.Gen == gen {
@@ -222,8 +220,7 @@ func lastOf(events []Step, gen int, kind StepKind) (at int64) {
 	return at
 }
 
-// inOrder puts steps of the store between those of Redis, which are in order, and says how
-// long each took.
+// inOrder inserts steps of the store between those of Redis, which are in order, and sets how long each took.
 func inOrder(steps, stored []Step) []Step {
 	for _, step := range stored {
 		at := 0

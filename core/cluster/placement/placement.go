@@ -1,9 +1,9 @@
-// Package placement says which host takes which work: pure functions without
-// clock, chance or I/O, so that whoever computes gets the same answer.
+// Package placement decides which host takes which work. Its functions are pure: without clock, randomness or I/O, so
+// that every caller gets the same answer.
 //
-// Work that a host lost, or is about to give up, is placed in rounds. A round
-// takes needs in their order and claims what each takes, so that it never
-// overbooks; what fits nowhere is told as such, and holds back nobody behind it.
+// Work that a host lost, or is about to give up, is placed in rounds. A round handles needs in order and subtracts
+// what each takes, so that it never overbooks. A need that fits nowhere is returned as such, and does not hold back
+// those behind it.
 package placement
 
 import (
@@ -14,26 +14,25 @@ import (
 	"drover/core"
 )
 
-// Need is a request that looks for a host, with the size of its pool's VMs.
+// Need is a request that needs a host, with the size of its pool's VMs.
 type Need struct {
 	Key       string
 	Pool      string
 	Priority  core.Priority
 	Submitted int64 // ms since 1970
 
-	CPU    int64 // thousandths of a processor; 0: the pool does not say
+	CPU    int64 // thousandths of a processor; 0: not known
 	Memory int64 // bytes
 	Disk   int64 // bytes
 }
 
-// Move is where a request goes. To is "" if it fits nowhere.
+// Move is the decision for one request. To is "" if it fits nowhere.
 type Move struct {
 	Key string
 	To  string
 }
 
-// Compare orders needs: the heavier class first, then who was submitted earlier;
-// the key, so that there is one order only.
+// Compare orders needs by priority, then by time of submission, then by key, which makes the order unique.
 func (n Need) Compare(other Need) int {
 	priorities := core.Priorities()
 	return cmp.Or(
@@ -43,10 +42,9 @@ func (n Need) Compare(other Need) int {
 	)
 }
 
-// Place finds a host for each need, in the order of Compare, and answers in it.
-// An idle VM costs nothing more, so hosts that have one come first; elsewhere one
-// more VM must be allowed and fit, exactly is enough. Among equals it is the host
-// where the least is left over, then the first by name. What it is given it leaves as it is.
+// Place chooses a host for each need and returns the moves in the order of Compare. An idle VM costs nothing, so
+// hosts that have one come first; elsewhere one more VM must be allowed and fit. Among equals it chooses the host
+// with the least left over, then the first by name. Place does not change its arguments.
 func Place(needs []Need, rooms []core.Room) []Move {
 	free := make([]core.Room, len(rooms))
 	for i, r := range rooms {
@@ -65,7 +63,7 @@ func Place(needs []Need, rooms []core.Room) []Move {
 	return moves
 }
 
-// best is the room that takes the need; nil if none does.
+// best returns the best room for the need; nil if it fits nowhere.
 func (n Need) best(free []core.Room) *core.Room {
 	var best *core.Room
 	for i := range free {
@@ -100,7 +98,7 @@ func (n Need) prefer(a, b core.Room) int {
 	)
 }
 
-// claim takes what the need uses of a room.
+// claim subtracts what the need uses from a room.
 func (n Need) claim(r *core.Room) {
 	pool := r.Pools[n.Pool]
 	if pool.Idle > 0 {

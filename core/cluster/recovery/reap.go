@@ -8,10 +8,9 @@ import (
 	"drover/core"
 )
 
-// Reap fences the owners whose heartbeat is late by the given time, settles
-// what they held and forgets them. It goes on where a crashed reaper stopped, and
-// any number of reapers may run at once. One owner that fails does not hold back
-// the others; the error tells of all that did.
+// Reap fences the owners whose heartbeat is late by the given time, settles what they held and forgets them. It
+// continues where a crashed reaper stopped, and several reapers may run at once. One failure does not hold back the
+// others; the error lists all of them.
 func Reap(ctx context.Context, owners core.Owners, store Store, by time.Duration, opts Options) (Report, error) {
 	late, err := owners.Late(ctx, by)
 	if err != nil {
@@ -32,10 +31,10 @@ func Reap(ctx context.Context, owners core.Owners, store Store, by time.Duration
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, "", "not all late owners could be reaped")
 }
 
-// DeclareDead settles what an owner held whose process is known to be gone, without
-// waiting until its heartbeat is late, and forgets it. The epoch is that of
-// the process. One that was settled before met its death all the same. Returns CONFLICT if a newer process has the name, NOTFOUND if
-// Redis knows no such owner, FENCED if it came back meanwhile.
+// DeclareDead settles what an owner held whose process is known to be gone, without waiting until its heartbeat is
+// late, and forgets the owner. The epoch is that of the process. If its work was settled before, the death still
+// counts. Returns CONFLICT if a newer process has the name, NOTFOUND if Redis knows no such owner, FENCED if it came
+// back in the meantime.
 func DeclareDead(ctx context.Context, owners core.Owners, store Store, owner string, epoch int64, opts Options) (Report, error) {
 	epoch, err := owners.DeclareDead(ctx, owner, epoch)
 	if err != nil || epoch == 0 {

@@ -12,34 +12,33 @@ import (
 	"drover/core"
 )
 
-// MaxAttempts is how many VMs may die under a request until it is taken for what
-// kills them, unless Options say otherwise.
+// MaxAttempts is how many VMs may die under a request before it counts as their cause, unless Options say otherwise.
 const MaxAttempts = 3
 
-// MaxDeaths is how many deaths of owners may count against a request or task until
-// it is taken for what kills them, unless Options say otherwise.
+// MaxDeaths is how many deaths of owners may count against a request or task before it counts as their cause, unless
+// Options say otherwise.
 const MaxDeaths = 2
 
-// Cause is why slots are emptied that their owner did not end itself.
+// Cause is why slots are settled that their owner did not finish.
 type Cause int
 
 // The causes.
 const (
-	Lost    Cause = iota // the owner's epoch is over, because it died or was late: that uses an attempt
-	Hung                 // the owner lives, the slot made no progress: that uses an attempt
-	Drained              // the owner lives, its host is to be empty: that uses nothing
+	Lost    Cause = iota // the owner's epoch is over, because it died or was late; one attempt used
+	Hung                 // the owner lives, the slot made no progress; one attempt used
+	Drained              // the owner lives, its host is drained; no attempt used
 )
 
 // Options tune Decide, Settle and Reap. The zero value is the default.
 type Options struct {
 	Cause       Cause
-	MaxAttempts int                    // 0: the constant MaxAttempts; below 0: deaths of VMs make nothing dead
-	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: deaths of owners make nothing dead
+	MaxAttempts int                    // 0: the constant MaxAttempts; below 0: no number of VMs' deaths
+	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: no number of owners' deaths
 	Now         func() time.Time       // nil: time.Now
-	Fail        func(h core.Held) bool // the work is to fail rather than run again (its host is lost, and its request or pool says so); nil: never
+	Fail        func(h core.Held) bool // reports whether the work must fail rather than run again (its host is lost, and its request or pool says so); nil: never
 }
 
-// filled returns the options with the defaults where they leave something open.
+// filled returns the options with defaults for zero fields.
 func (o Options) filled() Options {
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, MaxAttempts)
 	o.MaxDeaths = cmp.Or(o.MaxDeaths, MaxDeaths)
@@ -49,21 +48,21 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Report says what became of the slots.
+// Report counts what became of the slots.
 type Report struct {
-	Owners    []string          // those settled
-	Items     []core.Settlement // what was asked of Redis, for the log
-	Moved     int               // slots that this call emptied; others had emptied the rest
+	Owners    []string          // owners whose slots were settled
+	Items     []core.Settlement // what was sent to Redis, for the log
+	Moved     int               // slots that this call emptied; other calls emptied the rest
 	Done      int               // had their terminal result already, or got one that is not dead
 	Cancelled int               // of Done: recorded as cancelled now
 	Failed    int               // of Done: recorded as failed now
 	Retried   int               // queued again, one attempt used
 	Released  int               // queued again, no attempt used
-	Dead      int               // too many deaths count against it
-	Returned  int               // VMs of a vmfactory, given to be destroyed
+	Dead      int               // too many deaths count against them
+	Returned  int               // VMs of a vmfactory, made dirty
 }
 
-// Add counts another report in.
+// Add adds another report's counts.
 func (r *Report) Add(other Report) {
 	r.Owners = append(r.Owners, other.Owners...)
 	r.Items = append(r.Items, other.Items...)
@@ -80,7 +79,7 @@ func (r *Report) Add(other Report) {
 // chunk is how many slots are settled at once.
 const chunk = 256
 
-// Store is what is asked of the result store, and told to it, about work in hand.
+// Store is the part of the result store that recovery reads and writes.
 type Store interface {
 	core.Ledger
 	GetTask(ctx context.Context, id string) (core.Task, error)
@@ -88,11 +87,10 @@ type Store interface {
 	FailTask(ctx context.Context, id string, f core.TaskFailure) error
 }
 
-// Settle empties the slots that an owner of a former epoch left, each by what the
-// store knows. The epoch is the one that Fence or Register returned. One slot
-// that fails does not hold back the others; the error tells of all that did, and
-// settling again is always right. Returns FENCED if the owner has a newer epoch,
-// UNAVAILABLE if the store or Redis was.
+// Settle empties the slots that an owner of a former epoch left, each by its state in the store. The epoch is the one
+// that Fence or Register returned. One failure does not hold back the others; the error lists all of them, and
+// settling again is always safe. Returns FENCED if the owner has a newer epoch, UNAVAILABLE if the store or Redis
+// was.
 func Settle(ctx context.Context, owners core.Owners, store Store, owner string, epoch int64, held []core.Held, opts Options) (Report, error) {
 	if _, _, err := core.ParseOwner(owner); err != nil {
 		return Report{}, err
@@ -117,9 +115,8 @@ func Settle(ctx context.Context, owners core.Owners, store Store, owner string, 
 	return total, core.Wrap(errors.Join(troubles...), core.CodeUnavailable, owner, "not all slots of %s could be settled", owner)
 }
 
-// Decide says how slots of an owner are to end, each by what the store knows, and
-// records there the ends that are terminal. Redis is not asked and not told; deciding
-// again is always right. The error tells of all slots that could not be decided.
+// Decide returns how slots of an owner are to end, each by its state in the store, and records terminal ends there.
+// It does not use Redis; deciding again is always safe. The error lists all slots that could not be decided.
 func Decide(ctx context.Context, store Store, owner string, held []core.Held, opts Options) ([]core.Settlement, Report, error) {
 	role, host, err := core.ParseOwner(owner)
 	if err != nil {
@@ -179,15 +176,15 @@ func (j *judge) vm(context.Context, core.Held, core.RequestState) (core.Outcome,
 	return core.OutcomeRelease, nil
 }
 
-// End is how a request or task ends that is not run again. The zero End is none.
+// End is how a request or task ends instead of being run again. The zero End means that it runs again.
 type End struct {
 	State  core.RequestState
 	Blame  core.Blame
 	Reason string
 }
 
-// Verdict says how a request or task ends that met these deaths; the zero End if it is to run.
-// It stays so whoever has it in hand, and whatever happens to that one meanwhile.
+// Verdict returns how a request or task ends that met these deaths; the zero End if it is to run. The verdict depends
+// on nothing else, so it is the same for every owner.
 func Verdict(deaths []core.Death, opts Options) End {
 	opts = opts.filled()
 	var owners, vms []string
@@ -221,12 +218,12 @@ func quarantine(format string, args ...any) End {
 	return End{core.RequestDead, core.BlamePlatform, fmt.Sprintf("in quarantine: "+format, args...)}
 }
 
-// String is the cause as a part of a sentence about the owner.
+// String returns the cause as a part of a sentence about the owner.
 func (c Cause) String() string {
 	return [...]string{Lost: "died or was not heard of", Hung: "made no progress with it", Drained: "gave it back"}[c]
 }
 
-// again is how a slot ends whose work is to be done once more.
+// again returns the outcome of a slot whose work is to run again.
 func (j *judge) again() core.Outcome {
 	if j.opts.Cause == Drained {
 		j.report.Released++
@@ -259,14 +256,14 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 	return j.again(), nil
 }
 
-// record makes the end durable before Redis hears of it. If another result was
-// there first, the slot ends by that.
+// record makes the end durable before the slot is settled. If the store already has another result, the slot ends by
+// that.
 func (j *judge) record(ctx context.Context, h core.Held, state core.RequestState, blame core.Blame, reason string) (core.Outcome, error) {
 	id, generation, err := core.ParseKey(h.Key)
 	if err != nil {
 		return "", err
 	}
-	// The dead owner may still record a result under the token itself.
+	// The dead owner may still record a result under its own token.
 	first, err := j.store.Record(ctx, core.Result{
 		ID: id, Generation: generation, State: state, Blame: blame, Reason: reason,
 		Attempt: h.Attempts + 1, Host: j.host, Pool: h.Pool, VM: h.VM, Token: h.Token + "-" + string(state),
@@ -294,7 +291,7 @@ func (j *judge) record(ctx context.Context, h core.Held, state core.RequestState
 	return j.ended(state), nil
 }
 
-// times are what is known of a try whose owner is gone.
+// times returns the known times of a try whose owner is gone.
 func (j *judge) times(ctx context.Context, id string, h core.Held) core.Times {
 	t := core.Times{Queued: 0, Claimed: -1, Started: -1, Finished: -1}
 	row, err := j.store.Get(ctx, id)
@@ -302,7 +299,7 @@ func (j *judge) times(ctx context.Context, id string, h core.Held) core.Times {
 		return t // the result matters more than its times
 	}
 	t.Submitted = row.Spec.Submitted
-	t.Claimed = max(0, h.Since-t.Submitted) // at the latest: since is when its phase began
+	t.Claimed = max(0, h.Since-t.Submitted) // at the latest: Since is when its last phase began
 	if h.Phase == string(core.RequestRunning) {
 		t.Started = t.Claimed
 	}
@@ -310,7 +307,7 @@ func (j *judge) times(ctx context.Context, id string, h core.Held) core.Times {
 	return t
 }
 
-// ended is how the slot of a request with this terminal result ends.
+// ended returns the outcome of a slot whose request has this terminal result.
 func (j *judge) ended(state core.RequestState) core.Outcome {
 	if state == core.RequestDead {
 		j.report.Dead++

@@ -40,11 +40,11 @@ func (j *judge) task(ctx context.Context, h core.Held, _ core.RequestState) (cor
 	return j.endTask(ctx, end)
 }
 
-// takenText begins what is noted of a try that its taskrunner did not end itself.
+// takenText begins the note of a try that its taskrunner did not finish.
 const takenText = "its taskrunner "
 
-// endTask makes a task's end durable before Redis hears of it. If another was there
-// first, the slot ends by that.
+// endTask makes a task's end durable before the slot is settled. If the store already has another end, the slot ends
+// by that.
 func (j *judge) endTask(ctx context.Context, end core.TaskEnd) (core.Outcome, error) {
 	first, err := j.store.EndTask(ctx, end)
 	switch {

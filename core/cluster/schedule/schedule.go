@@ -15,7 +15,7 @@ const maxCron = 200
 // Times are the moments of a schedule.
 type Times struct{ spec *cron.SpecSchedule }
 
-// Parse reads times. Returns INVALID with what is wrong with them.
+// Parse reads times. Returns INVALID with the reason.
 func Parse(text string) (Times, error) {
 	invalid := func(why string) (Times, error) {
 		return Times{}, core.Errorf(core.CodeInvalid, "", "the times %.50q cannot be read: %s; use five fields such as \"30 6 * * 1-5\", or @daily and the like, perhaps after CRON_TZ=Europe/Berlin", text, why)
@@ -49,8 +49,7 @@ func Parse(text string) (Times, error) {
 	return t, nil
 }
 
-// Next returns the n next moments after the given one, fewer if there are no more in
-// the next years.
+// Next returns the next n moments after the given one, fewer if there are no more in the next years.
 func (t Times) Next(after time.Time, n int) []time.Time {
 	var out []time.Time
 	for range n {
@@ -63,7 +62,7 @@ func (t Times) Next(after time.Time, n int) []time.Time {
 	return out
 }
 
-// Last returns the last moment after one and not after now, and whether there is one.
+// Last returns the last moment after the first time and not after now, and whether there is one.
 func (t Times) Last(after, now time.Time) (time.Time, bool) {
 	const day = 24 * time.Hour
 	for _, back := range []time.Duration{time.Hour, day, 32 * day, 367 * day, 5 * 366 * day} {

@@ -13,9 +13,9 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Bounds on texts that come from outside.
+// Bounds on texts from outside, in bytes or numbers.
 const (
-	maxText = 128 // an assignment, an idempotency key, or the name of who asks for something
+	maxText = 128 // an assignment, an idempotency key, or the name of a requester
 	maxEnv  = 256 // variables of a command's environment
 )
 
@@ -24,8 +24,8 @@ var (
 	printable = pattern.New(`^[!-~]+$`)
 )
 
-// Check returns the spec that Submit would make durable, or why it would not:
-// INVALID or LIMIT, NOTFOUND for a pool, webhook or file, FULL for a callback, UNAVAILABLE.
+// Check returns the spec that Submit would make durable, or the refusal: INVALID or LIMIT, NOTFOUND for a pool,
+// webhook or file, FULL for a callback, UNAVAILABLE.
 func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) {
 	spec.ID = cmp.Or(spec.ID, in.newID())
 	spec.Generation = cmp.Or(spec.Generation, 1)
@@ -128,7 +128,7 @@ func checkInput(s *core.Spec) error {
 	return nil
 }
 
-// checkLimits refuses what would otherwise pass for "not named".
+// checkLimits refuses negative limits, which would otherwise count as not given.
 func checkLimits(s *core.Spec) error {
 	l := s.Limits
 	if l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0 {
@@ -137,7 +137,7 @@ func checkLimits(s *core.Spec) error {
 	return nil
 }
 
-// checkFits bounds what the whole spec amounts to, once its limits are known.
+// checkFits bounds the size of the whole spec, once its limits are known.
 func checkFits(s *core.Spec) error {
 	if total := totalSize(s); total > s.Limits.Disk {
 		return core.Errorf(core.CodeLimit, s.ID, "the files have %d bytes together, but the disk of the request only %d: bring less, or raise its disk limit",

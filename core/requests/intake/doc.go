@@ -1,17 +1,17 @@
-// Package intake is the way in: submit, cancel, rerun, pools, tasks, and the
-// sweeps that heal what a crash left half done.
+// Package intake accepts work: it submits, cancels and reruns requests and tasks,
+// sets pools, and sweeps up what a crash left half done.
 //
 // Store first, Redis second, always: a request is accepted once its row is
 // durable, and has ended once its end is. Redis may lag behind, never lead. So
-// every crash leaves one of a few half-done states, and somebody heals each:
+// every crash leaves one of a few half-done states, each of which is healed:
 //
 //	crash after                    leaves                                   healed by
 //	Submit   Create                unfinished row, nowhere in Redis         Sweep: withdraws older ones, queues it
 //	         older ones withdrawn  the same                                 the same
 //	         Enqueue               nothing                                  -
 //	         FULL, no refusal      accepted after all                       Sweep, once there is room
-//	SubmitWith                     as Submit; what it is for is made with   as Submit
-//	                               the row, so neither is there alone
+//	SubmitWith                     as Submit; its record is made with the   as Submit
+//	                               row, so neither exists alone
 //	stop     mark                  waits, marked                            a claim: its owner records it cancelled;
 //	                                                                        Expire and the next Cancel go on from there
 //	         Record                ended row, waits, marked                 a claim: its result is refused, it finishes
@@ -24,18 +24,19 @@
 //	stopTask mark                  waits, marked                            a claim: its owner records it cancelled;
 //	                                                                        the next CancelTask goes on from there
 //	         EndTask               ended task, waits, marked                a claim: its end is refused, it finishes
-//	         WithdrawTask          parts of it that go on                   Sweep stops what is a part of the cancelled
+//	         WithdrawTask          parts of it that go on                   Sweep stops parts of cancelled tasks
 //	Sweep    Enqueue               queued; max_wait counts from its submit  nothing: it may end too early, as if
 //	                                                                        Redis had not been lost
 //	Redis    everything            unfinished rows, nowhere in Redis        RestorePools, then Sweep
 //
-// stop is the one way to end what nobody has begun: cancel, supersede, expire
-// and refuse. It first puts the request into Redis if it is nowhere (its Submit is
-// between its two steps, or Sweep has not come by): then the end leaves a
-// tombstone there, and an Enqueue that was on its way changes nothing.
+// All ends of requests that no owner has claimed go through stop: cancel, supersede,
+// expire and refuse. It first queues the request if Redis does not have it (its Submit
+// is between its two steps, or Sweep has not reached it). The end then leaves a
+// tombstone, and an Enqueue in flight changes nothing.
 //
-// Sweep reads store, Redis, store, Redis, in that order. What is unfinished and
-// absent in both readings was not merely on its way: whoever takes a request out of
-// Redis recorded its end before, so the second reading of the store sees that. Enqueue
-// leaves alone what is there, so any number of processes may sweep, submit and cancel at once.
+// Sweep reads store, Redis, store, Redis, in that order. A request that is unfinished
+// and absent in both readings is lost, and not merely in flight: its end is recorded
+// before it is taken out of Redis, so the second reading of the store would see the
+// end. Enqueue leaves present requests as they are, so several processes may sweep,
+// submit and cancel at once.
 package intake

@@ -10,9 +10,9 @@ import (
 	"drover/core"
 )
 
-// expirePage ends those of a page that waited longer than their pool allows. Only waiting
-// counts: what was begun and given back waits since then, and so does what Redis had
-// lost, since nobody knows whether it ran.
+// expirePage ends those requests of a page that waited longer than their pool allows. Only waiting time counts: a
+// request that was claimed and given back waits from then on, and so does one that Redis had lost, because it may
+// have run.
 func (in *Intake) expirePage(ctx context.Context, specs []core.Spec) (int, error) {
 	pools, err := in.Store.Pools(ctx)
 	if err != nil {
@@ -54,8 +54,8 @@ func (in *Intake) expirePage(ctx context.Context, specs []core.Spec) (int, error
 	return int(n.Load()), gather("not all that waited too long could be ended", err)
 }
 
-// known queues those of the specs that Redis has lost, and returns the others: those that it
-// has, and those for which it has no room, which wait in the store.
+// known queues those of the specs that Redis has lost. It returns the others: those that Redis has, and those for
+// which it has no room, which wait in the store.
 func (in *Intake) known(ctx context.Context, specs []core.Spec) ([]core.Spec, error) {
 	lost, err := in.absent(ctx, specs)
 	if err != nil || len(lost) == 0 {

@@ -20,20 +20,20 @@ const (
 	maxPart = 255
 )
 
-// Bounds of the paths to collect, which a VM's agent takes in one small message.
+// Bounds of the paths to collect, which a VM's agent receives in one small message.
 const (
 	maxCollectBytes = 1536 // of all together
 	maxCollectPath  = 512
 	maxCollectDepth = 32
 )
 
-// blobsAtOnce is how many blobs are looked for at a time.
+// blobsAtOnce is how many blobs are checked at a time.
 const blobsAtOnce = 8
 
 var digest = pattern.New(`^sha256:[0-9a-f]{64}$`)
 
-// CheckFiles says whether a request could bring these files, which belong to what
-// the id names. Returns INVALID or LIMIT.
+// CheckFiles checks whether a request could have these files; the id is what they belong to. Returns INVALID or
+// LIMIT.
 func CheckFiles(id string, files []core.File) error {
 	return checkFiles(&core.Spec{ID: id, Files: files})
 }
@@ -79,7 +79,7 @@ func checkFiles(s *core.Spec) error {
 	return nil
 }
 
-// checkCollect checks what is to be brought back.
+// checkCollect checks the paths to collect.
 func checkCollect(s *core.Spec) error {
 	if len(s.Collect) > 0 && s.Harness != nil {
 		return invalid(s, "a harness reports what it found: only files of a plain command are collected")
@@ -133,7 +133,7 @@ func checkContent(s *core.Spec, name string, f *core.File) error {
 	return nil
 }
 
-// totalSize sums the sizes of what will be staged.
+// totalSize sums the sizes of all files to be staged.
 func totalSize(s *core.Spec) int64 {
 	var total int64
 	for _, f := range blobs(s) {
@@ -144,7 +144,7 @@ func totalSize(s *core.Spec) int64 {
 	return total
 }
 
-// blobs lists all that a request brings into its VM, by names for people.
+// blobs lists all files that a request stages into its VM, by names for people.
 func blobs(s *core.Spec) []core.File {
 	all := append([]core.File{}, s.Files...)
 	for name, f := range map[string]*core.File{"the harness": s.Harness, "stdin": s.Stdin} {
@@ -155,7 +155,7 @@ func blobs(s *core.Spec) []core.File {
 	return all
 }
 
-// checkBlobs says if a file was never stored, while its submitter still listens.
+// checkBlobs returns an error if a file is not in the blob store, while its submitter can still be told.
 func (in *Intake) checkBlobs(ctx context.Context, s *core.Spec) error {
 	if in.Blobs == nil {
 		return nil

@@ -27,15 +27,15 @@ type Intake struct {
 	Queue core.Queue
 	Pools core.Pools
 	Tasks core.Tasks
-	Blobs core.Blobs       // nil: whether files are there is not checked
+	Blobs core.Blobs       // nil: the presence of files is not checked
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs
 	Batch int              // most rows that one round of Sweep or Expire reads; 0: 500
 
 	mu      sync.Mutex // guards what follows
-	swept   string     // the id that Sweep goes on after
-	expired string     // the id that Expire goes on after
-	tasks   string     // the id of a task that Sweep goes on after
+	swept   string     // id after which Sweep continues
+	expired string     // id after which Expire continues
+	tasks   string     // id of a task after which Sweep continues
 	full    map[room]refusal
 }
 
@@ -62,7 +62,7 @@ func (in *Intake) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// pool returns a pool's settings, also while Redis has lost them or is away.
+// pool returns a pool's settings, even if Redis has lost them or is away.
 func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
 	if err := core.CheckName("pool", name); err != nil {
 		return core.Pool{}, err
@@ -89,9 +89,8 @@ func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
 	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s; there are: %s", name, strings.Join(names, ", "))
 }
 
-// SetPool checks a pool's settings and writes them, store first. If Redis cannot be
-// reached then, it returns UNAVAILABLE and RestorePools brings them there later.
-// Returns INVALID, UNAVAILABLE.
+// SetPool checks a pool's settings and writes them, to the store first. If Redis cannot be reached then, it returns
+// UNAVAILABLE, and RestorePools writes them there later. Returns INVALID, UNAVAILABLE.
 func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -126,12 +125,12 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 		if len(stored) == 0 {
 			break
 		}
-		// Somebody may have set one between our reading of the store and our writing to
-		// Redis, which undid that: the store is read again until it says what was written.
+		// Another process may have set a pool between our read of the store and our write to Redis, which undid that:
+		// read the store again until it agrees with what was written.
 	}
 	return len(restored), nil
 }
 
-// maxRestores bounds how often pools are read again that somebody keeps setting; the next
-// RestorePools goes on.
+// maxRestores bounds how often pools are read again that another process keeps changing; the next RestorePools
+// continues.
 const maxRestores = 10

@@ -8,9 +8,8 @@ import (
 	"drover/core"
 )
 
-// checkCallback checks who is to be told of a request's end by the compatible API that it came in
-// by. Returns INVALID, and FULL where too much of what the submitter is to be told has not
-// been taken.
+// checkCallback checks the compatible API that is to notify somebody of the request's end. Returns INVALID, and FULL
+// if too many earlier messages to the submitter were not accepted.
 func (in *Intake) checkCallback(ctx context.Context, s *core.Spec) error {
 	if s.Callback == "" {
 		return nil
@@ -30,9 +29,8 @@ func (in *Intake) checkCallback(ctx context.Context, s *core.Spec) error {
 	return err
 }
 
-// checkNotify checks the webhooks that are to be told of the end of something about a
-// class: that they are there, and of that class or of the cluster. Returns INVALID, LIMIT,
-// NOTFOUND.
+// checkNotify checks that the webhooks to be notified exist, and belong to the class or to the cluster. Returns
+// INVALID, LIMIT, NOTFOUND.
 func (in *Intake) checkNotify(ctx context.Context, id, about string, webhooks []string) error {
 	if len(webhooks) > core.MaxNotify {
 		return core.Errorf(core.CodeLimit, id, "%d webhooks are to be told, at most %d are allowed", len(webhooks), core.MaxNotify)

@@ -6,14 +6,14 @@ import (
 	"drover/core"
 )
 
-// How long, and for how many, a refusal for want of room is remembered: it keeps
-// a flood of submits from filling the store with rows that say so.
+// How long, and for how many requests, a refusal as FULL is remembered: this keeps a flood of submits from filling
+// the store with refused rows.
 const (
 	rememberFor  = time.Second
 	rememberMost = 10_000
 )
 
-// room is what a limit on waiting work may apply to.
+// room identifies the requests to which one limit on waiting work may apply.
 type room struct {
 	pool, submitter string
 	priority        core.Priority
@@ -26,7 +26,7 @@ type refusal struct {
 
 func roomOf(s *core.Spec) room { return room{s.Pool, s.Submitter, s.Priority} }
 
-// lately returns FULL if there was no room for such a request a moment ago.
+// lately returns FULL if such a request was refused a moment ago.
 func (in *Intake) lately(s *core.Spec) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -8,10 +8,9 @@ import (
 	"drover/core"
 )
 
-// Cancel stops a request wherever it is and returns its state: cancelled if it
-// waited, cancelling if an owner has it and will stop it. Cancelling a cancelled
-// request is fine. By says who asks, for the record. Returns INVALID, NOTFOUND,
-// ENDED (with its state) if it ended otherwise, UNAVAILABLE.
+// Cancel stops a request in any place and returns its state: cancelled if it waited, cancelling if an owner has
+// claimed it and will stop it. Cancelling a cancelled request succeeds. By says who asked, for the record. Returns
+// INVALID, NOTFOUND, ENDED (with its state) if it ended otherwise, UNAVAILABLE.
 func (in *Intake) Cancel(ctx context.Context, id, by string) (core.RequestState, error) {
 	if err := checkBy(id, by); err != nil {
 		return "", err
@@ -53,10 +52,9 @@ func endedAs(row core.Row) (core.RequestState, error) {
 	return row.State, core.Errorf(core.CodeEnded, row.Spec.ID, "request %s has ended already, as %s", row.Spec.ID, row.State)
 }
 
-// stop ends a request that nobody has begun: it marks it, so that a claim does
-// not run it, records its end and withdraws it. Begun says that an owner has it: then
-// nothing is recorded, and with CancelAny the mark makes its owner stop it. First
-// says that the result is the one that counts.
+// stop ends a request that no owner has claimed: it marks the request, so that a claim does not run it, records its
+// end and withdraws it. Begun reports that an owner has claimed it: then nothing is recorded, and with CancelAny the
+// mark makes the owner stop it. First reports that this result is the one that counts.
 func (in *Intake) stop(ctx context.Context, spec core.Spec, by string, scope core.CancelScope, result core.Result) (begun, first bool, err error) {
 	key := spec.Key()
 	place, err := in.Queue.Cancel(ctx, key, by, scope)
@@ -64,9 +62,8 @@ func (in *Intake) stop(ctx context.Context, spec core.Spec, by string, scope cor
 		return false, false, err
 	}
 	if place.State == "" {
-		// With a scope it may be in a slot. If it is nowhere it goes in first, so
-		// that its end leaves a tombstone for an Enqueue on its way; if it cannot
-		// go in (full, or it ended just now), it stays nowhere.
+		// With another scope it may be in a slot. If it is nowhere it is queued first, so that its end leaves a
+		// tombstone for an Enqueue in flight. If it cannot be queued (full, or it has just ended), it stays nowhere.
 		if _, err := in.enqueue(ctx, []core.Spec{spec}); err != nil {
 			return false, false, err
 		}
@@ -91,7 +88,7 @@ func (in *Intake) stop(ctx context.Context, spec core.Spec, by string, scope cor
 	return false, first, err
 }
 
-// end is the result of a request that nobody has begun.
+// end returns the result of a request that was never claimed.
 func (in *Intake) end(spec core.Spec, state core.RequestState, blame core.Blame, reason string) core.Result {
 	return core.Result{
 		ID: spec.ID, Generation: spec.Generation, State: state, Blame: blame, Reason: reason, Pool: spec.Pool,
@@ -102,16 +99,16 @@ func (in *Intake) end(spec core.Spec, state core.RequestState, blame core.Blame,
 	}
 }
 
-// Rerun starts a new generation of an ended request. If the queue is full or
-// Redis away it waits in the store until Sweep can queue it. Returns NOTFOUND,
-// CONFLICT if it has not ended, LIMIT if it was run too often, UNAVAILABLE.
+// Rerun starts a new generation of an ended request. If the queue is full or Redis away, it waits in the store until
+// Sweep can queue it. Returns NOTFOUND, CONFLICT if the request has not ended, LIMIT if it was run too often,
+// UNAVAILABLE.
 func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) {
 	spec, err := in.Store.Rerun(ctx, id, in.now().UnixMilli())
 	if err != nil {
 		return core.Row{}, err
 	}
-	// One that had died is nothing to look after any more; who lists those skips what stays there.
+	// It is not to be listed as dead any more. An error does no harm: readers of the list skip it.
 	_, _ = in.Queue.ForgetDead(ctx, core.Key(id, spec.Generation-1))
-	_ = in.admit(ctx, spec) // it is accepted: whatever it is, Sweep comes back to it
+	_ = in.admit(ctx, spec) // it is accepted: whatever the error, Sweep handles it
 	return core.Row{Spec: spec, State: core.RequestQueued}, nil
 }

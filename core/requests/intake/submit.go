@@ -8,32 +8,29 @@ import (
 	"drover/core"
 )
 
-// refused is the reason of a request that ended because there was no room for
-// it. A later submit under its idempotency key tries again. Where a claim met the mark of
-// such an end, its owner recorded it in the words of the other.
+// refused is the reason of a request that ended as FULL. A later submit with its idempotency key tries again. If a
+// claim met the mark of such an end, its owner recorded it in the other words.
 const (
 	refused       = "refused: too much work is waiting"
 	refusedByMark = "cancelled by " + refused
 )
 
-// platform is who asks when nobody did.
+// platform is the requester if nobody else is.
 const platform = "drover"
 
-// Submit checks a spec, fills what it leaves open (id, generation, class, limits,
-// time), makes it durable and queues it. It returns false with the earlier row if
-// the submitter used the same idempotency key before.
+// Submit checks a spec, fills its open fields (id, generation, priority, limits, time), makes it durable and queues
+// it. If the submitter used the same idempotency key before, it returns the earlier row and false.
 //
-// A request is accepted once its row is durable: if Redis cannot be reached then,
-// Submit succeeds and Sweep queues it later. Returns INVALID or LIMIT, or NOTFOUND
-// for a pool, webhook or file, with a sentence for the user; FULL where a limit on waiting
-// work refuses it (its row then ends cancelled; the same idempotency key may try
-// again); CONFLICT if the id is taken by another request; UNAVAILABLE, after which the same
-// idempotency key tells whether it was accepted.
+// A request is accepted once its row is durable: if Redis cannot be reached then, Submit succeeds and Sweep queues it
+// later. Returns INVALID or LIMIT, or NOTFOUND for a pool, webhook or file, with a sentence for the user; FULL if a
+// limit on waiting work refuses it (its row then ends cancelled; the same idempotency key may try again); CONFLICT if
+// the id belongs to another request; UNAVAILABLE, after which a repeat with the same idempotency key shows whether it
+// was accepted.
 func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error) {
 	row, found, err := in.Accepted(ctx, spec.Submitter, spec.Idempotency)
 	if err != nil || found {
 		if found && !row.State.Terminal() {
-			_ = in.admit(ctx, row.Spec) // who made it may have died before
+			_ = in.admit(ctx, row.Spec) // its first Submit may have died before this step
 		}
 		return row, false, err
 	}
@@ -57,17 +54,17 @@ func (in *Intake) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, e
 	if row.State.Terminal() {
 		return row, false, nil
 	}
-	// One that was accepted before is not refused now.
+	// A request that was accepted before is not refused now.
 	if full := in.admit(ctx, row.Spec); full != nil && (created || again) {
 		return row, created, in.refuse(ctx, row.Spec, full)
 	}
 	return row, created, nil
 }
 
-// SubmitWith submits a request that is made together with what it is for: create makes both
-// durable by one call of the store, and says whether they are new. Whether there is room is asked
-// before that, so that nothing has to be undone. Where the room is taken meanwhile, the request
-// waits in the store until Sweep can queue it. Returns what Submit does, and what create does.
+// SubmitWith submits a request together with the record that it belongs to: create makes both durable in one call of
+// the store, and returns whether they are new. Room is checked before, so that nothing has to be undone. If the room
+// is used up in the meantime, the request waits in the store until Sweep can queue it. Returns the errors of Submit
+// and of create.
 func (in *Intake) SubmitWith(ctx context.Context, spec core.Spec, create func(ctx context.Context, spec core.Spec) (created bool, err error)) error {
 	spec, err := in.Check(ctx, spec)
 	if err != nil {
@@ -78,13 +75,13 @@ func (in *Intake) SubmitWith(ctx context.Context, spec core.Spec, create func(ct
 	}
 	created, err := create(ctx, spec)
 	if err == nil && created {
-		_ = in.admit(ctx, spec) // it is accepted: whatever it is, Sweep comes back to it
+		_ = in.admit(ctx, spec) // it is accepted: whatever the error, Sweep handles it
 	}
 	return err
 }
 
-// hasRoom returns FULL if there is no room for a request now, and it does not take the place of
-// one that waits. If Redis cannot be asked, the request may wait in the store.
+// hasRoom returns FULL if there is no room for a request now, and it supersedes no waiting one. If Redis does not
+// answer, the request may wait in the store.
 func (in *Intake) hasRoom(ctx context.Context, spec core.Spec) error {
 	full := in.Pools.Room(ctx, spec)
 	if !core.Is(full, core.CodeFull) {
@@ -100,10 +97,9 @@ func (in *Intake) hasRoom(ctx context.Context, spec core.Spec) error {
 	return cmp.Or(err, full)
 }
 
-// Accepted returns the request that an idempotency key of a submitter stands for. One that
-// was accepted is not checked or refused anew, whatever has changed since: who makes
-// ready what a submit needs looks here first. Returns false if there is none, or if there
-// was no room for it: that may be tried again. Returns UNAVAILABLE.
+// Accepted returns the request of a submitter's idempotency key. A request that was accepted is not checked or
+// refused again, whatever has changed since; so callers look here before they prepare a submit. Returns false if
+// there is none, or if it was refused as FULL and may be tried again. Returns UNAVAILABLE.
 func (in *Intake) Accepted(ctx context.Context, submitter, key string) (core.Row, bool, error) {
 	if submitter == "" || key == "" {
 		return core.Row{}, false, nil
@@ -123,8 +119,8 @@ func wasRefused(row core.Row) bool {
 	return row.State == core.RequestCancelled && row.Result != nil && (row.Result.Reason == refused || row.Result.Reason == refusedByMark)
 }
 
-// tryAgain gives a request that was refused for want of room its next
-// generation. It returns false if somebody else just did.
+// tryAgain starts the next generation of a request that was refused as FULL. It returns false if another process just
+// did.
 func (in *Intake) tryAgain(ctx context.Context, row core.Row) (core.Row, bool, error) {
 	spec, err := in.Store.Rerun(ctx, row.Spec.ID, in.now().UnixMilli())
 	if core.Is(err, core.CodeConflict) {
@@ -134,9 +130,8 @@ func (in *Intake) tryAgain(ctx context.Context, row core.Row) (core.Row, bool, e
 	return core.Row{Spec: spec, State: core.RequestQueued}, true, err
 }
 
-// admit withdraws what a durable request supersedes and queues it. It returns
-// FULL if there is no room and its submitter has lost nothing yet; whatever else goes
-// wrong is Sweep's to mend, because the request is accepted.
+// admit withdraws the requests that a durable request supersedes, and queues it. It returns FULL if there is no room
+// and nothing was withdrawn yet. Sweep handles all other errors, because the request is accepted.
 func (in *Intake) admit(ctx context.Context, spec core.Spec) (full error) {
 	gone, err := in.supersede(ctx, spec)
 	if err != nil {
@@ -170,10 +165,10 @@ func (in *Intake) enqueue(ctx context.Context, specs []core.Spec) ([]error, erro
 	return verdicts, nil
 }
 
-// refuse ends a request for which there is no room and returns why. It returns nil for one
-// that is accepted after all: room came meanwhile, and somebody has begun it or ended it
-// otherwise. Where a step fails, its end may be recorded, or be marked and come with a claim, or
-// Sweep may queue it: then it returns UNAVAILABLE, unless the store has the end.
+// refuse ends a request for which there is no room and returns the refusal. It returns nil if the request is accepted
+// after all: there was room in the meantime, and the request was claimed or ended otherwise. It returns UNAVAILABLE
+// if a step fails, unless the store has the end: then the end may be recorded, or be marked and recorded by a claim,
+// or Sweep may queue the request.
 func (in *Intake) refuse(ctx context.Context, spec core.Spec, full error) error {
 	in.remember(&spec, full)
 	end := in.end(spec, core.RequestCancelled, core.BlamePlatform, refused)
@@ -195,11 +190,11 @@ func (in *Intake) refuse(ctx context.Context, spec core.Spec, full error) error 
 	return nil
 }
 
-// supersedePage is how many older requests one submit withdraws at most at a time.
+// supersedePage is how many older requests are read at a time.
 const supersedePage = 100
 
-// supersede stops the submitter's older waiting requests for the same assignment
-// and returns how many. A rerun supersedes nothing: its turn was long ago.
+// supersede stops the submitter's older waiting requests for the same assignment and returns how many. A rerun
+// supersedes nothing.
 func (in *Intake) supersede(ctx context.Context, spec core.Spec) (int, error) {
 	n := 0
 	for before := spec.ID; ; {
@@ -225,7 +220,7 @@ func (in *Intake) supersede(ctx context.Context, spec core.Spec) (int, error) {
 	}
 }
 
-// older returns a page of the requests that one supersedes and that have not ended.
+// older returns a page of unfinished requests that spec supersedes.
 func (in *Intake) older(ctx context.Context, spec core.Spec, before string) ([]core.Row, error) {
 	if !spec.Supersede || spec.Generation != 1 {
 		return nil, nil

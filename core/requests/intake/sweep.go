@@ -10,13 +10,11 @@ import (
 	"drover/core"
 )
 
-// Sweep queues again what is unfinished in the store and nowhere in Redis,
-// requests and tasks. One call is one bounded round that goes on where the last
-// one of this process ended; it returns how many it queued. A round lasts while it
-// finds what is lost, as after a wipe of Redis, but at most half the time that ctx gives;
-// where nothing is, it looks at a few pages. Any number of
-// processes may sweep at once. One request that cannot be queued does not hold
-// back the others; the error tells of all that could not.
+// Sweep queues requests and tasks again that are unfinished in the store and nowhere in Redis. One call is one
+// bounded round that continues where the last one of this process ended; it returns how many it queued. A round goes
+// on while it finds lost work, as after a wipe of Redis, but for at most half the time of ctx; where nothing is lost,
+// it reads a few pages. Several processes may sweep at once. One request that cannot be queued does not hold back the
+// others; the error lists all failures.
 func (in *Intake) Sweep(ctx context.Context) (int, error) {
 	n, err := in.round(ctx, &in.swept, in.requests(in.sweepPage))
 	tasks, taskErr := in.round(ctx, &in.tasks, in.sweepTasks)
@@ -31,7 +29,7 @@ func (in *Intake) SweepAll(ctx context.Context) (int, error) {
 	return n + tasks, gather("the sweep met trouble", err, taskErr)
 }
 
-// gather makes one error of all that went wrong, nil if nothing did.
+// gather joins all errors into one, nil if there are none.
 func gather(text string, troubles ...error) error {
 	err := errors.Join(troubles...)
 	return core.Wrap(err, core.CodeOf(err), "", "%s", text)
@@ -48,17 +46,16 @@ func (in *Intake) ExpireAll(ctx context.Context) (int, error) {
 	return in.all(ctx, in.requests(in.expirePage))
 }
 
-// page handles what is unfinished after a cursor. It returns where the next page
-// begins, "" after the last one, and how many it changed. Where the page cannot be
-// read the next begins at the same place; otherwise the next one has its turn,
-// whatever became of this.
+// page handles a page of unfinished work after a cursor. It returns where the next page begins, "" after the last
+// one, and how many it changed. If the page cannot be read, the next begins at the same place; after any other error
+// the next page has its turn.
 type page func(ctx context.Context, after string) (next string, n int, err error)
 
-// quietPages is how many pages in which nothing was to be done one round looks at: so a
-// healthy cluster is looked through at some thousand rows a second, for little.
+// quietPages is how many pages without lost work one round reads: a healthy cluster is swept at some thousand rows a
+// second, at little cost.
 const quietPages = 20
 
-// round handles the pages after the cursor and moves that on.
+// round handles the pages after the cursor and advances the cursor.
 func (in *Intake) round(ctx context.Context, cursor *string, handle page) (int, error) {
 	enough := half(ctx)
 	in.mu.Lock()
@@ -78,8 +75,8 @@ func (in *Intake) round(ctx context.Context, cursor *string, handle page) (int, 
 		if n == 0 {
 			quiet++
 		}
-		// Trouble with some of a page does not hold back the pages behind it; where nothing
-		// goes the store or Redis may be away.
+		// Failures within a page do not hold back the pages behind it; if all of a page fails, the store or Redis may
+		// be away.
 		stuck := err != nil && n == 0 || len(troubles) == quietPages
 		if next == "" || next == after || stuck || quiet == quietPages || enough() || ctx.Err() != nil {
 			return total, errors.Join(troubles...)
@@ -88,7 +85,8 @@ func (in *Intake) round(ctx context.Context, cursor *string, handle page) (int, 
 	}
 }
 
-// half tells when half of the time that ctx gives is over: what is on its way then still ends in time.
+// half returns a function that reports whether half of the time of ctx is over: what is in flight then still ends in
+// time.
 func half(ctx context.Context) func() bool {
 	deadline, bounded := ctx.Deadline()
 	until := time.Now().Add(time.Until(deadline) / 2)
@@ -132,7 +130,7 @@ func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error)
 	if err != nil || len(lost) == 0 {
 		return 0, err
 	}
-	// The same again: what was only on its way is there now, or has ended.
+	// Once more: work that was in flight is in Redis now, or has ended.
 	if lost, err = in.unended(ctx, lost); err != nil {
 		return 0, err
 	}
@@ -152,7 +150,7 @@ func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error)
 		switch core.CodeOf(v) {
 		case "":
 			n++
-		case core.CodeEnded, core.CodeFull: // ended just now; has to wait for a later round
+		case core.CodeEnded, core.CodeFull: // just ended; must wait for a later round
 		default:
 			troubles = errors.Join(troubles, v)
 		}
@@ -160,7 +158,7 @@ func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error)
 	return n, troubles
 }
 
-// again queues what Redis lost. It waits anew: before, somebody may have begun it.
+// again queues requests that Redis lost. Their waiting time starts now: they may have been claimed before.
 func (in *Intake) again(ctx context.Context, lost []core.Spec) ([]error, error) {
 	verdicts, err := in.enqueue(ctx, lost)
 	if err != nil {
@@ -173,11 +171,11 @@ func (in *Intake) again(ctx context.Context, lost []core.Spec) ([]error, error) 
 	return verdicts, in.Queue.WaitAnew(ctx, keys(queued))
 }
 
-// atOnce is how many requests of a page are asked about, or ended, at a time: a store that is
-// far, or waits for its disk, takes as long for many as for one.
+// atOnce is how many requests of a page are handled at a time: with a distant store, or one that waits for its disk,
+// many take as long as one.
 const atOnce = 16
 
-// each does something to each of the specs, several at once, and returns all that failed.
+// each calls do for each of the specs, several at once, and returns all failures.
 func each(specs []core.Spec, do func(core.Spec) error) error {
 	errs := make([]error, len(specs))
 	var g errgroup.Group

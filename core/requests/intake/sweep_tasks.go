@@ -22,13 +22,13 @@ func (in *Intake) sweepTasks(ctx context.Context, after string) (next string, n 
 	return next, n + queued, errors.Join(err, queueErr)
 }
 
-// queueLost queues those of a page of unfinished tasks that are lost.
+// queueLost queues the lost ones of a page of unfinished tasks.
 func (in *Intake) queueLost(ctx context.Context, after string, tasks []core.Task) (int, error) {
 	lost, err := in.absentTasks(ctx, tasks)
 	if err != nil || len(lost) == 0 {
 		return 0, err
 	}
-	// The same again: what was only on its way is there now, or has ended.
+	// Once more: work that was in flight is in Redis now, or has ended.
 	if tasks, err = in.Store.UnfinishedTasks(ctx, after, in.batch()); err != nil {
 		return 0, err
 	}

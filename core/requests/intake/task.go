@@ -9,14 +9,13 @@ import (
 	"drover/core"
 )
 
-// maxOpenTasks is how many tasks without an end a requester may have.
+// maxOpenTasks bounds the unfinished tasks of a requester.
 const maxOpenTasks = 1000
 
-// SubmitTask checks a task, fills its id, generation, class, lane and time, makes it
-// durable and queues it. It returns false if the task is there already, or an unfinished
-// one with the same Unique key. As with Submit, Redis may come later. Returns INVALID,
-// LIMIT, NOTFOUND for a webhook, FULL if its requester has too many that have not ended (parts of a task are
-// always accepted), CONFLICT if the id is taken by another task, UNAVAILABLE.
+// SubmitTask checks a task, fills its id, generation, priority, lane and time, makes it durable and queues it. It
+// returns false if the task exists already, or an unfinished one with the same Unique key does. As with Submit, Redis
+// may follow later. Returns INVALID, LIMIT, NOTFOUND for a webhook, FULL if its requester has too many unfinished
+// tasks (parts of a task are always accepted), CONFLICT if the id belongs to another task, UNAVAILABLE.
 func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error) {
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
 	t.Priority, t.Lane = cmp.Or(t.Priority, core.PriorityNormal), cmp.Or(t.Lane, t.Requester)
@@ -35,8 +34,8 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 	return t, true, nil
 }
 
-// taskRefused says why a task is not taken. One that was accepted before is not refused
-// now, whatever has changed since.
+// taskRefused returns why a task is refused. A task that was accepted before is not refused now, whatever has changed
+// since.
 func (in *Intake) taskRefused(ctx context.Context, t *core.Task) error {
 	err := in.taskRoom(ctx, t)
 	if err == nil {
@@ -51,7 +50,7 @@ func (in *Intake) taskRefused(ctx context.Context, t *core.Task) error {
 	return nil
 }
 
-// taskRoom returns FULL if the requester has too many tasks without an end.
+// taskRoom returns FULL if the requester has too many unfinished tasks.
 func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
 	if t.Requester == "" || t.Parent != "" {
 		return nil
@@ -66,14 +65,14 @@ func (in *Intake) taskRoom(ctx context.Context, t *core.Task) error {
 		t.Requester, len(open))
 }
 
-// LocateTasks says where Redis has tasks, by their keys. Returns UNAVAILABLE.
+// LocateTasks returns the places of tasks in Redis, by their keys. Returns UNAVAILABLE.
 func (in *Intake) LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error) {
 	return in.Tasks.LocateTasks(ctx, keys)
 }
 
-// RetryTask starts the next generation of a task that is dead or cancelled. If Redis is
-// away it waits in the store until Sweep can queue it. Returns NOTFOUND, CONFLICT if it
-// is neither or a unique task like it waits, LIMIT after too many, UNAVAILABLE.
+// RetryTask starts the next generation of a dead or cancelled task. If Redis is away it waits in the store until
+// Sweep can queue it. Returns NOTFOUND, CONFLICT if it is in another state or a task with the same Unique key waits,
+// LIMIT after too many, UNAVAILABLE.
 func (in *Intake) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	t, err := in.Store.RetryTask(ctx, id, in.now().UnixMilli())
 	if err != nil {
@@ -87,7 +86,7 @@ func checkTask(t *core.Task) error {
 	if err := core.CheckName("task id", t.ID); err != nil {
 		return err
 	}
-	// Kinds are named as functions are: with underscores.
+	// Kinds are named like functions, with underscores.
 	if err := core.CheckName("task kind", strings.ReplaceAll(t.Kind, "_", "-")); err != nil {
 		return err
 	}

@@ -7,14 +7,13 @@ import (
 )
 
 const (
-	maxDepth  = 4 // of parts of parts
+	maxDepth  = 4 // of parts within parts
 	partsPage = 500
 )
 
-// CancelTask stops a task and all its parts wherever they are, and returns its state:
-// cancelled if it waited, cancelling if a taskrunner has it and will stop it. Cancelling
-// a cancelled task is fine, and goes on with parts that are left. By says who asks, for
-// the record. Returns INVALID, NOTFOUND, ENDED (with its state) if it ended otherwise,
+// CancelTask stops a task and all its parts in any place, and returns its state: cancelled if it waited, cancelling
+// if a taskrunner has claimed it and will stop it. Cancelling a cancelled task succeeds, and continues with remaining
+// parts. By says who asked, for the record. Returns INVALID, NOTFOUND, ENDED (with its state) if it ended otherwise,
 // UNAVAILABLE.
 func (in *Intake) CancelTask(ctx context.Context, id, by string) (core.TaskState, error) {
 	if err := checkBy(id, by); err != nil {
@@ -36,8 +35,8 @@ func (in *Intake) CancelTask(ctx context.Context, id, by string) (core.TaskState
 	return state, in.stopParts(ctx, id, by, maxDepth)
 }
 
-// stopParts stops what has not ended of a task's parts, and their parts. One that fails does
-// not hold back the others; the error tells of all that did.
+// stopParts stops the unfinished parts of a task, and their parts. One failure does not hold back the others; the
+// error lists all of them.
 func (in *Intake) stopParts(ctx context.Context, parent, by string, depth int) error {
 	if depth == 0 {
 		return nil
@@ -61,13 +60,13 @@ func (in *Intake) stopParts(ctx context.Context, parent, by string, depth int) e
 	}
 }
 
-// stopTask ends a task that nobody has begun, as stop does with requests: it marks it,
-// records its end and withdraws it. One in a slot is only marked: its owner stops it.
+// stopTask ends a task that no owner has claimed, like stop: it marks the task, records its end and withdraws it. A
+// task in a slot is only marked: its owner stops it.
 func (in *Intake) stopTask(ctx context.Context, t core.Task, by string) (core.TaskState, error) {
 	key := t.Key()
 	place, err := in.Tasks.CancelTask(ctx, key, by)
 	if err == nil && place.State == "" {
-		// It goes in first, so that its end leaves a tombstone for an EnqueueTask on its way.
+		// It is queued first, so that its end leaves a tombstone for an EnqueueTask in flight.
 		if err = in.Tasks.EnqueueTask(ctx, t); err == nil {
 			place, err = in.Tasks.CancelTask(ctx, key, by)
 		}
@@ -93,9 +92,8 @@ func (in *Intake) stopTask(ctx context.Context, t core.Task, by string) (core.Ta
 	return t.State, err
 }
 
-// stopOrphans stops those of the tasks whose whole was cancelled: whoever cancelled it died
-// before it came to them, or they were made meanwhile. It returns the others, and how
-// many it stopped.
+// stopOrphans stops those of the tasks whose parent was cancelled: the process that cancelled it died before it
+// reached them, or they were made in the meantime. It returns the others, and how many it stopped.
 func (in *Intake) stopOrphans(ctx context.Context, tasks []core.Task) ([]core.Task, int, error) {
 	cancelled := make(map[string]bool)
 	var rest []core.Task

@@ -7,20 +7,20 @@ import (
 	"drover/core"
 )
 
-// Part says what a file is for.
+// Part is the purpose of a file.
 type Part string
 
-// The parts.
+// The purposes of files.
 const (
-	PartFile    Part = ""        // stands in the folder of the command, or is graded
+	PartFile    Part = ""        // is in the command's folder, or is graded
 	PartStdin   Part = "stdin"   // of a plain command
-	PartHarness Part = "harness" // an archive of a harness's folder, as harness.Read takes it
+	PartHarness Part = "harness" // an archive of a harness's folder, in a form that harness.Read accepts
 )
 
-// Upload is one file on its way in. Its content is read before the next one is asked for.
+// Upload is a file that is being received. Its content must be read before the next one is requested.
 type Upload struct {
 	Part    Part
-	Path    string // of a PartFile, as core.File has it
+	Path    string // of a PartFile, in the form of core.File
 	Mode    uint32 // permission bits; 0 means 0644
 	Content io.Reader
 }
@@ -37,5 +37,5 @@ func (u Upload) Keep(ctx context.Context, blobs core.Blobs, room int64) (core.Fi
 	return core.File{Path: u.Path, Digest: digest, Size: size, Mode: u.Mode}, nil
 }
 
-// MaxIdempotency bounds the idempotency keys of users; the request's key has room for what it is for.
+// MaxIdempotency bounds users' idempotency keys; the stored key also has a prefix for its purpose.
 const MaxIdempotency = 100

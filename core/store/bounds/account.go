@@ -15,15 +15,15 @@ import (
 const (
 	MaxPasswordHash = 512
 	MaxIssuer       = 500
-	MaxSub          = 255 // a provider's name for a user, as OpenID Connect has it
+	MaxSub          = 255 // a provider's name for a user, by OpenID Connect
 )
 
 var (
-	// phc is the form of a password's hash: $algorithm$parameters$salt$hash.
+	// phc is the format of a password's hash: $algorithm$parameters$salt$hash.
 	phc = pattern.New(`^(\$[a-zA-Z0-9/+.,=-]+){2,8}$`)
-	// tag is the form of a language: en, de-CH.
+	// tag is the format of a language: en, de-CH.
 	tag = pattern.New(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
-	// sha256 is the form of a secret's hash.
+	// sha256 is the format of a secret's hash.
 	sha256 = pattern.New(`^[0-9a-f]{64}$`)
 )
 
@@ -57,7 +57,7 @@ func Token(t school.Token) error {
 	return nil
 }
 
-// scopes checks what a token is good for. Returns INVALID.
+// scopes checks the scopes of a token. Returns INVALID.
 func scopes(t school.Token) error {
 	switch {
 	case t.Kind == school.TokenLink && len(t.Scopes) > 0:
@@ -92,7 +92,7 @@ func Identity(id school.Identity) error {
 	return cmp.Or(core.CheckName("user", id.User), IdentityKey(id.Issuer, id.Subject), times(id.User, id.Created))
 }
 
-// IdentityKey checks by what an identity is found. Returns INVALID or LIMIT.
+// IdentityKey checks the key of an identity. Returns INVALID or LIMIT.
 func IdentityKey(issuer, subject string) error {
 	if err := cmp.Or(line("an identity", "issuer", issuer, MaxIssuer), line("an identity", "subject", subject, MaxSub)); err != nil {
 		return err

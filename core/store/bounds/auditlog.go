@@ -30,5 +30,5 @@ func AuditEntry(d core.AuditEntry) error {
 	)
 }
 
-// AuditEntries checks a filter and returns the number of entries it asks for. Returns INVALID.
+// AuditEntries checks a filter and returns the number of entries that it selects. Returns INVALID.
 func AuditEntries(f core.AuditFilter) (int, error) { return rows(f.Limit) }

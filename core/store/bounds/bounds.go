@@ -1,5 +1,5 @@
-// Package bounds says how large the things in a result store may be and checks
-// them, the same for every store: what one accepts, the others do too.
+// Package bounds limits the size of records in a result store and checks them, the same for every store: what one
+// accepts, the others accept too.
 package bounds
 
 import (
@@ -10,17 +10,17 @@ import (
 
 // The bounds.
 const (
-	MaxResultBytes = 4 << 20  // encoded result, its output left out
-	MaxRefused     = 16       // refused results kept of one generation; later ones are answered and not kept
-	AttemptOutput  = 16 << 10 // bytes of each stream that the history shows; more are kept of an accepted result only
+	MaxResultBytes = 4 << 20  // encoded result, without its output
+	MaxRefused     = 16       // refused results kept of one generation; later ones are answered but not kept
+	AttemptOutput  = 16 << 10 // bytes of each stream in the history; more are kept of an accepted result only
 	MaxStates      = 16       // states that a filter may name
 	MaxRows        = 1000     // rows of one page of List
-	DefaultRows    = 50       // of a page that names no limit
+	DefaultRows    = 50       // rows of a page without a limit
 	MaxPage        = 10_000   // specs or tasks of one page
 )
 
-// Spec returns the encoding of a new request, and checks only what a store goes by: core/requests/intake
-// has checked the rest. Returns INVALID.
+// Spec returns the encoding of a new request. It checks only what a store relies on: core/requests/intake has checked
+// the rest. Returns INVALID.
 func Spec(s core.Spec) ([]byte, error) {
 	if err := core.CheckName("request id", s.ID); err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func Spec(s core.Spec) ([]byte, error) {
 	return doc, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
 }
 
-// Result checks a result and returns its encoding without its output, which a
-// store keeps beside it byte by byte. Returns INVALID or LIMIT.
+// Result checks a result and returns its encoding without its output, which a store keeps separately as bytes.
+// Returns INVALID or LIMIT.
 func Result(r core.Result) ([]byte, error) {
 	if !r.State.Terminal() {
 		return nil, core.Errorf(core.CodeInvalid, r.ID, "state %q of request %s is not an end", r.State, r.ID)
@@ -52,10 +52,9 @@ func Result(r core.Result) ([]byte, error) {
 	return doc, nil
 }
 
-// Origin names what a result came from, so that a repeat of it is known. That is
-// the claim, by token and VM: a token alone may occur twice, because each owner
-// counts its own. A result without a claim (cancelled or timed out while it
-// waited) is named by its state.
+// Origin names the origin of a result, so that a repeat of it is recognized. That is the claim, by token and VM: a
+// token alone may occur twice, because each owner counts its own. A result without a claim (cancelled or timed out
+// while it waited) is named by its state.
 func Origin(r core.Result) string {
 	if r.Token == "" {
 		return "state " + string(r.State)
@@ -63,7 +62,7 @@ func Origin(r core.Result) string {
 	return r.Token + " " + r.VM
 }
 
-// Cut shortens the output of a result to what the history shows of it.
+// Cut shortens the output of a result to the part that the history shows.
 func Cut(r core.Result) core.Result {
 	for _, stream := range []*string{&r.Stdout, &r.Stderr} {
 		if len(*stream) > AttemptOutput {
@@ -73,7 +72,7 @@ func Cut(r core.Result) core.Result {
 	return r
 }
 
-// Filter checks a filter and returns the number of rows it asks for. Returns INVALID.
+// Filter checks a filter and returns the number of rows that it selects. Returns INVALID.
 func Filter(f core.Filter) (int, error) {
 	if len(f.States) > MaxStates {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
@@ -84,7 +83,7 @@ func Filter(f core.Filter) (int, error) {
 	return rows(f.Limit)
 }
 
-// rows says how many rows a limit asks for, 0 being none named. Returns INVALID.
+// rows returns the number of rows for a limit; 0 is the default. Returns INVALID.
 func rows(limit int) (int, error) {
 	if limit == 0 {
 		return DefaultRows, nil
@@ -92,10 +91,10 @@ func rows(limit int) (int, error) {
 	return limit, within(limit, MaxRows)
 }
 
-// Rows checks how much is asked for of a list whose rows may be large. Returns INVALID.
+// Rows checks the limit of a list whose rows may be large. Returns INVALID.
 func Rows(limit int) error { return within(limit, MaxRows) }
 
-// Page checks how much of a list is asked for. Returns INVALID.
+// Page checks the limit of a list. Returns INVALID.
 func Page(limit int) error { return within(limit, MaxPage) }
 
 func within(limit, most int) error {

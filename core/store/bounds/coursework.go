@@ -16,8 +16,8 @@ const (
 	MaxHarnessConfig   = 64 << 10 // harness.json
 	MaxExperimentUsers = 2000     // users that an experiment may name
 	MaxRepeat          = 100      // runs of a submission in an experiment
-	MaxScore           = 1e12     // of any score, also below zero
-	maxPath            = 4095     // of a file, as Linux has it
+	MaxScore           = 1e12     // of any score, positive or negative
+	maxPath            = 4095     // of a file, by Linux
 )
 
 // Assignment checks an assignment. Returns INVALID or LIMIT.
@@ -79,7 +79,7 @@ func harness(id string, h *school.Harness) error {
 	return nil
 }
 
-// digest checks that a file is named by its content.
+// digest checks the digest of a file.
 func digest(id, what string, f core.File) error {
 	if _, sum, err := core.ParseImageRef("file@" + f.Digest); err != nil || sum == "" || f.Size < 0 {
 		return core.Errorf(core.CodeInvalid, id, "%s names %s by the digest %.80q of %d bytes, which cannot be: it has the form sha256: and 64 hex digits",
@@ -159,13 +159,13 @@ func files(id string, all []core.File) error {
 	return nil
 }
 
-// SameSubmission reports whether two submissions of one id are the same one: who
-// submitted what, for what. When, and what became of it, do not count.
+// SameSubmission reports whether two submissions of one id are the same: user, content and assignment. Time and
+// result do not count.
 func SameSubmission(a, b school.Submission) bool {
 	return a.Class == b.Class && a.Assignment == b.Assignment && a.User == b.User && a.By == b.By && a.Kind == b.Kind && slices.Equal(a.Files, b.Files)
 }
 
-// Submissions checks a filter and returns the number of rows it asks for. Returns INVALID.
+// Submissions checks a filter and returns the number of rows that it selects. Returns INVALID.
 func Submissions(f school.SubmissionFilter) (int, error) {
 	if f.Assignment != "" && f.Class == "" {
 		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "submissions for %s are looked for without its class: name that too", f.Assignment)

@@ -33,8 +33,7 @@ func User(u school.User) error {
 	return cmp.Or(line(u.Handle, "name", u.Name, MaxLine), times(u.Handle, u.Created), revision(u.Handle, u.Revision))
 }
 
-// UserKey says how a text names a user: by e-mail address or else by handle.
-// Returns INVALID.
+// UserKey returns how a text names a user: by e-mail address or else by handle. Returns INVALID.
 func UserKey(s string) (key string, byEmail bool, err error) {
 	if strings.Contains(s, "@") {
 		key = strings.ToLower(s)

@@ -7,7 +7,7 @@ import (
 	"drover/core"
 )
 
-// Schedule checks a schedule; what its times mean is for others to say. Returns INVALID or LIMIT.
+// Schedule checks a schedule, but not the meaning of its times. Returns INVALID or LIMIT.
 func Schedule(s core.Schedule) error {
 	if strings.TrimSpace(s.Cron) == "" {
 		return core.Errorf(core.CodeInvalid, s.Name, "schedule %s does not say when: use five fields, or @daily and the like", s.Name)

@@ -13,10 +13,10 @@ import (
 
 // The bounds of tasks.
 const (
-	MaxTaskArgs     = 32 << 10 // a task's arguments, written without blanks
+	MaxTaskArgs     = 32 << 10 // a task's arguments, as compact JSON
 	MaxUnique       = 256      // a task's unique key
-	MaxNote         = 4 << 10  // a task's note, and what one of its failures says
-	MaxProgressText = 256      // what a task is at
+	MaxNote         = 4 << 10  // a task's note, and the text of one of its failures
+	MaxProgressText = 256      // the text of a task's progress
 	MaxDownloadName = 255      // the name of a file that a task made
 	maxMediaType    = 127
 )
@@ -49,8 +49,8 @@ func EncodeTask(t core.Task) ([]byte, error) {
 	return doc, core.Wrap(err, core.CodeInvalid, t.ID, "task %s cannot be written as JSON", t.ID)
 }
 
-// SameTask reports whether a task is the one of its id that is there: what it is to
-// do, for whom. When it was made or may begin, and what became of it, do not count.
+// SameTask reports whether a new task is the existing one of its id: kind, arguments and requester. Times and result
+// do not count.
 func SameTask(there, t core.Task) bool {
 	there.Generation, there.Created, there.NotBefore = t.Generation, t.Created, t.NotBefore
 	there.State, there.Ended, there.Note = t.State, t.Ended, t.Note
@@ -60,9 +60,9 @@ func SameTask(there, t core.Task) bool {
 	return err == nil && other == nil && bytes.Equal(a, b)
 }
 
-// order checks what a task or schedule asks for. Returns INVALID or LIMIT.
+// order checks what a task or schedule is to do. Returns INVALID or LIMIT.
 func order(id, kind string, args json.RawMessage, priority core.Priority) error {
-	// Kinds are named as functions are: with underscores.
+	// Kinds are named like functions, with underscores.
 	if err := core.CheckName("task kind", strings.ReplaceAll(kind, "_", "-")); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func order(id, kind string, args json.RawMessage, priority core.Priority) error 
 	if len(args) == 0 {
 		return nil
 	}
-	doc, err := json.Marshal(args) // as it will be kept
+	doc, err := json.Marshal(args) // as it will be stored
 	if err != nil {
 		return core.Wrap(err, core.CodeInvalid, id, "the arguments of %s are not JSON", id)
 	}
@@ -90,7 +90,7 @@ func optional(kind, name string) error {
 	return core.CheckName(kind, name)
 }
 
-// about checks what a task is about: nothing, a class, or an assignment there. Returns INVALID.
+// about checks what a task is about: nothing, a class, or an assignment. Returns INVALID.
 func about(id, s string) error {
 	class, assignment, of := strings.Cut(s, "/")
 	if s == "" || core.ValidName(class) && (!of || core.ValidName(assignment)) {
@@ -99,7 +99,7 @@ func about(id, s string) error {
 	return core.Errorf(core.CodeInvalid, id, "%s is about %.140q: name a class, or an assignment as class/assignment", id, s)
 }
 
-// notify checks the webhooks that are told of an end. Returns INVALID or LIMIT.
+// notify checks the webhooks notified of an end. Returns INVALID or LIMIT.
 func notify(id string, webhooks []string) error {
 	if len(webhooks) > core.MaxNotify {
 		return core.Errorf(core.CodeLimit, id, "%s names %d webhooks, at most %d are told of one end", id, len(webhooks), core.MaxNotify)
@@ -128,7 +128,7 @@ func TaskEnd(e core.TaskEnd) error {
 	return cmp.Or(utf8Within(e.ID, "note", e.Note, MaxNote), download(e.ID, e.Download))
 }
 
-// download checks what a task made. Returns INVALID or LIMIT.
+// download checks the file that a task made. Returns INVALID or LIMIT.
 func download(id string, d *core.Download) error {
 	if d == nil {
 		return nil
@@ -157,7 +157,7 @@ func TaskFailure(id string, f core.TaskFailure) error {
 	return utf8Within(id, "failure", f.Text, MaxNote)
 }
 
-// TaskFilter checks a filter and returns the number of tasks it asks for. Returns INVALID.
+// TaskFilter checks a filter and returns the number of tasks that it selects. Returns INVALID.
 func TaskFilter(f core.TaskFilter) (int, error) {
 	if len(f.States) > MaxStates {
 		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))

@@ -10,12 +10,12 @@ import (
 	"drover/core/service/pattern"
 )
 
-// The bounds of what people write, in bytes.
+// The bounds of texts by people, in bytes.
 const (
 	MaxLine   = 200      // a name, title or term, an idempotency key
-	MaxReason = 4 << 10  // why somebody did something
+	MaxReason = 4 << 10  // the reason of an action
 	MaxText   = 64 << 10 // Markdown
-	MaxEmail  = 254      // as RFC 5321 has it
+	MaxEmail  = 254      // by RFC 5321
 )
 
 // line checks text of one line: printable, at most so many bytes. Returns INVALID or LIMIT.
@@ -58,8 +58,8 @@ func utf8Within(id, what, s string, most int) error {
 	return nil
 }
 
-// mail is the form of an e-mail address: one "@" with something on both sides,
-// nothing that a header or a list of addresses would take for more than text.
+// mail is the format of an e-mail address: one "@" with something on both sides, and no characters with a meaning in
+// a header or a list of addresses.
 var mail = pattern.New(`^[^\s\pC@"(),:;<>\[\]\\]+@[^\s\pC@"(),:;<>\[\]\\]+$`)
 
 func email(id, s string) error {
@@ -92,7 +92,7 @@ func times(id string, all ...int64) error {
 	return nil
 }
 
-// revision checks the revision of what is put. Returns INVALID.
+// revision checks the revision of a record that is put. Returns INVALID.
 func revision(id string, n int64) error {
 	if n < 0 {
 		return core.Errorf(core.CodeInvalid, id, "%s has revision %d: 0 makes it, another one changes what has that one", id, n)

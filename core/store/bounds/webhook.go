@@ -14,14 +14,14 @@ import (
 const (
 	MaxURL     = 2 << 10  // a webhook's address
 	MaxNotices = 10_000   // that one call takes out of the outbox
-	minSecret  = 24       // bytes of a webhook's secret, as standardwebhooks.com has it
+	minSecret  = 24       // bytes of a webhook's secret, by standardwebhooks.com
 	maxSecret  = 64       //
 	maxSecrets = 2        // of a webhook: the new and the former one
 	maxCron    = 256      // the times of a schedule
 	secretMark = "whsec_" // begins a secret; base64 follows
 )
 
-// events are those that a webhook can ask for.
+// events are those that a webhook can subscribe to.
 var events = map[string]bool{core.EventRequestEnded: true, core.EventTaskEnded: true, core.EventTest: true}
 
 // Webhook checks a webhook; a change may leave out the secret. Returns INVALID or LIMIT.
@@ -56,7 +56,7 @@ func Webhook(w core.Webhook) error {
 	return nil
 }
 
-// address checks where a webhook is. Returns INVALID or LIMIT.
+// address checks the URL of a webhook. Returns INVALID or LIMIT.
 func address(w core.Webhook) error {
 	if len(w.URL) > MaxURL {
 		return core.Errorf(core.CodeLimit, w.ID, "the address of webhook %s has %d bytes, at most %d are allowed", w.ID, len(w.URL), MaxURL)
@@ -68,7 +68,7 @@ func address(w core.Webhook) error {
 	return nil
 }
 
-// Notices checks what is to be taken out of the outbox and splits the keys. Returns INVALID.
+// Notices checks notices to take out of the outbox and splits their keys. Returns INVALID.
 func Notices(notices []core.Notice) ([]Ended, error) {
 	if len(notices) > MaxNotices {
 		return nil, core.Errorf(core.CodeInvalid, "", "%d notices are more than one call takes, which is %d", len(notices), MaxNotices)
@@ -87,7 +87,7 @@ func Notices(notices []core.Notice) ([]Ended, error) {
 	return ended, nil
 }
 
-// Ended is a notice with its key in two parts.
+// Ended is a notice with its key split.
 type Ended struct {
 	Event      string
 	ID         string

@@ -12,7 +12,7 @@ const (
 	maxWishBy     = 255
 )
 
-// HostWish checks what is wanted of a host. Returns INVALID or LIMIT.
+// HostWish checks a wish for a host. Returns INVALID or LIMIT.
 func HostWish(w core.HostWish) error {
 	switch w.Kind {
 	case core.WishDrain, core.WishFailed, core.WishProbation:

@@ -11,14 +11,14 @@ import (
 	"drover/core/store/bounds"
 )
 
-// holder is a user's document as far as it says how the user signs in: the account is kept
-// there, so that it comes and goes with the user.
+// holder is the part of a user's document about authentication: the account is kept there, so that it is created and
+// deleted with the user.
 type holder struct {
 	Account *account `bson:"account"`
 }
 
 type account struct {
-	JSON     string `bson:"json"` // of all but password and revision
+	JSON     string `bson:"json"` // without password and revision
 	Password string `bson:"password"`
 	Revision int64  `bson:"revision"`
 }
@@ -64,8 +64,8 @@ func (s *Store) PutAccount(ctx context.Context, a school.Account) (int64, error)
 	return 0, cmp.Or(err, core.NotPut("account of "+a.User, a.User, a.Revision, there.Revision > 0))
 }
 
-// own makes a document that hangs on a user, and takes it off again if that was deleted
-// meanwhile or has, with this one, more of them than the quota allows. all selects them.
+// own inserts a document that belongs to a user, and removes it again if the user was deleted in the meantime or now
+// has more than the quota. All selects the documents that count.
 func (s *Store) own(ctx context.Context, in, user string, doc, all m, q core.Quota) (bool, error) {
 	if err := s.openUser(ctx, user); err != nil {
 		return false, err
@@ -112,7 +112,7 @@ func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
 	}
 	there, err := s.GetIdentity(ctx, id.Issuer, id.Subject)
 	switch {
-	case core.Is(err, core.CodeNotFound): // it went that very moment
+	case core.Is(err, core.CodeNotFound): // it was removed just now
 		return s.AddIdentity(ctx, id)
 	case err != nil:
 		return err
@@ -122,7 +122,7 @@ func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
 	return nil
 }
 
-// GetIdentity finds whose an identity is, see school.Accounts.
+// GetIdentity returns the user of an identity, see school.Accounts.
 func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (school.Identity, error) {
 	if err := bounds.IdentityKey(issuer, subject); err != nil {
 		return school.Identity{}, err

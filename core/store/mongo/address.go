@@ -14,11 +14,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// defaultDatabase is where a store is whose URL names none.
+// defaultDatabase is used if a URL names no database.
 const defaultDatabase = "drover"
 
-// maxConnections is how many connections one process has to a server at most,
-// and fewer if the URL says maxPoolSize.
+// maxConnections is how many connections one process has to a server at most; the URL may lower it by maxPoolSize.
 const maxConnections = 64
 
 // target is what a URL names.
@@ -28,8 +27,8 @@ type target struct {
 	connections              int
 }
 
-// parse reads a URL, mongodb:// or mongodb+srv://. What it says of concerns and of
-// where to read does not count: the ledger's promises need these.
+// parse reads a URL, mongodb:// or mongodb+srv://. Its read and write concerns and its read preference are ignored:
+// the ledger's guarantees need fixed ones.
 func parse(text string, opts Options) (target, error) {
 	t, err := split(text)
 	if err != nil {
@@ -60,7 +59,7 @@ func parse(text string, opts Options) (target, error) {
 	return t, nil
 }
 
-// split reads of a URL what the driver keeps to itself.
+// split extracts the parts of a URL that the driver does not return.
 func split(text string) (target, error) {
 	_, rest, _ := strings.Cut(text, "://")
 	rest, settings, _ := strings.Cut(rest, "?")
@@ -69,7 +68,7 @@ func split(text string) (target, error) {
 	if !has {
 		user, hosts = "", authority
 	}
-	if strings.Contains(settings, "@") { // a password with a ? in it, else its begin is taken for a host
+	if strings.Contains(settings, "@") { // an unescaped ? in a password, which would otherwise be taken for a host
 		return target{}, badURL()
 	}
 	_, password, _ := strings.Cut(user, ":")

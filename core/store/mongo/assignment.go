@@ -10,7 +10,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// nameOf is the id of an assignment's document, splitName takes it apart.
+// nameOf returns the id of an assignment's document; splitName is the reverse.
 func nameOf(class, handle string) string { return class + "/" + handle }
 
 func splitName(id string) (class, handle string) {
@@ -39,7 +39,7 @@ func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, 
 		return revision, err
 	}
 	if err := s.openClass(ctx, a.Class); err != nil && (!a.Deleting || !core.Is(err, core.CodeConflict)) {
-		_, failed := s.remove(ctx, assignments, m{"_id": name, "revision": revision}) // the class was deleted meanwhile
+		_, failed := s.remove(ctx, assignments, m{"_id": name, "revision": revision}) // the class was deleted in the meantime
 		return 0, cmp.Or(failed, err)
 	}
 	return revision, nil
@@ -50,7 +50,7 @@ func (s *Store) GetAssignment(ctx context.Context, class, handle string) (school
 	return single[school.Assignment](ctx, s, school.NoAssignment(nameOf(class, handle)), assignments, m{"_id": nameOf(class, handle)})
 }
 
-// ListAssignments lists those of a class, see school.Assignments.
+// ListAssignments lists assignments of a class, see school.Assignments.
 func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]school.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
@@ -73,13 +73,13 @@ func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) erro
 	})
 }
 
-// openAssignment returns nil if an assignment is there, to have something hung on it.
+// openAssignment returns nil if a document may refer to the assignment.
 func (s *Store) openAssignment(ctx context.Context, class, handle string) error {
 	name := nameOf(class, handle)
 	return s.open(ctx, assignments, name, "assignment "+name, school.NoAssignment(name))
 }
 
-// takes returns nil if something can be hung on an assignment and on a user, if one is named.
+// takes returns nil if a document may refer to the assignment, and to the user, if one is named.
 func (s *Store) takes(ctx context.Context, class, handle, user string) error {
 	if err := s.openAssignment(ctx, class, handle); err != nil {
 		return err
@@ -93,9 +93,9 @@ func (s *Store) takes(ctx context.Context, class, handle, user string) error {
 	return s.openUser(ctx, user)
 }
 
-// hang makes a document that hangs on an assignment and perhaps a user, and takes it off again
-// if one of them was deleted meanwhile and it still is mine, as that says. make returns whether it
-// made the document.
+// hang inserts a document that refers to an assignment and perhaps a user. If one of them was deleted in the
+// meantime, it removes the document again, provided that the filter mine still matches. Make returns whether it
+// inserted the document.
 func (s *Store) hang(ctx context.Context, in string, mine m, class, handle, user string, make func() (bool, error)) (bool, error) {
 	if err := s.takes(ctx, class, handle, user); err != nil {
 		return false, err
@@ -106,7 +106,7 @@ func (s *Store) hang(ctx context.Context, in string, mine m, class, handle, user
 	}
 	if err := s.takes(ctx, class, handle, user); err != nil {
 		n, failed := s.remove(ctx, in, mine)
-		if failed == nil && n == 0 { // somebody who saw that it may be there has adopted it
+		if failed == nil && n == 0 { // another call saw the document and adopted it
 			n, failed = s.count(ctx, in, m{"_id": mine["_id"]}, 1)
 			if failed == nil && n == 1 {
 				return true, nil
@@ -117,7 +117,7 @@ func (s *Store) hang(ctx context.Context, in string, mine m, class, handle, user
 	return true, nil
 }
 
-// PutDeadline sets a user's own deadline, see school.Assignments.
+// PutDeadline sets a user's personal deadline, see school.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err

@@ -13,23 +13,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// attempt is the document of a result that was refused, or that a former generation had.
+// attempt is the document of a result that was refused, or that belongs to a former generation.
 type attempt struct {
 	ID         string        `bson:"_id"` // request, generation, origin
 	Request    string        `bson:"request"`
 	Generation int           `bson:"gen"`
 	Accepted   bool          `bson:"accepted,omitempty"`
-	Phase      int           `bson:"phase"` // of the request when it was recorded; with the next two its place in the history
+	Phase      int           `bson:"phase"` // of the request when it was recorded; this and the next two are its position in the history
 	Recorded   int64         `bson:"recorded"`
 	Order      bson.ObjectID `bson:"order"`
 	Result     string        `bson:"result"` // JSON without the output
-	Output     output        `bson:"output"` // as much as a history shows
+	Output     output        `bson:"output"` // the part that a history shows
 }
 
-// The phases of a generation, in their order.
+// The phases of a generation, in order.
 const (
-	phaseOpen = iota // something of an earlier generation came in
-	phaseEnd         // it ended
+	phaseOpen = iota // a result of an earlier generation was refused
+	phaseEnd         // the generation ended
 	phaseOver
 	phases
 )
@@ -45,7 +45,7 @@ func (s *Store) newAttempt(r core.Result, phase int, accepted bool, recorded int
 	}, err
 }
 
-// attempt reads one.
+// attempt decodes the document.
 func (a *attempt) attempt() (core.Attempt, error) {
 	var r core.Result
 	err := decode(a.Result, &r, a.Request)
@@ -53,8 +53,8 @@ func (a *attempt) attempt() (core.Attempt, error) {
 	return core.Attempt{Result: r, Accepted: a.Accepted, Recorded: a.Recorded}, err
 }
 
-// refuse keeps a result that came too late for the history, unless that has many of its
-// generation. Where several come at the same moment a few more may be kept.
+// refuse stores a late result for the history, unless its generation already has many. Concurrent calls may store a
+// few more.
 func (s *Store) refuse(ctx context.Context, a *recording, now *request) error {
 	kept, err := s.count(ctx, attempts, m{"request": now.ID, "gen": a.result.Generation, "accepted": absent}, bounds.MaxRefused)
 	if err != nil || kept >= bounds.MaxRefused {
@@ -93,7 +93,7 @@ func (s *Store) Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 		if err != nil {
 			return nil, err
 		}
-		docs = slices.DeleteFunc(docs, func(a attempt) bool { return a.ID == last.ID }) // a rerun was broken off
+		docs = slices.DeleteFunc(docs, func(a attempt) bool { return a.ID == last.ID }) // a rerun was interrupted
 		docs = append(docs, last)
 	}
 	slices.SortFunc(docs, func(a, b attempt) int {
@@ -109,7 +109,7 @@ func (s *Store) Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	return all, nil
 }
 
-// lastAttempt is the current generation's result as its history shows it.
+// lastAttempt returns the current generation's result as the history shows it.
 func (s *Store) lastAttempt(now *request) (attempt, error) {
 	var r core.Result
 	if err := decode(now.Result, &r, now.ID); err != nil {
@@ -137,8 +137,7 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 	}
 }
 
-// rerun moves the result into the history and then clears its place, if the request is
-// still as it was read.
+// rerun moves the result into the history and then clears its place, if the request is still as it was read.
 func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec core.Spec, started bool, err error) {
 	if err := decode(now.Spec, &spec, now.ID); err != nil {
 		return core.Spec{}, false, err

@@ -13,17 +13,17 @@ import (
 // m is a filter or an update.
 type m = bson.M
 
-// absent matches a field that is not there.
+// absent matches a missing field.
 var absent any
 
-// call does one thing on the server, in the time that it may take.
+// call runs one operation on the server within the timeout.
 func (s *Store) call(ctx context.Context, do func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return s.fault(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	// The driver gives up soon where all connections are in use; wait for one.
+	// The driver soon gives up if all connections are in use; so wait for one here.
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -32,13 +32,12 @@ func (s *Store) call(ctx context.Context, do func(ctx context.Context) error) er
 	}
 	err := do(ctx)
 	if ended := ctx.Err(); ended != nil && err != nil {
-		err = errors.Join(ended, err) // the driver does not always say that this was why
+		err = errors.Join(ended, err) // the driver does not always include this cause
 	}
 	return s.fault(err)
 }
 
-// insert makes a document. Returns false if another one has its id, or something
-// else of it that is unique.
+// insert inserts a document. Returns false if another one has its id or another unique value of it.
 func (s *Store) insert(ctx context.Context, in string, doc any) (bool, error) {
 	is := true
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -51,8 +50,8 @@ func (s *Store) insert(ctx context.Context, in string, doc any) (bool, error) {
 	return is && err == nil, err
 }
 
-// change changes the one document that matches. Returns false if none does, and
-// errTaken if another one has something of it that is unique.
+// change changes the one document that matches. Returns false if none does, and errTaken if another one has a unique
+// value of it.
 func (s *Store) change(ctx context.Context, in string, which, how m) (bool, error) {
 	var found int64
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -65,7 +64,7 @@ func (s *Store) change(ctx context.Context, in string, which, how m) (bool, erro
 	return found == 1, err
 }
 
-// changeAll changes the documents that match.
+// changeAll changes all documents that match.
 func (s *Store) changeAll(ctx context.Context, in string, which, how m) error {
 	return s.call(ctx, func(ctx context.Context) error {
 		_, err := s.in(in).UpdateMany(ctx, which, how)
@@ -73,18 +72,18 @@ func (s *Store) changeAll(ctx context.Context, in string, which, how m) error {
 	})
 }
 
-// put sets what a document holds, and makes it if it is not there.
+// put sets the content of a document, and creates it if it is missing.
 func (s *Store) put(ctx context.Context, in, id string, set m) error {
 	return s.call(ctx, func(ctx context.Context) error {
 		_, err := s.in(in).UpdateOne(ctx, m{"_id": id}, m{"$set": set}, options.UpdateOne().SetUpsert(true))
-		if duplicate(err) { // two made it at once: now it is there
+		if duplicate(err) { // another call created it at the same time: now it exists
 			_, err = s.in(in).UpdateOne(ctx, m{"_id": id}, m{"$set": set})
 		}
 		return err
 	})
 }
 
-// remove deletes what matches and returns how many documents that were.
+// remove deletes the documents that match and returns how many there were.
 func (s *Store) remove(ctx context.Context, in string, which m) (int, error) {
 	var gone int64
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -97,7 +96,7 @@ func (s *Store) remove(ctx context.Context, in string, which m) (int, error) {
 	return int(gone), err
 }
 
-// count counts what matches, at most to limit.
+// count counts the documents that match, at most up to limit.
 func (s *Store) count(ctx context.Context, in string, which m, limit int) (int, error) {
 	var n int64
 	err := s.call(ctx, func(ctx context.Context) (err error) {
@@ -107,8 +106,8 @@ func (s *Store) count(ctx context.Context, in string, which m, limit int) (int, 
 	return int(n), err
 }
 
-// one returns the document that matches, with the fields named or, if none are, all. ok is
-// false if there is none.
+// one returns the document that matches, with the fields named or, if none are, all of them. Ok is false if there is
+// none.
 func one[T any](ctx context.Context, s *Store, in string, which m, fields ...string) (doc T, ok bool, err error) {
 	err = s.call(ctx, func(ctx context.Context) error {
 		err := s.in(in).FindOne(ctx, which, options.FindOne().SetProjection(only(fields))).Decode(&doc)
@@ -121,7 +120,7 @@ func one[T any](ctx context.Context, s *Store, in string, which m, fields ...str
 	return doc, ok, err
 }
 
-// some returns the documents that match, in an order, at most limit (0 is all).
+// some returns at most limit documents that match, in an order (0: all of them).
 func some[T any](ctx context.Context, s *Store, in string, which m, order bson.D, limit int, fields ...string) ([]T, error) {
 	var docs []T
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -138,7 +137,7 @@ func some[T any](ctx context.Context, s *Store, in string, which m, order bson.D
 	return docs, err
 }
 
-// by is an order: by these fields, those with a "-" falling.
+// by returns a sort order by fields; a "-" means descending.
 func by(fields ...string) bson.D {
 	var order bson.D
 	for _, field := range fields {

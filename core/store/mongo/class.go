@@ -53,16 +53,16 @@ func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 	})
 }
 
-// openClass returns nil if a class is there, to have something hung on it.
+// openClass returns nil if a document may refer to the class.
 func (s *Store) openClass(ctx context.Context, handle string) error {
 	return s.open(ctx, classes, handle, "class "+handle, school.NoClass(handle))
 }
 
-// member is a user's document as far as it says what classes the user is in: enrolments are kept
-// there, so that a user that is in one cannot be deleted.
+// member is the part of a user's document about the user's classes: enrolments are kept there, so that an enrolled
+// user cannot be deleted.
 type member struct {
 	ID      string              `bson:"_id"`
-	Classes []string            `bson:"classes"` // to be found by
+	Classes []string            `bson:"classes"` // for searches
 	In      map[string]enrolled `bson:"in"`
 }
 
@@ -91,8 +91,8 @@ func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
 		if !is {
 			continue
 		}
-		if err := s.openClass(ctx, e.Class); err != nil { // it was deleted meanwhile
-			_, _ = s.Drop(ctx, e.Class, e.User) // else who makes a class of this name does so
+		if err := s.openClass(ctx, e.Class); err != nil { // it was deleted in the meantime
+			_, _ = s.Drop(ctx, e.Class, e.User) // if that fails, the creation of a class with this name does it
 			return err
 		}
 		return nil
@@ -115,12 +115,12 @@ func dropFrom(class string) m {
 	return m{"$unset": m{"in." + class: ""}, "$pull": m{"classes": class}}
 }
 
-// dismiss takes everybody out of a class.
+// dismiss removes all users from a class.
 func (s *Store) dismiss(ctx context.Context, class string) error {
 	return s.changeAll(ctx, users, m{"classes": class}, dropFrom(class))
 }
 
-// Members lists who is in a class, see school.Roster.
+// Members lists the members of a class, see school.Roster.
 func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

@@ -8,26 +8,26 @@ import (
 	"drover/core/school"
 )
 
-// deletion is that of something that must not go while something else refers to it. Since no
-// transaction spans the two, it is announced first: who hangs something on it looks, after it
-// did so, whether the thing is still open, and takes it off again if not.
+// deletion describes the deletion of a document that others may refer to. Since no transaction spans the documents,
+// it is announced first: a writer of a reference checks, after the write, whether the target is still open, and
+// removes the reference again if not.
 type deletion struct {
 	what     string // for people: "class cs101"
 	in, id   string
 	none     error
-	unless   m                               // a condition on the document itself
-	blocked  error                           // what to return where that does not hold
-	hindered func(ctx context.Context) error // what still refers to it, or nil
+	unless   m                               // a condition on the document itself that prevents it
+	blocked  error                           // the error if that condition holds
+	hindered func(ctx context.Context) error // returns an error if other documents still refer to it; may be nil
 }
 
-// closingTime is for how long an announced deletion counts. Who deletes and has not done so
-// by then gives up.
+// closingTime is for how long an announced deletion counts. A call that has not deleted the document by then gives
+// up.
 const closingTime = 30 * time.Second
 
-// delete deletes a thing with what goes with it.
+// delete deletes a document together with its dependents.
 func (s *Store) delete(ctx context.Context, d deletion) error {
 	if err := d.hindered(ctx); err != nil {
-		return err // without holding anybody up
+		return err // without announcing it
 	}
 	until := s.now() + closingTime.Milliseconds()
 	is, err := s.change(ctx, d.in, m{"_id": d.id, "gone": absent}, m{"$set": m{"closing": until}})
@@ -35,7 +35,7 @@ func (s *Store) delete(ctx context.Context, d deletion) error {
 		return err
 	}
 	if !is {
-		if err := s.clear(ctx, d.in, d.id); err != nil { // its deletion was broken off
+		if err := s.clear(ctx, d.in, d.id); err != nil { // its deletion was interrupted
 			return err
 		}
 		return d.none
@@ -43,11 +43,11 @@ func (s *Store) delete(ctx context.Context, d deletion) error {
 	if err = s.decide(ctx, d, until); err == nil {
 		return s.clear(ctx, d.in, d.id)
 	}
-	_, _ = s.change(ctx, d.in, m{"_id": d.id, "closing": until, "gone": absent}, m{"$unset": m{"closing": ""}}) // else it opens by itself
+	_, _ = s.change(ctx, d.in, m{"_id": d.id, "closing": until, "gone": absent}, m{"$unset": m{"closing": ""}}) // if that fails, it opens by itself
 	return err
 }
 
-// decide makes a thing that was closed until then one that is gone, if nothing refers to it.
+// decide marks a closed document as gone, if nothing refers to it.
 func (s *Store) decide(ctx context.Context, d deletion, until int64) error {
 	if err := d.hindered(ctx); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Store) decide(ctx context.Context, d deletion, until int64) error {
 	return late
 }
 
-// clear deletes a thing that is gone, after what goes with it.
+// clear deletes a document that is gone, after its dependents.
 func (s *Store) clear(ctx context.Context, in, id string) error {
 	_, found, err := one[document](ctx, s, in, m{"_id": id, "gone": true}, "_id")
 	if err != nil || !found {
@@ -85,7 +85,7 @@ func (s *Store) clear(ctx context.Context, in, id string) error {
 	return err
 }
 
-// dependents are the steps that delete what goes with a thing.
+// dependents returns the steps that delete a document's dependents.
 func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
 	these := func(in string, which m) func(ctx context.Context) error {
 		return func(ctx context.Context) error { _, err := s.remove(ctx, in, which); return err }
@@ -104,7 +104,7 @@ func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
 	return nil
 }
 
-// open returns nil if a thing is there and nobody is deleting it: it can have something hung on it.
+// open returns nil if a document exists and is not being deleted, so that others may refer to it.
 func (s *Store) open(ctx context.Context, in, id, what string, none error) error {
 	for {
 		doc, found, err := one[struct {
@@ -121,7 +121,7 @@ func (s *Store) open(ctx context.Context, in, id, what string, none error) error
 		case doc.Closing == 0:
 			return nil
 		}
-		// Who announced its deletion is late, and must not go on with it.
+		// The call that announced its deletion is late, and must not continue.
 		if _, err := s.change(ctx, in, m{"_id": id, "closing": doc.Closing}, m{"$unset": m{"closing": ""}}); err != nil {
 			return err
 		}

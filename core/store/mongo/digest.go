@@ -10,9 +10,9 @@ import (
 // digestPage is how many documents Digests holds at once.
 const digestPage = 100
 
-// Digests calls fn with every digest that something names, perhaps more than once. Submissions
-// come before requests, which may still be in their documents; requests come
-// before the history, into which a rerun moves their results.
+// Digests calls fn with every digest to which a document refers, perhaps more than once. Submissions are read before
+// requests, which may still be in their documents; requests before the history, into which a rerun moves their
+// results.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	for _, walk := range []func(context.Context, func(string) error) error{
 		s.imageDigests, s.downloads, s.submissionDigests, s.requestDigests, s.attemptDigests, s.harnessDigests,
@@ -33,7 +33,7 @@ func (s *Store) requestDigests(ctx context.Context, fn func(digest string) error
 	})
 }
 
-// specDigests calls fn with the digests that a spec names, if there is one.
+// specDigests calls fn with the digests in a spec; the spec may be "".
 func specDigests(doc, id string, fn func(digest string) error) error {
 	if doc == "" {
 		return nil
@@ -68,8 +68,8 @@ func (s *Store) submissionDigests(ctx context.Context, fn func(digest string) er
 	})
 }
 
-// harnessDigests goes from assignments to experiments, whose harness may become an
-// assignment's: it stays the experiment's too.
+// harnessDigests reads assignments before experiments, whose harness may become an assignment's: the experiment keeps
+// it too.
 func (s *Store) harnessDigests(ctx context.Context, fn func(digest string) error) error {
 	for _, in := range []string{assignments, experiments} {
 		err := pages(ctx, s, in, []string{"json"}, func(doc *document) (string, error) {
@@ -88,7 +88,7 @@ func (s *Store) harnessDigests(ctx context.Context, fn func(digest string) error
 	return nil
 }
 
-// fileDigests calls fn with the digests of the files that a result or a submission names.
+// fileDigests calls fn with the digests of the files of a result or a submission.
 func fileDigests(doc, id string, fn func(digest string) error) error {
 	if doc == "" {
 		return nil
@@ -107,7 +107,7 @@ func fileDigests(doc, id string, fn func(digest string) error) error {
 	return nil
 }
 
-// pages calls do with every document of a collection, in order of id, which it returns.
+// pages calls do with every document of a collection, in order of the id that do returns.
 func pages[T any](ctx context.Context, s *Store, in string, fields []string, do func(doc *T) (id string, err error)) error {
 	for after := ""; ; {
 		docs, err := some[T](ctx, s, in, m{"_id": m{"$gt": after}}, by("_id"), digestPage, fields...)

@@ -37,7 +37,7 @@ func (s *Store) GetExperiment(ctx context.Context, id string) (school.Experiment
 	return single[school.Experiment](ctx, s, school.NoExperiment(id), experiments, m{"_id": id})
 }
 
-// ListExperiments lists those of an assignment, see school.Experiments.
+// ListExperiments lists experiments of an assignment, see school.Experiments.
 func (s *Store) ListExperiments(ctx context.Context, class, assignment string, limit int) ([]school.Experiment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

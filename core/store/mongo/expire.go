@@ -8,7 +8,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// ExpireOutputs deletes what results of a pool wrote and collected, see school.ResultStore.
+// ExpireOutputs deletes the outputs and files of a pool's results, see school.ResultStore.
 func (s *Store) ExpireOutputs(ctx context.Context, pool string, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -34,8 +34,8 @@ func (s *Store) ExpireOutputs(ctx context.Context, pool string, before time.Time
 	return total, nil
 }
 
-// expire takes the outputs of one request, if nothing happens to it meanwhile: its history's
-// first, so that it is not done before these are.
+// expire deletes the outputs of one request, unless the request changes in the meantime. Those of its history come
+// first, because the mark in the request means that all is done.
 func (s *Store) expire(ctx context.Context, r *request) (bool, error) {
 	now := s.now()
 	history, err := some[attempt](ctx, s, attempts, m{"request": r.ID}, nil, 0, "result", "request")
@@ -71,7 +71,7 @@ func (s *Store) expireAttempt(ctx context.Context, a *attempt, now int64) error 
 	return err
 }
 
-// withoutFiles marks a result as expired, if it was not yet.
+// withoutFiles marks a result as expired, unless it is.
 func withoutFiles(doc, id string, now int64) (expired string, was bool, err error) {
 	var r core.Result
 	if err := decode(doc, &r, id); err != nil || r.Expired > 0 {

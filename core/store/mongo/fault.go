@@ -11,11 +11,10 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// errTaken says that another document has something that is unique.
+// errTaken means that another document has the same unique value.
 var errTaken = errors.New("another document has it")
 
-// reasons says for people what a server's error codes mean here. All of them are
-// faults of the place where the database is, so they are UNAVAILABLE.
+// reasons explain a server's error codes. All of them are faults of the database's location, so they are UNAVAILABLE.
 var reasons = []struct {
 	codes []int
 	text  string
@@ -27,7 +26,7 @@ var reasons = []struct {
 	{[]int{14031}, "its disk is full: free space there"},
 }
 
-// fault turns an error of the driver into one of core's; those of core pass.
+// fault turns an error of the driver into one of core's; errors of core are returned unchanged.
 func (s *Store) fault(err error) error {
 	var known *core.Error
 	switch {
@@ -53,7 +52,7 @@ func (s *Store) fault(err error) error {
 	return core.Wrap(s.discreet(err), core.CodeInternal, s.name, "result store %s failed", s.name)
 }
 
-// answered reports whether a server said that; the driver gives its own errors no code.
+// answered reports whether the error came from a server; the driver gives its own errors no code.
 func answered(err error) bool {
 	var its driver.ServerError
 	return errors.As(err, &its) && slices.ContainsFunc(its.ErrorCodes(), func(code int) bool { return code != 0 })
@@ -64,13 +63,13 @@ func hasCode(err error, code int) bool {
 	return errors.As(err, &its) && its.HasErrorCode(code)
 }
 
-// duplicate reports whether something unique is there already. FerretDB 1 tells of
-// it by SQLite's own words where an update would make it.
+// duplicate reports whether a unique value exists already. FerretDB 1 reports it in SQLite's words if an update would
+// cause it.
 func duplicate(err error) bool {
 	return driver.IsDuplicateKeyError(err) || hasCode(err, 1) && strings.Contains(err.Error(), "UNIQUE constraint failed")
 }
 
-// discreet keeps an error that repeats the password to itself.
+// discreet hides an error that quotes the password.
 func (s *Store) discreet(err error) error {
 	if s.password != "" && strings.Contains(err.Error(), s.password) {
 		return errors.New("the server's answer is left out, for it repeats the password")

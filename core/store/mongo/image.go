@@ -27,7 +27,7 @@ func (s *Store) PutImage(ctx context.Context, image core.Image) error {
 	return s.put(ctx, images, image.Ref(), m{"name": image.Name, "digest": image.Digest, "seq": seq, "json": doc})
 }
 
-// next counts.
+// next increments a counter and returns it.
 func (s *Store) next(ctx context.Context, what string) (int64, error) {
 	var counter struct {
 		N int64 `bson:"n"`
@@ -35,7 +35,7 @@ func (s *Store) next(ctx context.Context, what string) (int64, error) {
 	err := s.call(ctx, func(ctx context.Context) error {
 		opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
 		err := s.in(meta).FindOneAndUpdate(ctx, m{"_id": what}, m{"$inc": m{"n": 1}}, opts).Decode(&counter)
-		if duplicate(err) { // two made it at once: now it is there
+		if duplicate(err) { // another call created it at the same time: now it exists
 			err = s.in(meta).FindOneAndUpdate(ctx, m{"_id": what}, m{"$inc": m{"n": 1}}, opts).Decode(&counter)
 		}
 		return err

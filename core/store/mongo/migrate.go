@@ -9,31 +9,31 @@ import (
 	"drover/core"
 )
 
-// migrations bring a database from one schema version to the next: the first makes version 1
-// of an empty one. Each may run again after it was broken off. Released ones never change;
-// what they have in common, the indexes, grows in its table, and the last one makes it.
+// migrations bring a database from one schema version to the next: the first makes version 1 of an empty one. Each
+// may run again after it was interrupted. Released ones never change, except that new indexes are added to the common
+// table, which the last migration creates.
 var migrations = []func(ctx context.Context, s *Store) error{
-	nothing, // 1 had what is only indexes
+	nothing, // 1: only indexes
 	nothing, // 2: tokens, identities, and accounts in the users' documents
 	nothing, // 3: wishes of hosts
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 4: submissions whose requests are to be made
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 4: submissions whose requests are not made yet
 }
 
 func nothing(context.Context, *Store) error { return nil }
 
-// schema is the document that says how far a database is, and who is at it.
+// schema is the document with the database's version, and the program that is migrating it.
 type schema struct {
 	ID      string `bson:"_id"`
 	Version int    `bson:"version"`
-	By      string `bson:"by,omitempty"`    // who may change it
-	Until   int64  `bson:"until,omitempty"` // ms since 1970; anybody may from then on
+	By      string `bson:"by,omitempty"`    // the program that may change it
+	Until   int64  `bson:"until,omitempty"` // ms since 1970; other programs may take over then
 }
 
-// leaseTime is how long a program that migrates may be silent before another one goes on.
+// leaseTime is how long a migrating program may be silent before another one takes over.
 const leaseTime = time.Minute
 
-// migrate brings the database to this program's schema. Where several programs start at once
-// one of them does it and the others wait. Returns VERSION if a newer one was there.
+// migrate brings the database to this program's schema. If several programs start at once, one of them does it and
+// the others wait. Returns VERSION if a newer program was there.
 func (s *Store) migrate(ctx context.Context) error {
 	me := token()
 	for {
@@ -67,7 +67,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 }
 
-// christen names the store unless it has a name, and makes the document of its schema.
+// christen gives the store an id unless it has one, and creates the schema's document.
 func (s *Store) christen(ctx context.Context) error {
 	for _, doc := range []any{identity{ID: "store", Name: token()}, schema{ID: "schema"}} {
 		if _, err := s.insert(ctx, meta, doc); err != nil {
@@ -77,7 +77,7 @@ func (s *Store) christen(ctx context.Context) error {
 	return nil
 }
 
-// lease takes the right to migrate if nobody has it. was is the schema as it was read.
+// lease takes the right to migrate if no program has it. Was is the schema as it was read.
 func (s *Store) lease(ctx context.Context, me string, was schema) (bool, error) {
 	now := s.now()
 	if was.By != "" && was.By != me && was.Until > now {
@@ -90,17 +90,17 @@ func (s *Store) lease(ctx context.Context, me string, was schema) (bool, error) 
 	return s.change(ctx, meta, which, m{"$set": m{"by": me, "until": now + leaseTime.Milliseconds()}})
 }
 
-// step runs one migration and gives the right back.
+// step runs one migration and gives up the lease.
 func (s *Store) step(ctx context.Context, me string, version int) error {
 	if err := migrations[version](ctx, s); err != nil {
-		return err // another program, or this one's next start, goes on
+		return err // another program, or this one's next start, continues
 	}
 	_, err := s.change(ctx, meta, m{"_id": "schema", "version": version, "by": me},
 		m{"$set": m{"version": version + 1}, "$unset": m{"by": "", "until": ""}})
 	return err
 }
 
-// token makes a name that nothing else has.
+// token returns a unique name.
 func token() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -12,14 +12,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// outbox is the part of a request's or task's document that says of which ends somebody is
-// still to be told. An end gets there by the very change that records it.
+// outbox is the part of a request's or task's document with the ends of which somebody is still to be notified. An
+// end is added by the same change that records it.
 type outbox struct {
 	Untold []int  `bson:"outbox,omitempty"`    // generations
-	Since  string `bson:"outbox_at,omitempty"` // orders documents by the first of them
+	Since  string `bson:"outbox_at,omitempty"` // orders documents by their first end
 }
 
-// tell adds to a change that somebody is to be told of the end.
+// tell adds an end to the outbox by a change.
 func tell(how m, generation int, now int64) {
 	at := fmt.Sprintf("%016d %s", now, bson.NewObjectID().Hex())
 	push, _ := how["$push"].(m)
@@ -40,7 +40,7 @@ type told struct {
 	Box   outbox            `bson:",inline"`
 }
 
-// Outbox lists ends that nobody was told of yet, see core.Webhooks.
+// Outbox lists ends that were not marked as sent, see core.Webhooks.
 func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
 	return nil
 }
 
-// close forgets when the outboxes of documents were opened, if they are empty.
+// close removes the times of empty outboxes.
 func (s *Store) close(ctx context.Context, in string, which m) error {
 	empty := m{"outbox.0": m{"$exists": false}, "outbox_at": m{"$gt": ""}}
 	for name, value := range which {

@@ -8,15 +8,15 @@ import (
 	"drover/core"
 )
 
-// A document may have 16 MiB, each of a result's streams too. So the beginning of a
-// stream stands with its request, and the rest in documents of their own. (GridFS
-// would do, but leave chunks that nothing names when a writer dies.)
+// A document may have 16 MiB, and so may each of a result's streams. So the beginning of a stream is kept with its
+// request, and the rest in separate documents. (GridFS would do, but a writer that dies leaves chunks to which
+// nothing refers.)
 const (
-	inline = 256 << 10 // bytes of each stream that stand with the request; more than a history shows
-	piece  = 4 << 20   // bytes of a document of outputs
+	inline = 256 << 10 // bytes of each stream kept with the request; more than a history shows
+	piece  = 4 << 20   // bytes of a document of output
 )
 
-// output is what a request's document has of its output.
+// output is the part of a request's document about its output.
 type output struct {
 	Stdout []byte `bson:"stdout,omitempty"`
 	Stderr []byte `bson:"stderr,omitempty"`
@@ -24,10 +24,10 @@ type output struct {
 	Pieces [2]int `bson:"pieces"`         // of stdout and stderr
 }
 
-// IsZero reports whether there is none: then it is left out.
+// IsZero reports whether there is no output: then the field is left out.
 func (o output) IsZero() bool { return len(o.Stdout) == 0 && len(o.Stderr) == 0 }
 
-// chunk is a document of outputs.
+// chunk is a document of output.
 type chunk struct {
 	ID      string `bson:"_id"`
 	Request string `bson:"request"`
@@ -37,10 +37,9 @@ type chunk struct {
 // chunkID names the n-th piece of a stream.
 func chunkID(rest string, stream, n int) string { return fmt.Sprintf("%s/%d/%d", rest, stream, n) }
 
-// pack stores what of a result's output does not fit into its request, under a name that says
-// whose and what it is: who records the same again, since he was broken off, stores nothing
-// twice, and whoever records anything else does not touch it. The request is marked first, so
-// that what is left here by one who dies is known of.
+// pack stores the output that does not fit into the request's document, under a name derived from its origin and
+// content: repeating an interrupted call stores nothing twice, and no other result overwrites it. The request is
+// marked first, so that chunks left by a crash are found.
 func (s *Store) pack(ctx context.Context, a *recording) (output, error) {
 	r := a.result
 	out := output{Stdout: []byte(r.Stdout), Stderr: []byte(r.Stderr)}
@@ -70,15 +69,14 @@ func (s *Store) pack(ctx context.Context, a *recording) (output, error) {
 // long reports whether a result's output does not fit into its request.
 func long(r *core.Result) bool { return max(len(r.Stdout), len(r.Stderr)) > inline }
 
-// restName names the rest of an output by what recorded it and by what it is.
+// restName names the rest of an output by its origin and content.
 func restName(a *recording) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %d %s%s", a.origin, len(a.result.Stdout), a.result.Stdout, a.result.Stderr)
 	return fmt.Sprintf("%s/%x", a.result.Key(), sum.Sum(nil)[:16])
 }
 
-// unpack gives a result its output, as far as the document has it or names it. Returns
-// false if what it names is not there.
+// unpack gives a result its output, from the document and its chunks. Returns false if a chunk is missing.
 func (s *Store) unpack(ctx context.Context, doc *request, r *core.Result) (bool, error) {
 	out := &doc.Output
 	for stream, text := range []*[]byte{&out.Stdout, &out.Stderr} {
@@ -94,14 +92,14 @@ func (s *Store) unpack(ctx context.Context, doc *request, r *core.Result) (bool,
 	return true, nil
 }
 
-// dropOthers deletes what was stored of the outputs of a generation that has its result, but for
-// that result's own. What stays, since it fails, goes with the request.
+// dropOthers deletes the stored outputs of a generation that has its result, except that result's own. If this fails,
+// they are deleted with the request.
 func (s *Store) dropOthers(ctx context.Context, r *core.Result) {
 	doc, _, err := one[request](ctx, s, requests, m{"_id": r.ID, "gen": r.Generation}, "output.rest")
 	if err != nil {
 		return
 	}
-	its := m{"$gte": r.Key() + "/", "$lt": r.Key() + "0"} // the sign after the stroke
+	its := m{"$gte": r.Key() + "/", "$lt": r.Key() + "0"} // the character after the slash
 	which := m{"request": r.ID, "_id": its}
 	if rest := doc.Output.Rest; rest != "" {
 		which = m{"request": r.ID, "$or": []m{
@@ -112,8 +110,7 @@ func (s *Store) dropOthers(ctx context.Context, r *core.Result) {
 	_, _ = s.remove(ctx, outputs, which) // see above
 }
 
-// drop deletes the rest of an output that nothing names any more. What stays, since it fails,
-// goes with its request.
+// drop deletes the rest of an output that is not used any more. If this fails, it is deleted with its request.
 func (s *Store) drop(ctx context.Context, out output) {
 	for stream, pieces := range out.Pieces {
 		for n := range pieces {

@@ -15,8 +15,8 @@ type setting struct {
 	JSON   string `bson:"json"`
 }
 
-// PutPool keeps a pool's settings. Returns INVALID if they cannot be, LIMIT if there are too
-// many pools. (Where several new ones come at the same moment a few more are taken.)
+// PutPool stores a pool's settings. Returns INVALID for invalid settings, LIMIT if there are too many pools.
+// (Concurrent calls may create a few more.)
 func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) room(ctx context.Context, q core.Quota, id, in string, others m)
 	return q.Check(id, n)
 }
 
-// settings reads documents into what they hold.
+// settings decodes the contents of documents.
 func settings[T any](ctx context.Context, s *Store, in string, which m, order ...string) ([]T, error) {
 	docs, err := some[setting](ctx, s, in, which, by(order...), 0, "json")
 	if err != nil {

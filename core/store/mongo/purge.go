@@ -8,7 +8,7 @@ import (
 // purgeBatch is how many requests are deleted together.
 const purgeBatch = 100
 
-// Purge deletes what finished before the time, see school.ResultStore.
+// Purge deletes requests and tasks that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -29,7 +29,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	return total + n, err
 }
 
-// purgeRequests deletes at most batch requests, with what another purge left over.
+// purgeRequests deletes at most batch requests, including those that an interrupted purge left.
 func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int, error) {
 	n, err := s.sweep(ctx, m{}, batch)
 	if err != nil || n == batch {
@@ -48,7 +48,7 @@ func (s *Store) purgeRequests(ctx context.Context, before int64, batch int) (int
 	return n + more, err
 }
 
-// leave makes a request one that is not there any more.
+// leave marks a request as gone.
 var leave = m{"$set": m{"state": gone}, "$unset": m{"once": ""}}
 
 // sweep deletes at most limit requests that are gone, with their history and their output.

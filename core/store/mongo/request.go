@@ -9,8 +9,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// gone is the state of a request that is being deleted: it is not there any more,
-// only its documents still are.
+// gone is the state of a request that is being deleted: to callers it does not exist any more.
 const gone = "gone"
 
 // request is the document of a request. Optional fields are left out when empty.
@@ -24,29 +23,29 @@ type request struct {
 	Once       string `bson:"once,omitempty"`       // submitter and idempotency key
 	Spec       string `bson:"spec"`                 // JSON of the current generation
 	Notify     bool   `bson:"notify,omitempty"`
-	Long       bool   `bson:"long,omitempty"` // documents of outputs were made of it
+	Long       bool   `bson:"long,omitempty"` // there may be documents with its output
 
 	State    core.RequestState `bson:"state"`    // of the current generation: queued or an end
-	Finished int64             `bson:"finished"` // 0 until then
+	Finished int64             `bson:"finished"` // 0 until it has ended
 	Ends     []end             `bson:"ends,omitempty"`
 	Result   string            `bson:"result,omitempty"` // JSON without the output
 	Output   output            `bson:"output,omitempty"`
 
-	Blame    core.Blame `bson:"blame,omitempty"` // and the scores: the result's
+	Blame    core.Blame `bson:"blame,omitempty"` // and the scores: of the result
 	Score    *float64   `bson:"score,omitempty"`
 	MaxScore *float64   `bson:"max_score,omitempty"`
 
-	Kept    bool   `bson:"kept,omitempty"`    // its submission names it, or did
-	Expired bool   `bson:"expired,omitempty"` // none of its results has outputs
-	Late    int    `bson:"late,omitempty"`    // grows with its history
+	Kept    bool   `bson:"kept,omitempty"`    // its submission refers to it, or did
+	Expired bool   `bson:"expired,omitempty"` // its outputs were deleted
+	Late    int    `bson:"late,omitempty"`    // the length of its history
 	Box     outbox `bson:",inline"`
 }
 
-// end is that of one generation.
+// end is the end of one generation.
 type end struct {
 	Generation int               `bson:"gen"`
 	State      core.RequestState `bson:"state"`
-	Origin     string            `bson:"origin"` // what recorded it
+	Origin     string            `bson:"origin"` // origin of the result
 }
 
 // ended returns a generation's end, if it has ended.
@@ -65,7 +64,7 @@ var (
 	briefRow = []string{"spec", "state", "finished", "result", "gen"}
 )
 
-// there matches a request by id that is not being deleted.
+// there matches a request by id, unless it is being deleted.
 func there(id string) m { return m{"_id": id, "state": m{"$ne": gone}} }
 
 // Create makes a request durable, see school.ResultStore.
@@ -77,7 +76,7 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 	return s.create(ctx, spec, string(doc), false)
 }
 
-// create makes a request. One that is kept is out of the reach of purges.
+// create creates a request. With kept, purges spare it.
 func (s *Store) create(ctx context.Context, spec core.Spec, doc string, kept bool) (core.Row, bool, error) {
 	fresh := request{
 		ID: spec.ID, Generation: 1, Submitter: spec.Submitter, Pool: spec.Pool, Assignment: spec.Assignment, Submission: spec.Submission,
@@ -95,14 +94,14 @@ func (s *Store) create(ctx context.Context, spec core.Spec, doc string, kept boo
 		if err != nil || found {
 			return row, false, err
 		}
-		// What was in the way is being deleted: do it now.
+		// The existing document is being deleted: do it now.
 		if _, err := s.sweep(ctx, m{"_id": spec.ID}, 1); err != nil {
 			return core.Row{}, false, err
 		}
 	}
 }
 
-// once names what a submitter does only once; "" is no key.
+// once returns the unique value of an idempotency key; "" for no key.
 func once(submitter, key string) string {
 	if key == "" {
 		return ""
@@ -110,8 +109,7 @@ func once(submitter, key string) string {
 	return fmt.Sprintf("%d %s %s", len(submitter), submitter, key)
 }
 
-// taken returns the row that is there instead of spec. Returns CONFLICT if that
-// is another request's.
+// taken returns the existing row of spec's id or idempotency key. Returns CONFLICT if it is another request.
 func (s *Store) taken(ctx context.Context, spec *core.Spec) (core.Row, bool, error) {
 	if key := once(spec.Submitter, spec.Idempotency); key != "" {
 		row, found, err := s.row(ctx, m{"once": key}, fullRow)
@@ -143,11 +141,11 @@ func (s *Store) row(ctx context.Context, which m, fields []string) (core.Row, bo
 		if missed == doc.Output.Rest {
 			return core.Row{}, false, core.Errorf(core.CodeUnavailable, doc.ID, "the result store has lost output of request %s: restore a backup", doc.ID)
 		}
-		missed = doc.Output.Rest // perhaps a rerun took it away meanwhile
+		missed = doc.Output.Rest // perhaps a rerun removed it in the meantime
 	}
 }
 
-// read makes a row of its document. whole is false if its output is not there any more.
+// read decodes a row. Whole is false if a part of its output is missing.
 func (s *Store) read(ctx context.Context, doc *request) (row core.Row, whole bool, err error) {
 	row = core.Row{State: doc.State, Finished: doc.Finished}
 	if err := decode(doc.Spec, &row.Spec, doc.ID); err != nil {
@@ -164,12 +162,12 @@ func (s *Store) read(ctx context.Context, doc *request) (row core.Row, whole boo
 	return row, whole, err
 }
 
-// decode reads what the store wrote itself.
+// decode decodes a document that the store wrote itself.
 func decode(doc string, into any, id string) error {
 	return core.Wrap(json.Unmarshal([]byte(doc), into), core.CodeUnavailable, id, "the result store holds something unreadable for %s: restore a backup", id)
 }
 
-// encode writes what decode reads.
+// encode encodes what decode reads.
 func encode(what any, id string) (string, error) {
 	doc, err := json.Marshal(what)
 	return string(doc), core.Wrap(err, core.CodeInvalid, id, "%s cannot be written as JSON", id)

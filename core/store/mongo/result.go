@@ -18,10 +18,10 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 	}
 	a := &recording{result: &r, doc: string(doc), origin: origin(r)}
 	if long(&r) {
-		// Long output is stored first, but not for a request that is over.
+		// Long output is stored first, but not for a request that has ended.
 		if answer, done, err := s.settled(ctx, a); done || err != nil {
 			if done {
-				s.dropOthers(ctx, &r) // who recorded it may have been broken off before that
+				s.dropOthers(ctx, &r) // its Record may have been interrupted before this
 			}
 			return answer, err
 		}
@@ -38,17 +38,17 @@ type recording struct {
 	doc    string // JSON without the output
 	origin string
 	output output
-	notify bool // somebody is to be told of the request
-	long   bool // somebody stored long output of the request
+	notify bool // somebody is to be notified of the end
+	long   bool // there may be stored long output of the request
 }
 
-// origin names what a result came from, in few bytes.
+// origin returns a short name of a result's origin.
 func origin(r core.Result) string {
 	sum := sha256.Sum256([]byte(bounds.Origin(r)))
 	return hex.EncodeToString(sum[:16])
 }
 
-// record accepts the result or, if it cannot be, says why.
+// record accepts the result, or returns why it cannot.
 func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 	for {
 		answer, err := s.accept(ctx, a)
@@ -65,8 +65,7 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 	}
 }
 
-// accept makes the result the terminal one of the current generation. This one
-// change decides.
+// accept makes the result the terminal one of the current generation. This one change decides.
 func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	r, now := a.result, s.now()
 	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent}
@@ -93,8 +92,8 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	return s.change(ctx, requests, which, how)
 }
 
-// settled answers a result that is a repeat, or that comes too late, and keeps the latter for
-// the history. Returns false if it may be accepted.
+// settled answers a repeated or late result, and keeps a late one for the history. Returns false if the result may be
+// accepted.
 func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, err error) {
 	r := a.result
 	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long")
@@ -118,8 +117,7 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 	return false, true, s.refuse(ctx, a, &now)
 }
 
-// Terminal says which keys have ended, see school.ResultStore. Returns INVALID for
-// a key that is none.
+// Terminal reports which keys have ended, see school.ResultStore. Returns INVALID for an invalid key.
 func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
 	ended := make(map[string]core.RequestState, len(keys))
 	for page := range slices.Chunk(keys, terminalPage) {
@@ -146,5 +144,5 @@ func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.Re
 	return ended, nil
 }
 
-// terminalPage is how many keys one question of Terminal has.
+// terminalPage is how many keys one query of Terminal takes.
 const terminalPage = 1000

@@ -11,17 +11,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// document is one that holds JSON, beside the fields that it is found by.
+// document holds JSON, and the fields by which it is searched.
 type document struct {
 	ID       string `bson:"_id"`
 	JSON     string `bson:"json"`
 	Revision int64  `bson:"revision,omitempty"`
 	Secret   string `bson:"secret,omitempty"`  // a webhook's
-	Closing  int64  `bson:"closing,omitempty"` // until when somebody sees whether it may be deleted
-	Gone     bool   `bson:"gone,omitempty"`    // it is not there any more, only something that refers to it
+	Closing  int64  `bson:"closing,omitempty"` // until when a call is checking whether it may be deleted
+	Gone     bool   `bson:"gone,omitempty"`    // to callers it does not exist any more; something may still refer to it
 }
 
-// documents reads what documents hold, of those that are there.
+// documents decodes the contents of documents, except those that are gone.
 func documents[T any](ctx context.Context, s *Store, in string, which m, order bson.D, limit int) ([]T, error) {
 	which["gone"] = absent
 	docs, err := some[document](ctx, s, in, which, order, limit, "json")
@@ -37,7 +37,7 @@ func documents[T any](ctx context.Context, s *Store, in string, which m, order b
 	return all, nil
 }
 
-// single reads what one document holds; none is the error that is given.
+// single decodes the content of one document; none is the error if there is none.
 func single[T any](ctx context.Context, s *Store, none error, in string, which m) (T, error) {
 	var zero T
 	all, err := documents[T](ctx, s, in, which, nil, 1)
@@ -50,7 +50,7 @@ func single[T any](ctx context.Context, s *Store, none error, in string, which m
 	return all[0], nil
 }
 
-// selection is a filter by the values that are not "".
+// selection returns a filter by the values that are not "".
 func selection(values map[string]string) m {
 	which := m{}
 	for name, value := range values {
@@ -66,14 +66,14 @@ type revised struct {
 	what     string // for people: "user ann"
 	in       string
 	id       string // of the document
-	name     string // of the thing
-	fields   m      // all but id and revision
+	name     string // of the object
+	fields   m      // all except id and revision
 	without  []string
-	revision int64 // that the caller knows; 0 makes it
+	revision int64 // known to the caller; 0 creates the document
 }
 
-// revise makes a document or changes it, as school.Roster says of every Put. Returns errTaken if
-// another one has something of it that is unique.
+// revise creates or changes a document by the rules of every Put, see school.Roster. Returns errTaken if another one
+// has a unique value of it.
 func (s *Store) revise(ctx context.Context, r revised) (int64, error) {
 	fields := maps.Clone(r.fields)
 	fields["revision"] = r.revision + 1
@@ -96,7 +96,7 @@ func (s *Store) revise(ctx context.Context, r revised) (int64, error) {
 	return 0, cmp.Or(err, core.NotPut(r.what, r.name, r.revision, found))
 }
 
-// found makes the document of a new thing.
+// found creates the document of a new object.
 func (s *Store) found(ctx context.Context, r revised, fields m) error {
 	fields["_id"] = r.id
 	is, err := s.insert(ctx, r.in, fields)
@@ -112,7 +112,7 @@ func (s *Store) found(ctx context.Context, r revised, fields m) error {
 	case !there.Gone:
 		return core.NotPut(r.what, r.name, 0, true)
 	}
-	if err := s.clear(ctx, r.in, r.id); err != nil { // its deletion was broken off
+	if err := s.clear(ctx, r.in, r.id); err != nil { // the deletion of a former one was interrupted
 		return err
 	}
 	return s.found(ctx, r, fields)

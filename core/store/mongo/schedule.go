@@ -7,8 +7,8 @@ import (
 	"drover/core/store/bounds"
 )
 
-// PutSchedule makes or changes a schedule, see core.Schedules. (Where several new ones come at
-// the same moment a few more than the most are taken.)
+// PutSchedule makes or changes a schedule, see core.Schedules. (Concurrent calls may create a few more than the
+// maximum.)
 func (s *Store) PutSchedule(ctx context.Context, schedule core.Schedule) (int64, error) {
 	if err := bounds.Schedule(schedule); err != nil {
 		return 0, err

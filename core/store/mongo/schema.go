@@ -11,16 +11,16 @@ import (
 
 // The collections.
 const (
-	meta        = "meta"     // the store's name, its schema, counters
+	meta        = "meta"     // the store's id, its schema, counters
 	requests    = "requests" // with the result of the current generation
 	attempts    = "attempts" // refused results, and results of former generations
-	outputs     = "outputs"  // what of long outputs does not fit into a request
+	outputs     = "outputs"  // the parts of long outputs that do not fit into a request
 	pools       = "pools"
 	images      = "images"
 	tasks       = "tasks"
 	schedules   = "schedules"
 	webhooks    = "webhooks"
-	users       = "users"  // with the classes that they are in, and their accounts
+	users       = "users"  // with their classes and accounts
 	tokens      = "tokens" // of users; only the hashes of the secrets
 	identities  = "identities"
 	classes     = "classes"
@@ -32,8 +32,8 @@ const (
 	wishes      = "wishes" // of hosts
 )
 
-// index is one of a collection's. A unique one keeps a promise of school.ResultStore and is
-// of one field, which those leave out that claim nothing; the others make a page cost what it shows.
+// index is an index of a collection. A unique one enforces a rule of school.ResultStore, on one field that is left
+// out if it has no value; the others make the cost of a page independent of the collection's size.
 type index struct {
 	in     string
 	name   string
@@ -41,7 +41,7 @@ type index struct {
 	keys   bson.D
 }
 
-// indexes are all that there are. Their names never change their meaning.
+// indexes are all indexes. The meaning of a name never changes.
 var indexes = []index{
 	{requests, "once", true, by("once")},
 	{requests, "state", false, by("state", "_id")},
@@ -96,10 +96,10 @@ func (i index) model() driver.IndexModel {
 	return driver.IndexModel{Keys: i.keys, Options: opts}
 }
 
-// noCollection is the server's code for a collection that is not there yet.
+// noCollection is the server's code for a collection that does not exist yet.
 const noCollection = 26
 
-// ensure makes the indexes that are not there yet.
+// ensure creates the missing indexes.
 func (s *Store) ensure(ctx context.Context) error {
 	byCollection := map[string][]index{}
 	for _, index := range indexes {
@@ -111,7 +111,7 @@ func (s *Store) ensure(ctx context.Context) error {
 			if err != nil && !hasCode(err, noCollection) {
 				return err
 			}
-			// FerretDB 1 breaks off where some of those to make are there.
+			// FerretDB 1 stops if some of the given indexes exist.
 			var missing []driver.IndexModel
 			for _, index := range these {
 				if !slices.ContainsFunc(there, func(one driver.IndexSpecification) bool { return one.Name == index.name }) {

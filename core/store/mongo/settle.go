@@ -7,10 +7,10 @@ import (
 	"drover/core/school"
 )
 
-// A submission's document has all of its request until that has a document of its own: so the
-// two are there by one insert. What asks for requests first makes those that are still to be made.
+// A submission's document holds its whole request until that has a document of its own, so that one insert makes both
+// durable. Every read of requests first creates the missing documents.
 
-// settle makes the requests of submissions whose maker died, or is not yet as far.
+// settle makes the requests of submissions whose call died, or has not come so far.
 func (s *Store) settle(ctx context.Context, which m) error {
 	which["unmade"] = m{"$gt": ""}
 	docs, err := some[submission](ctx, s, submissions, which, by("_id"), purgeBatch)
@@ -22,8 +22,8 @@ func (s *Store) settle(ctx context.Context, which m) error {
 	return err
 }
 
-// adopt makes the request of a submission that somebody else stored, unless what it is for is being
-// deleted: then its maker takes it off again, or it goes with that.
+// adopt makes the request of a submission that another call stored, unless its assignment or user is being deleted:
+// then that call removes the submission again, or the deletion does.
 func (s *Store) adopt(ctx context.Context, doc *submission) error {
 	err := s.takes(ctx, doc.Class, doc.Assignment, doc.User)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
@@ -42,8 +42,8 @@ func (s *Store) adopt(ctx context.Context, doc *submission) error {
 	return err
 }
 
-// makeRequest makes the request of a submission, and takes it away again if that was deleted
-// meanwhile. Returns NOTFOUND then.
+// makeRequest makes the request of a submission, and removes it again if the submission was deleted in the meantime.
+// Returns NOTFOUND then.
 func (s *Store) makeRequest(ctx context.Context, doc *submission) error {
 	var spec core.Spec
 	if err := decode(doc.Spec, &spec, doc.ID); err != nil {

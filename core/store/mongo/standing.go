@@ -43,8 +43,8 @@ func (s *Store) Standings(ctx context.Context, class, assignment, after string, 
 	return s.standings(ctx, docs)
 }
 
-// newest returns the ids of users' newest submissions, of the first users. It reads them from
-// an index, as far as it needs.
+// newest returns the ids of the newest submissions of the first users, at most limit. It reads only as much of an
+// index as it needs.
 func (s *Store) newest(ctx context.Context, which m, limit int) ([]string, error) {
 	var ids []string
 	err := s.call(ctx, func(ctx context.Context) error {
@@ -68,7 +68,7 @@ func (s *Store) newest(ctx context.Context, which m, limit int) ([]string, error
 	return ids, err
 }
 
-// standings says what became of submissions.
+// standings adds state and score to submissions.
 func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Standing, error) {
 	var named []string
 	for _, doc := range docs {

@@ -15,8 +15,8 @@ import (
 // Options are a Store's settings.
 type Options struct {
 	Clock   clock.Clock   // default: the machine's
-	Timeout time.Duration // of one question to the server, retries included; default 20 s
-	Select  time.Duration // to find a server that can be written to; default 5 s
+	Timeout time.Duration // of one operation on the server, retries included; default 20 s
+	Select  time.Duration // for finding a server that accepts writes; default 5 s
 }
 
 // Store is a school.ResultStore in a database. It is safe for concurrent use.
@@ -31,17 +31,16 @@ type Store struct {
 	slots  chan struct{} // one for each connection
 
 	closing sync.Once
-	failed  error // of closing
+	failed  error // error of Close
 }
 
 var _ school.ResultStore = (*Store)(nil)
 
-// closeTimeout is how long Close waits for calls that others have under way.
+// closeTimeout is how long Close waits for other calls in progress.
 const closeTimeout = 5 * time.Second
 
-// Open connects to the database that a URL names and brings it to this program's
-// schema. Returns INVALID for a URL that cannot be one, VERSION if a newer drover
-// wrote the database, UNAVAILABLE.
+// Open connects to the database that a URL names and brings it to this program's schema. Returns INVALID for an
+// invalid URL, VERSION if a newer drover wrote the database, UNAVAILABLE.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
@@ -62,7 +61,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s.db = s.client.Database(to.database)
 	if err := s.migrate(ctx); err != nil {
-		_ = s.Close() // the first fault says more
+		_ = s.Close() // the first error says more
 		return nil, err
 	}
 	return s, nil
@@ -78,7 +77,7 @@ func (s *Store) Close() error {
 	return s.failed
 }
 
-// Ping writes something small. Returns UNAVAILABLE if that fails.
+// Ping writes a small document. Returns UNAVAILABLE if that fails.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.put(ctx, meta, "ping", m{"at": s.now()})
 }
@@ -92,14 +91,14 @@ func (s *Store) ID(ctx context.Context) (string, error) {
 	return doc.Name, err
 }
 
-// identity is the document that names the store.
+// identity is the document with the store's id.
 type identity struct {
 	ID   string `bson:"_id"`
 	Name string `bson:"name"`
 }
 
-// in is a collection.
+// in returns a collection.
 func (s *Store) in(name string) *driver.Collection { return s.db.Collection(name) }
 
-// now is the store's time in ms since 1970.
+// now returns the store's time in ms since 1970.
 func (s *Store) now() int64 { return s.clock.Now().UnixMilli() }

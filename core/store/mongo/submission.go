@@ -21,21 +21,21 @@ type submission struct {
 	Idempotency string `bson:"idempotency,omitempty"`
 	Request     string `bson:"request,omitempty"`
 	Grade       string `bson:"grade,omitempty"` // JSON
-	JSON        string `bson:"json"`            // of what it was at first
+	JSON        string `bson:"json"`            // as it was created
 
 	Unmade unmade `bson:"unmade,omitempty"` // its request has no document yet
-	Spec   string `bson:"spec,omitempty"`   // JSON of that, as long as it is unmade
+	Spec   string `bson:"spec,omitempty"`   // JSON of the request while it is not made
 }
 
-// unmade says who makes the request of a submission that was stored without it.
+// unmade says which call makes the request of a submission that was stored without it.
 type unmade string
 
 const (
-	unmadeFresh   unmade = "fresh"   // who submitted it, who may still take the submission off again
-	unmadeAdopted unmade = "adopted" // somebody who found it; it stays
+	unmadeFresh   unmade = "fresh"   // the call that submitted it, which may still remove the submission
+	unmadeAdopted unmade = "adopted" // a call that found it; the submission stays
 )
 
-// read returns the submission itself.
+// read decodes the submission.
 func (d *submission) read() (school.Submission, error) {
 	var sub school.Submission
 	if err := decode(d.JSON, &sub, d.ID); err != nil {
@@ -81,12 +81,12 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 		return school.Submission{}, false, err
 	}
 	if !is {
-		return s.CreateSubmission(ctx, sub, grading) // somebody was faster
+		return s.CreateSubmission(ctx, sub, grading) // another call was faster
 	}
 	if grading == nil {
 		return sub, true, nil
 	}
-	if err := s.makeRequest(ctx, &fresh); core.Is(err, core.CodeNotFound) { // all of them are being deleted
+	if err := s.makeRequest(ctx, &fresh); core.Is(err, core.CodeNotFound) { // assignment or user is being deleted
 		return school.Submission{}, false, cmp.Or(s.takes(ctx, sub.Class, sub.Assignment, sub.User), err)
 	} else if err != nil {
 		return school.Submission{}, false, err
@@ -94,8 +94,8 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 	return sub, true, nil
 }
 
-// handed returns the submission that is there instead of sub, if one is. Returns
-// CONFLICT if its id is another one's.
+// handed returns the existing submission of sub's id or idempotency key, if there is one. Returns CONFLICT if the id
+// belongs to another submission.
 func (s *Store) handed(ctx context.Context, sub *school.Submission) (school.Submission, bool, error) {
 	ways := []m{{"_id": sub.ID}}
 	if key := once(sub.User, sub.Idempotency); key != "" {
@@ -113,7 +113,7 @@ func (s *Store) handed(ctx context.Context, sub *school.Submission) (school.Subm
 		if err == nil && which["_id"] != nil && !bounds.SameSubmission(there, *sub) {
 			return school.Submission{}, false, school.SubmissionTaken(sub.ID)
 		}
-		if err == nil && doc.Unmade != "" { // the first call was broken off
+		if err == nil && doc.Unmade != "" { // the first call was interrupted
 			err = s.settle(ctx, m{"_id": doc.ID})
 		}
 		return there, true, err
@@ -126,8 +126,7 @@ func madeFor(request, submission string) m {
 	return m{"_id": request, "submission": submission, "state": m{"$ne": gone}}
 }
 
-// keep takes a request out of the reach of purges. Returns NOTFOUND if it was not
-// made for the submission.
+// keep makes purges spare a request. Returns NOTFOUND if the request was not made for the submission.
 func (s *Store) keep(ctx context.Context, id, request string) error {
 	is, err := s.change(ctx, requests, madeFor(request, id), m{"$set": m{"kept": true}})
 	if err == nil && !is {
@@ -148,8 +147,8 @@ func (s *Store) GetSubmission(ctx context.Context, id string) (school.Submission
 	return doc.read()
 }
 
-// Bind makes another request count, see school.Submissions. Of several at once that
-// lose, the requests are spared by purges too, until their submission goes.
+// Bind makes another request count, see school.Submissions. Of concurrent calls, purges also spare the requests of
+// those that lose, until the submission is deleted.
 func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if err := core.CheckName("request id", to); err != nil {
 		return false, err
@@ -216,7 +215,7 @@ func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string,
 	}
 }
 
-// notAwaited returns the submissions without a request that has not ended.
+// notAwaited returns the submissions whose requests have all ended.
 func (s *Store) notAwaited(ctx context.Context, ids []string) ([]string, error) {
 	open, err := some[request](ctx, s, requests, m{"submission": m{"$in": ids}, "state": core.RequestQueued}, nil, 0, "submission")
 	awaited := map[string]bool{}
@@ -232,8 +231,8 @@ func (s *Store) notAwaited(ctx context.Context, ids []string) ([]string, error) 
 	return free, err
 }
 
-// deleteSubmissions deletes submissions with all requests that were made for them. One whose
-// request was run again meanwhile stays, for the next call.
+// deleteSubmissions deletes submissions with all requests that were made for them. A submission whose request was
+// rerun in the meantime stays, for the next call.
 func (s *Store) deleteSubmissions(ctx context.Context, ids []string) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil

@@ -15,7 +15,7 @@ import (
 type task struct {
 	ID        string         `bson:"_id"`
 	Revision  int64          `bson:"revision"`         // grows with every change
-	JSON      string         `bson:"json"`             // all of it
+	JSON      string         `bson:"json"`             // the whole task
 	Unique    string         `bson:"unique,omitempty"` // its unique key while it is queued
 	Kind      string         `bson:"kind"`
 	Requester string         `bson:"requester,omitempty"`
@@ -23,12 +23,12 @@ type task struct {
 	Parent    string         `bson:"parent,omitempty"`
 	Lane      string         `bson:"lane,omitempty"`
 	State     core.TaskState `bson:"state"`             // of the current generation: queued or an end
-	Ended     int64          `bson:"ended,omitempty"`   // absent until then
-	Expires   int64          `bson:"expires,omitempty"` // when its download does
+	Ended     int64          `bson:"ended,omitempty"`   // absent until it has ended
+	Expires   int64          `bson:"expires,omitempty"` // when its download expires
 	Box       outbox         `bson:",inline"`
 }
 
-// read returns the task itself.
+// read decodes the task.
 func (t *task) read() (core.Task, error) {
 	var one core.Task
 	return one, decode(t.JSON, &one, t.ID)
@@ -51,16 +51,16 @@ func (s *Store) CreateTask(ctx context.Context, t core.Task) (bool, error) {
 	there, err := s.GetTask(ctx, t.ID)
 	switch {
 	case core.Is(err, core.CodeNotFound):
-		return false, nil // it is its unique key that is taken
+		return false, nil // a task with its unique key waits
 	case err == nil && !bounds.SameTask(there, t):
 		err = core.TaskTaken(t.ID)
 	}
 	return false, err
 }
 
-// changeTask reads a task that has had a generation, has it changed and writes it, again if
-// somebody else did so meanwhile. do returns false if there is nothing to change, and may add
-// to the change of the document. Returns NOTFOUND.
+// changeTask reads a task that has had a generation, calls do and writes the result, and repeats this if the task was
+// changed in the meantime. Do returns false if there is nothing to change, and may add to the update of the document.
+// Returns NOTFOUND.
 func (s *Store) changeTask(ctx context.Context, id string, generation int, do func(t *core.Task, how m) (bool, error)) (core.Task, bool, error) {
 	for {
 		doc, found, err := one[task](ctx, s, tasks, m{"_id": id}, "json", "revision")
@@ -91,10 +91,10 @@ func (s *Store) changeTask(ctx context.Context, id string, generation int, do fu
 	}
 }
 
-// anyGeneration is a caller's that does not name one.
+// anyGeneration stands for any generation.
 const anyGeneration = -1
 
-// edit adds to a change what stands in the document beside the task.
+// edit adds the document's other fields to an update.
 func edit(how m, t *core.Task, revision int64) error {
 	doc, err := bounds.EncodeTask(*t)
 	set, unset := m{"revision": revision, "json": string(doc), "state": t.State}, m{}
@@ -136,7 +136,7 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 	return is, err
 }
 
-// FailTask notes a try that ended badly, see core.TaskLedger.
+// FailTask notes a failed try, see core.TaskLedger.
 func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
 	if err := bounds.TaskFailure(id, f); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (s *Store) CountChildren(ctx context.Context, parent string) (core.TaskTall
 			tally.Dead = g.N
 		case core.TaskCancelled:
 			tally.Cancelled = g.N
-		case core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling: // only in the total
+		case core.TaskQueued, core.TaskDelayed, core.TaskRunning, core.TaskCancelling: // counted in the total only
 		}
 	}
 	return tally, err
@@ -228,7 +228,7 @@ func (s *Store) CountChildren(ctx context.Context, parent string) (core.TaskTall
 
 // purgeTasks deletes at most limit tasks that ended before a time.
 func (s *Store) purgeTasks(ctx context.Context, before int64, limit int) (int, error) {
-	for _, in := range boxes { // whose emptying was broken off
+	for _, in := range boxes { // whose outbox was emptied by an interrupted call
 		if err := s.close(ctx, in, m{}); err != nil {
 			return 0, err
 		}

@@ -7,12 +7,12 @@ import (
 	"drover/core/store/bounds"
 )
 
-// tokenDoc is a token.
+// tokenDoc is the document of a token.
 type tokenDoc struct {
 	ID   string `bson:"_id"`
 	Hash string `bson:"hash"`
 	Used int64  `bson:"used"`
-	JSON string `bson:"json"` // of all but hash and used
+	JSON string `bson:"json"` // all except hash and used
 }
 
 func (d *tokenDoc) token() (school.Token, error) {
@@ -22,7 +22,7 @@ func (d *tokenDoc) token() (school.Token, error) {
 	return t, err
 }
 
-// AddToken keeps a token, see school.Accounts.
+// AddToken stores a token, see school.Accounts.
 func (s *Store) AddToken(ctx context.Context, t school.Token) error {
 	if err := bounds.Token(t); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Store) RemoveToken(ctx context.Context, user, id string) (bool, error) 
 	return n == 1, err
 }
 
-// TouchToken notes when a token was used, see school.Accounts.
+// TouchToken records when a token was used, see school.Accounts.
 func (s *Store) TouchToken(ctx context.Context, id string, at int64) error {
 	_, err := s.change(ctx, tokens, m{"_id": id}, m{"$max": m{"used": at}})
 	return err

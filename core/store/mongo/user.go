@@ -68,7 +68,7 @@ func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	})
 }
 
-// openUser returns nil if a user is there, to have something hung on it.
+// openUser returns nil if a document may refer to the user.
 func (s *Store) openUser(ctx context.Context, handle string) error {
 	return s.open(ctx, users, handle, "user "+handle, school.NoUser(handle))
 }

@@ -7,8 +7,8 @@ import (
 	"drover/core/store/bounds"
 )
 
-// PutWebhook makes or changes a webhook, see core.Webhooks. (Where several new ones come at the
-// same moment a few more than the most are taken.)
+// PutWebhook makes or changes a webhook, see core.Webhooks. (Concurrent calls may create a few more than the
+// maximum.)
 func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
 	if err := bounds.Webhook(w); err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// wish is a document of what is wanted of a host.
+// wish is the document of a wish for a host.
 type wish struct {
 	ID   string `bson:"_id"` // host and kind
 	Host string `bson:"host"`
@@ -16,7 +16,7 @@ type wish struct {
 	JSON string `bson:"json"`
 }
 
-// PutHostWish keeps what is wanted of a host, see core.HostWishes.
+// PutHostWish stores a wish for a host, see core.HostWishes.
 func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
 	if err := bounds.HostWish(w); err != nil {
 		return false, err
@@ -26,8 +26,8 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 		return false, err
 	}
 	doc := wish{w.Host + "/" + string(w.Kind), w.Host, string(w.Kind), w.At, text}
-	// The change of the document decides, or its making; one that another makes at the same
-	// moment is changed then.
+	// Either the update or the insert decides; if another call inserts at the same moment, the second round updates
+	// its document.
 	for range 2 {
 		is, err := s.change(ctx, wishes, m{"_id": doc.ID, "at": m{"$lte": doc.At}}, m{"$set": m{"at": doc.At, "json": doc.JSON}})
 		if err != nil || is {
@@ -43,7 +43,7 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 	return false, nil
 }
 
-// HostWishes lists what is wanted of a host or of all, see core.HostWishes.
+// HostWishes lists the wishes for a host or for all, see core.HostWishes.
 func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, error) {
 	which := m{}
 	if host != "" {
@@ -52,7 +52,7 @@ func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, e
 	return settings[core.HostWish](ctx, s, wishes, which, "host", "kind")
 }
 
-// ForgetHostWishes removes what is wanted of a host, see core.HostWishes.
+// ForgetHostWishes removes the wishes for a host, see core.HostWishes.
 func (s *Store) ForgetHostWishes(ctx context.Context, host string) (int, error) {
 	return s.remove(ctx, wishes, m{"host": host})
 }

@@ -92,7 +92,7 @@ func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
 	return err
 }
 
-// GetIdentity finds whose an identity is, see school.Accounts.
+// GetIdentity returns the user of an identity, see school.Accounts.
 func (s *Store) GetIdentity(ctx context.Context, issuer, subject string) (school.Identity, error) {
 	if err := bounds.IdentityKey(issuer, subject); err != nil {
 		return school.Identity{}, err

@@ -37,7 +37,7 @@ func (s *Store) GetAssignment(ctx context.Context, class, handle string) (school
 	return single[school.Assignment](ctx, s, school.NoAssignment(class+"/"+handle), "SELECT doc FROM assignments WHERE class = ? AND handle = ?", class, handle)
 }
 
-// ListAssignments lists those of a class, see school.Assignments.
+// ListAssignments lists assignments of a class, see school.Assignments.
 func (s *Store) ListAssignments(ctx context.Context, class, after string, limit int) ([]school.Assignment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Store) DeleteAssignment(ctx context.Context, class, handle string) erro
 	return err
 }
 
-// takes returns nil if the assignment is there, and neither it nor its class is being deleted.
+// takes returns nil if the assignment exists, and neither it nor its class is being deleted.
 func (t *tx) takes(class, handle string) error {
 	var deleting bool
 	err := t.one("SELECT deleting FROM assignments WHERE class = ? AND handle = ?", []any{class, handle}, &deleting)
@@ -81,7 +81,7 @@ func (t *tx) takes(class, handle string) error {
 	return t.open(class)
 }
 
-// PutDeadline sets a user's own deadline, see school.Assignments.
+// PutDeadline sets a user's personal deadline, see school.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := bounds.Deadline(d); err != nil {
 		return err
@@ -120,10 +120,10 @@ func (s *Store) Deadlines(ctx context.Context, class, assignment, user string) (
 	return documents[school.Deadline](ctx, s, query+" ORDER BY assignment, user", args...)
 }
 
-// condition is a term of a WHERE that counts unless its value is "".
+// condition is a term of a WHERE clause that is left out if its value is "".
 type condition struct{ text, value string }
 
-// selection adds the conditions that count to a query.
+// selection adds the conditions with values to a query.
 func selection(query string, conditions []condition) (string, []any) {
 	var args []any
 	between := " WHERE "

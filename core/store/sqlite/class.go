@@ -59,7 +59,7 @@ func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 	return err
 }
 
-// open returns nil if the class is there and not being deleted.
+// open returns nil if the class exists and is not being deleted.
 func (t *tx) open(class string) error {
 	var deleting bool
 	err := t.one("SELECT deleting FROM classes WHERE handle = ?", []any{class}, &deleting)
@@ -111,7 +111,7 @@ func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
 
 const selectEnrolments = "SELECT class, user, role, since FROM enrolments "
 
-// Members lists who is in a class, see school.Roster.
+// Members lists the members of a class, see school.Roster.
 func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err

@@ -9,21 +9,19 @@ import (
 	"drover/core"
 )
 
-// A batch is what one transaction takes: at most this many writes and, by what
-// they bring, about this many bytes.
+// A batch is the writes of one transaction: at most this many, with about this many bytes.
 const (
 	batchWrites = 256
 	batchBytes  = 8 << 20
 )
 
-// committer owns the one connection that writes. While it commits, callers
-// queue up; all that wait then share the next transaction and its one fsync.
-// Nobody waits for company.
+// committer owns the one connection that writes. While it commits, callers queue up; all that wait then share the
+// next transaction and its one fsync. It never waits for a batch to fill.
 type committer struct {
 	conn  *sql.Conn
-	known map[string]*sql.Stmt // by text; the loop's alone
+	known map[string]*sql.Stmt // by text; used by the loop only
 
-	queue chan write // unbuffered: what was taken is always answered
+	queue chan write // unbuffered: every received write is answered
 	quit  chan struct{}
 	done  chan struct{}
 
@@ -70,9 +68,9 @@ func newCommitter(conn *sql.Conn) *committer {
 	return c
 }
 
-// commit runs do within a batch and returns its answer once it is durable. do
-// may run twice, refuses (a *core.Error) before it writes anything, and keeps
-// nothing of t. The end of ctx ends the waiting, not a write that was begun.
+// commit runs do within a batch and returns its answer once it is durable. Do may run twice, returns refusals (a
+// *core.Error) before it writes anything, and keeps nothing of t. The end of ctx ends the waiting, but not a write
+// that has begun.
 func commit[T any](ctx context.Context, c *committer, id string, bytes int, do func(t *tx) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -111,7 +109,7 @@ func (c *committer) loop() {
 	}
 }
 
-// gather takes what waits right now.
+// gather takes all writes that wait now.
 func (c *committer) gather(first write) []write {
 	batch, bytes := []write{first}, first.size()
 	for len(batch) < batchWrites && bytes < batchBytes {
@@ -125,8 +123,8 @@ func (c *committer) gather(first write) []write {
 	return batch
 }
 
-// commit runs a batch and answers each of its writes. If the transaction fails,
-// each write gets one of its own, so that the one at fault is alone.
+// commit runs a batch and answers each of its writes. If the transaction fails, each write gets its own, so that only
+// the faulty one fails.
 func (c *committer) commit(batch []write) {
 	verdicts, begun, err := c.transact(batch)
 	if err != nil && begun && len(batch) > 1 {
@@ -144,10 +142,10 @@ func (c *committer) commit(batch []write) {
 	}
 }
 
-// transact runs writes in one transaction. The verdicts are the writes' own
-// refusals; err means that nothing of the transaction is there.
+// transact runs writes in one transaction. The verdicts are the writes' own refusals; err means that nothing of the
+// transaction was written.
 func (c *committer) transact(writes []write) (verdicts []error, begun bool, err error) {
-	ctx := context.Background() // no caller's end may cancel what all of them share
+	ctx := context.Background() // no caller's end may cancel the transaction that all share
 	t := &tx{ctx: ctx, c: c}
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, false, err
@@ -170,13 +168,12 @@ func (c *committer) transact(writes []write) (verdicts []error, begun bool, err 
 	return verdicts, true, nil
 }
 
-// rollback ends a failed transaction. Its own failure says only that SQLite did
-// so by itself.
+// rollback ends a failed transaction. An error means only that SQLite has rolled it back itself.
 func (t *tx) rollback() { _, _ = t.exec("ROLLBACK") }
 
 // tx is the running transaction; its statements are prepared once.
 type tx struct {
-	ctx context.Context // it batchs as long as one transaction
+	ctx context.Context // of the transaction
 	c   *committer
 }
 
@@ -205,7 +202,7 @@ func (t *tx) exec(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// one reads at most one row into the places. Returns sql.ErrNoRows if there is none.
+// one scans at most one row. Returns sql.ErrNoRows if there is none.
 func (t *tx) one(query string, args []any, into ...any) error {
 	stmt, err := t.prepared(query)
 	if err != nil {

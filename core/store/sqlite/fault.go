@@ -10,8 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// reasons says for people what SQLite's error codes mean here. All of them are
-// faults of the place where the file lies, so they are UNAVAILABLE.
+// reasons explain SQLite's error codes. All of them are faults of the file's location, so they are UNAVAILABLE.
 var reasons = map[int]string{
 	sqlite3.SQLITE_FULL:     "its disk is full: free space there",
 	sqlite3.SQLITE_READONLY: "it cannot be written: check the rights of file and folder",
@@ -25,7 +24,7 @@ var reasons = map[int]string{
 	sqlite3.SQLITE_NOMEM:    "this machine is out of memory",
 }
 
-// fault turns an error of the driver into one of core's; those of core pass.
+// fault turns an error of the driver into one of core's; errors of core are returned unchanged.
 func fault(err error, id string) error {
 	var known *core.Error
 	var its *sqlite.Error
@@ -44,7 +43,7 @@ func fault(err error, id string) error {
 	return core.Wrap(err, core.CodeInternal, id, "the result store failed")
 }
 
-// busy reports whether somebody else has the file's lock for now.
+// busy reports whether another process has the file's lock for now.
 func busy(err error) bool {
 	var its *sqlite.Error
 	return errors.As(err, &its) && its.Code()&0xff == sqlite3.SQLITE_BUSY

@@ -26,12 +26,12 @@ const (
 	lockTimeout = 10 * time.Second
 )
 
-// creating guards the making of files: closing a descriptor of a file that
-// SQLite has open in this process would drop its locks.
+// creating guards the creation of files: closing a descriptor of a file that SQLite has open in this process would
+// release its locks.
 var creating sync.Mutex
 
-// create makes the file for its owner alone if it is missing, and makes its name
-// durable. SQLite gives -wal and -shm the same mode.
+// create creates the file, accessible to its owner only, if it is missing, and makes its name durable. SQLite gives
+// -wal and -shm the same mode.
 func create(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -54,9 +54,9 @@ func create(path string) error {
 	return nil
 }
 
-// dsn names the file and the settings of a connection to it.
+// dsn returns the data source name for the file with the settings of a connection.
 func dsn(path string, settings url.Values) string {
-	settings.Set("mode", "rw") // never make a file: create does, with the right mode
+	settings.Set("mode", "rw") // never create the file: create does, with the right mode
 	settings.Set("_busy_timeout", strconv.FormatInt(lockTimeout.Milliseconds(), 10))
 	settings.Set("_error_rc", "1")
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}).String()
@@ -83,8 +83,8 @@ func connect(ctx context.Context, path string, settings url.Values, size int) (*
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
-	// Who changes the journal mode of a new file is told BUSY at once while another does,
-	// whatever the time-out says.
+	// While another process changes the journal mode of a new file, SQLite returns BUSY at once, whatever the timeout
+	// is.
 	for until := time.Now().Add(lockTimeout); ; {
 		err := db.PingContext(ctx)
 		if err == nil {
@@ -100,7 +100,7 @@ func connect(ctx context.Context, path string, settings url.Values, size int) (*
 	}
 }
 
-// inspect refuses a file that is not ours before anything in it is changed.
+// inspect refuses a file that is not drover's before anything in it is changed.
 func inspect(ctx context.Context, path string) (err error) {
 	db, err := connect(ctx, path, url.Values{}, 1)
 	if err != nil {
@@ -111,8 +111,8 @@ func inspect(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// version returns the file's schema version, 0 for an empty one. Returns VERSION
-// if this program does not know it, INVALID if the file is another program's.
+// version returns the file's schema version, 0 for an empty one. Returns VERSION if this program does not know it,
+// INVALID if the file is another program's.
 func version(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, path string,

@@ -14,7 +14,7 @@ func (t *tx) tell(event, id string, generation int) error {
 	return err
 }
 
-// Outbox lists ends that nobody was told of yet, see core.Webhooks.
+// Outbox lists ends that were not marked as sent, see core.Webhooks.
 func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ExpireOutputs deletes what results of a pool wrote and collected, see school.ResultStore.
+// ExpireOutputs deletes the outputs and files of a pool's results, see school.ResultStore.
 func (s *Store) ExpireOutputs(ctx context.Context, pool string, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {

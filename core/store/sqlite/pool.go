@@ -8,8 +8,7 @@ import (
 	"drover/core"
 )
 
-// PutPool keeps a pool's settings. Returns INVALID if they cannot be, LIMIT if
-// there are too many pools.
+// PutPool stores a pool's settings. Returns INVALID for invalid settings, LIMIT if there are too many pools.
 func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
 	if err := p.Check(); err != nil {
 		return err

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// purgeBatch is how many rows one transaction deletes, so that a purge does not
-// hold up the others' writes.
+// purgeBatch is how many rows one transaction deletes, so that a purge does not block other writes.
 const purgeBatch = 100
 
 // finishedBefore selects the requests that one batch of a purge deletes.
@@ -19,7 +18,7 @@ const endedBefore = `(SELECT id FROM tasks WHERE ended > 0 AND ended < ? AND exp
 	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'task.ended' AND o.id = tasks.id)
 	ORDER BY ended, id LIMIT ?)`
 
-// Purge deletes what finished before the time, see school.ResultStore.
+// Purge deletes requests and tasks that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -33,7 +32,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	return total, nil
 }
 
-// purge deletes at most batch requests with their history, and fills up with tasks.
+// purge deletes at most batch rows: requests with their history, then tasks.
 func (t *tx) purge(before, now int64, batch int) (int, error) {
 	if _, err := t.exec("DELETE FROM attempts WHERE id IN "+finishedBefore, before, batch); err != nil {
 		return 0, err

@@ -34,8 +34,7 @@ func (s *Store) Create(ctx context.Context, spec core.Spec) (core.Row, bool, err
 	return made.row, made.is, err
 }
 
-// create inserts a request, unless another one has its id or its idempotency key. One that is kept
-// is out of the reach of purges.
+// create inserts a request, unless another one has its id or its idempotency key. With kept, purges spare it.
 func (t *tx) create(spec *core.Spec, doc []byte, kept bool) (bool, error) {
 	n, err := t.exec(`INSERT INTO requests (id, generation, submitter, pool, assignment, submission, idempotency, notify, kept, state, finished, spec)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, ?) ON CONFLICT DO NOTHING`,
@@ -43,8 +42,7 @@ func (t *tx) create(spec *core.Spec, doc []byte, kept bool) (bool, error) {
 	return n == 1, err
 }
 
-// taken returns the row that is there instead of spec. Returns CONFLICT if that
-// is another request's.
+// taken returns the existing row of spec's id or idempotency key. Returns CONFLICT if it is another request.
 func (t *tx) taken(spec *core.Spec) (core.Row, error) {
 	if spec.Idempotency != "" {
 		row, err := t.row(fullRow+" WHERE r.submitter = ? AND r.idempotency = ? AND r.idempotency <> ''", spec.Submitter, spec.Idempotency)
@@ -62,7 +60,7 @@ func (t *tx) taken(spec *core.Spec) (core.Row, error) {
 	return row, nil
 }
 
-// The parts of a row: with its whole output, and without.
+// The columns of a row: with its whole output, and without.
 const (
 	fullRow  = `SELECT r.spec, r.state, r.finished, a.result, a.stdout, a.stderr ` + fromRows
 	briefRow = `SELECT r.spec, r.state, r.finished, a.result, NULL, NULL ` + fromRows
@@ -89,7 +87,7 @@ func scanRow(scan func(into ...any) error) (core.Row, error) {
 	return row, nil
 }
 
-// decode reads what the store wrote itself.
+// decode decodes a document that the store wrote itself.
 func decode(doc []byte, into any, id string) error {
 	return core.Wrap(json.Unmarshal(doc, into), core.CodeUnavailable, id, "the result store holds something unreadable for %s: restore a backup", id)
 }
@@ -195,11 +193,10 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 	})
 }
 
-// digestPage is how many specs Digests holds at once, so that no long read keeps
-// the log from being folded into the file.
+// digestPage is how many specs Digests holds at once, so that no long read keeps SQLite from checkpointing the log.
 const digestPage = 100
 
-// Digests calls fn with every digest that is named here, see school.ResultStore.
+// Digests calls fn with every digest in the store, see school.ResultStore.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	images, err := s.ListImages(ctx)
 	if err != nil {
@@ -236,8 +233,8 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 	return nil
 }
 
-// namingFiles are the queries for files that other rows than requests name: each
-// returns a page of cursors with a list of files.
+// namingFiles are the queries for files of rows other than requests: each returns a page of cursors with a list of
+// files.
 var namingFiles = []string{
 	"SELECT seq, CAST(result AS TEXT) ->> '$.files' FROM attempts WHERE seq > ? ORDER BY seq LIMIT ?",
 	"SELECT rowid, CAST(doc AS TEXT) ->> '$.files' FROM submissions WHERE rowid > ? ORDER BY rowid LIMIT ?",

@@ -55,8 +55,8 @@ func (t *tx) accept(r *core.Result, doc []byte, now int64) error {
 	return err
 }
 
-// refuse answers a result of a generation that has its terminal one: if it is a
-// repeat, as the first time, otherwise no, and keeps it for the history.
+// refuse handles a result of a generation that has its terminal one: a repeat gets the first answer; any other is
+// refused and kept for the history.
 func (t *tx) refuse(r *core.Result, doc []byte, now int64) (bool, error) {
 	var accepted bool
 	origin := bounds.Origin(*r)
@@ -85,8 +85,7 @@ func (t *tx) refuse(r *core.Result, doc []byte, now int64) (bool, error) {
 // terminalPage is how many keys one query of Terminal takes.
 const terminalPage = 1000
 
-// Terminal says which keys have ended, see school.ResultStore. Returns INVALID for
-// a key that is none.
+// Terminal reports which keys have ended, see school.ResultStore. Returns INVALID for an invalid key.
 func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
 	ended := make(map[string]core.RequestState, len(keys))
 	for page := range slices.Chunk(keys, terminalPage) {

@@ -20,10 +20,10 @@ type revised struct {
 	table    string   //
 	key      []column // its primary key
 	columns  []column // all others but revision
-	revision int64    // that the caller knows; 0 makes the row
+	revision int64    // known to the caller; 0 creates the row
 }
 
-// put makes a row or changes it, as school.Roster says of every Put.
+// put creates or changes a row by the rules of every Put, see school.Roster.
 func (t *tx) put(r revised) (int64, error) {
 	next := r.revision + 1
 	if r.revision == 0 {

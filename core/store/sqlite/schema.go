@@ -3,11 +3,11 @@ package sqlite
 // applicationID marks a file as drover's, in SQLite's own header field ("drov").
 const applicationID = 0x64726f76
 
-// migrations bring a file from one schema version to the next: the first makes
-// version 1 of an empty file. Released ones never change.
+// migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
+// ones never change.
 var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes}
 
-// tables of the ledger. Times are ms since 1970, 0 until it happened.
+// tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
 CREATE TABLE requests (
 	id          TEXT PRIMARY KEY,
@@ -52,8 +52,8 @@ CREATE TABLE pings (
 ) STRICT;
 `
 
-// indexes of version 1. The unique ones keep promises of school.ResultStore, the
-// others make a list's page cost what it shows.
+// indexes of version 1. The unique ones enforce rules of school.ResultStore; the others make the cost of a page
+// independent of the table's size.
 const indexes = `
 CREATE UNIQUE INDEX requests_idempotency ON requests (submitter, idempotency) WHERE idempotency <> '';
 CREATE INDEX requests_state ON requests (state, id);

@@ -1,7 +1,7 @@
 package sqlite
 
-// accounts came with version 6: how users prove who they are. Of a token's secret
-// there is only the hash, and that, as a password's, stands in no document.
+// accounts came with version 6: how users authenticate. Only the hash of a token's secret is stored. Hashes of tokens
+// and passwords are in columns, never in a document.
 const accounts = `
 CREATE TABLE accounts (
 	user     TEXT PRIMARY KEY,

@@ -1,11 +1,9 @@
 package sqlite
 
-// ledger came with version 5: tasks are documents beside the columns that they are
-// found by, ends wait in the outbox until they were told, webhooks, schedules, and
-// results whose outputs were deleted.
+// ledger came with version 5: tasks as documents with columns for their searches, the outbox of ends, webhooks,
+// schedules, and results whose outputs were deleted.
 //
-// What is in the outbox is named by event, id and generation, so that it outlasts a
-// rerun or a retry.
+// An entry of the outbox is named by event, id and generation, so that it survives a rerun or a retry.
 const ledger = `
 CREATE TABLE task_docs (
 	id         TEXT PRIMARY KEY,

@@ -1,10 +1,10 @@
 package sqlite
 
-// school came with version 4: who is taught what, what was submitted, and who did
-// what. The documents are JSON; what stands in a column too is what rows are found by.
+// campus came with version 4: classes and their members, submissions, and the audit log. The documents are JSON;
+// fields that are searched are columns as well.
 //
-// A request that a submission names is kept: no purge by age takes it. What became
-// of requests that were made for a submission can be read from one index alone.
+// A request of a submission is kept: no purge by age removes it. The states of requests made for a submission can be
+// read from one index alone.
 const campus = `
 CREATE TABLE users (
 	handle   TEXT PRIMARY KEY,

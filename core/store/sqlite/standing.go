@@ -9,8 +9,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// selectStandings reads submissions s with what became of them, all of which
-// stands in one index of requests.
+// selectStandings reads submissions s with state and score, all from one index of requests.
 const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.score, r.max_score FROM "
 
 const joinRequest = ` LEFT JOIN requests r INDEXED BY requests_submission

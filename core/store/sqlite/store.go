@@ -1,10 +1,8 @@
-// Package sqlite keeps the result store in one SQLite file: drover's default,
-// for one machine. Any number of processes may use one file.
+// Package sqlite keeps the result store in one SQLite file: drover's default, for one machine. Several processes may
+// use one file.
 //
-// A write has returned only after the transaction that holds it was fsynced, so
-// what was accepted survives the loss of power. Concurrent writes of one process
-// share a transaction and its fsync. Deleted rows leave their room in the file
-// to later ones.
+// A write returns only after its transaction was fsynced, so accepted work survives a loss of power. Concurrent
+// writes of one process share a transaction and its fsync. The space of deleted rows in the file is used again.
 package sqlite
 
 import (
@@ -76,8 +74,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the writes that were begun and closes the file. Later calls return
-// UNAVAILABLE.
+// Close completes the writes in progress and closes the file. Later calls return UNAVAILABLE.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -95,7 +92,7 @@ func (s *Store) ID(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// Ping writes and commits something small. Returns UNAVAILABLE if that fails.
+// Ping writes and commits a small record. Returns UNAVAILABLE if that fails.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := commit(ctx, s.committer, s.path, 0, func(t *tx) (int, error) {
 		return t.exec("INSERT INTO pings (one, at) VALUES (1, ?1) ON CONFLICT DO UPDATE SET at = ?1", s.now())
@@ -103,7 +100,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// now is the store's time in ms since 1970.
+// now returns the store's time in ms since 1970.
 func (s *Store) now() int64 { return s.clock.Now().UnixMilli() }
 
 // prepared returns a reader's statement. The number of different texts is bounded

@@ -46,8 +46,8 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 	return made.submission, made.is, err
 }
 
-// handed returns the submission that is there instead of sub, if one is. Returns
-// CONFLICT if its id is another one's.
+// handed returns the existing submission of sub's id or idempotency key, if there is one. Returns CONFLICT if the id
+// belongs to another submission.
 func (t *tx) handed(sub *school.Submission) (school.Submission, error) {
 	const query = "SELECT " + submissionColumns + " FROM submissions s WHERE "
 	if sub.Idempotency != "" {
@@ -63,7 +63,7 @@ func (t *tx) handed(sub *school.Submission) (school.Submission, error) {
 	return first, err
 }
 
-// submission returns what a query finds, or nothing.
+// submission returns the submission that a query finds, or nothing.
 func (t *tx) submission(query string, args ...any) (school.Submission, error) {
 	var row submissionRow
 	err := t.one(query, args, row.into()...)
@@ -76,8 +76,7 @@ func (t *tx) submission(query string, args ...any) (school.Submission, error) {
 	return row.submission()
 }
 
-// keep takes a request out of the reach of purges. Returns NOTFOUND if it was not
-// made for the submission.
+// keep makes purges spare a request. Returns NOTFOUND if the request was not made for the submission.
 func (t *tx) keep(id, request string) error {
 	n, err := t.exec("UPDATE requests SET kept = 1 WHERE id = ? AND submission = ?", request, id)
 	if err == nil && n == 0 {
@@ -175,8 +174,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error 
 	return err
 }
 
-// removable selects the submissions of an assignment that one batch deletes, with
-// all requests that were made for them: none of those may still be waited for.
+// removable selects the submissions of an assignment that one batch deletes: those whose requests have all ended.
 const removable = `(SELECT s.id FROM submissions s WHERE s.class = ?1 AND s.assignment = ?2 AND NOT EXISTS
 	(SELECT 1 FROM requests r WHERE r.submission = s.id AND r.submission <> '' AND r.state = 'queued') ORDER BY s.id LIMIT ?3)`
 

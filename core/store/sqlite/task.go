@@ -58,7 +58,7 @@ func (t *tx) generation(id string, n int) (core.Task, error) {
 	return task, err
 }
 
-// change writes what may change of a task that is there.
+// change writes the changeable parts of a task.
 func (t *tx) change(task core.Task) error {
 	doc, err := bounds.EncodeTask(task)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 	})
 }
 
-// FailTask notes a try that ended badly, see core.TaskLedger.
+// FailTask notes a failed try, see core.TaskLedger.
 func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
 	if err := bounds.TaskFailure(id, f); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// AddToken keeps a token, see school.Accounts.
+// AddToken stores a token, see school.Accounts.
 func (s *Store) AddToken(ctx context.Context, token school.Token) error {
 	if err := bounds.Token(token); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Store) RemoveToken(ctx context.Context, user, id string) (bool, error) 
 	})
 }
 
-// TouchToken notes when a token was used, see school.Accounts.
+// TouchToken records when a token was used, see school.Accounts.
 func (s *Store) TouchToken(ctx context.Context, id string, at int64) error {
 	_, err := commit(ctx, s.committer, id, 0, func(t *tx) (int, error) {
 		return t.exec("UPDATE tokens SET used = max(used, ?) WHERE id = ?", at, id)

@@ -57,7 +57,7 @@ func (s *Store) ListUsers(ctx context.Context, after string, limit int) ([]schoo
 	return documents[school.User](ctx, s, "SELECT doc FROM users WHERE handle > ? ORDER BY handle LIMIT ?", after, limit)
 }
 
-// DeleteUser removes a user with all that is its own, see school.Roster.
+// DeleteUser removes a user with everything that belongs to it, see school.Roster.
 func (s *Store) DeleteUser(ctx context.Context, handle string) error {
 	_, err := commit(ctx, s.committer, handle, 0, func(t *tx) (int, error) {
 		for _, b := range []struct {
@@ -104,7 +104,7 @@ func documents[T any](ctx context.Context, s *Store, query string, args ...any) 
 	return all, err
 }
 
-// single reads one document; none is the error that is given.
+// single reads one document; none is the error if there is none.
 func single[T any](ctx context.Context, s *Store, none error, query string, args ...any) (T, error) {
 	all, err := documents[T](ctx, s, query, args...)
 	if err == nil && len(all) == 0 {

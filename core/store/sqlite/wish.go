@@ -8,7 +8,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// PutHostWish keeps what is wanted of a host, see core.HostWishes.
+// PutHostWish stores a wish for a host, see core.HostWishes.
 func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
 	if err := bounds.HostWish(w); err != nil {
 		return false, err
@@ -27,7 +27,7 @@ func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) 
 	})
 }
 
-// HostWishes lists what is wanted of a host or of all, see core.HostWishes.
+// HostWishes lists the wishes for a host or for all, see core.HostWishes.
 func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, error) {
 	var all []core.HostWish
 	query, args := "SELECT doc FROM host_wishes ORDER BY host, kind", []any{}
@@ -47,7 +47,7 @@ func (s *Store) HostWishes(ctx context.Context, host string) ([]core.HostWish, e
 	return all, err
 }
 
-// ForgetHostWishes removes what is wanted of a host, see core.HostWishes.
+// ForgetHostWishes removes the wishes for a host, see core.HostWishes.
 func (s *Store) ForgetHostWishes(ctx context.Context, host string) (int, error) {
 	return commit(ctx, s.committer, host, 0, func(t *tx) (int, error) { return t.exec("DELETE FROM host_wishes WHERE host = ?", host) })
 }

@@ -13,21 +13,20 @@ import (
 	"drover/core"
 )
 
-// Note says which process an owner is.
+// Note identifies the process of an owner.
 type Note struct {
 	Owner   string `json:"owner"`
 	Epoch   int64  `json:"epoch"`
 	PID     int    `json:"pid"`
-	Started uint64 `json:"started"` // when, in clock ticks since boot: no other process has both
+	Started uint64 `json:"started"` // start time in clock ticks since boot: no two processes have the same number and start
 	Space   string `json:"space"`   // its pid namespace
-	Boot    string `json:"boot"`    // of the host: numbers and starts come again after another
+	Boot    string `json:"boot"`    // of the host: numbers and starts repeat after another boot
 }
 
-// maxNote bounds what is read of a note.
+// maxNote bounds the bytes that are read of a note.
 const maxNote = 4 << 10
 
-// path is the note's file. An epoch has its own, so that removing an old note
-// never takes a new one away.
+// path is the note's file. Each epoch has its own, so that removing an old note never removes a new one.
 func (n Note) path(dir string) string {
 	return filepath.Join(dir, n.Owner+"."+strconv.FormatInt(n.Epoch, 10))
 }
@@ -55,7 +54,7 @@ func (n Note) write(dir string) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, n.Owner, "the note of %s cannot be written as JSON", n.Owner)
 	}
-	// A name that readers skip, and one per process and epoch.
+	// A name that readers skip, unique for the process and epoch.
 	part := filepath.Join(dir, "."+filepath.Base(n.path(dir)))
 	err = os.WriteFile(part, text, 0o600)
 	if err == nil {
@@ -73,12 +72,12 @@ func (n Note) write(dir string) error {
 	return err
 }
 
-// remove takes the note away. One that is gone already is none.
+// remove deletes the note, if it is still there.
 func (n Note) remove(dir string) {
-	_ = os.Remove(n.path(dir)) // what stays is looked at again
+	_ = os.Remove(n.path(dir)) // a note that stays is looked at again
 }
 
-// list reads the notes in dir. What is none, or is being written, is left out.
+// list reads the notes in dir. It leaves out other files, and notes that are being written.
 func list(dir string) ([]Note, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -119,14 +118,14 @@ func startOf(pid int) (uint64, error) {
 // ownSpace names this process's pid namespace.
 func ownSpace() (string, error) { return os.Readlink("/proc/self/ns/pid") }
 
-// bootOf names the present life of this host's kernel.
+// bootOf names the current boot of this host's kernel.
 func bootOf() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err
 }
 
-// Process names this process as no other ever was or will be: by its host's boot, its pid
-// namespace, its number and its start. "" if it cannot be told.
+// Process identifies this process uniquely for all time: by its host's boot, its pid namespace, its number and its
+// start. It returns "" if any of these cannot be read.
 func Process() string {
 	n, err := mine("", 0)
 	if err != nil {

@@ -6,12 +6,11 @@ import (
 	"drover/core"
 )
 
-// Notice hears what operators are to know of an owner, with the error behind it if there is one.
+// Notice is called with what operators should know of an owner, and the error behind it if there is one.
 type Notice func(owner, text string, err error)
 
-// Owners leaves a note in Dir for every owner that registers through it, and
-// removes it with the owner. Without a note an owner works as well; only its death
-// is noticed later.
+// Owners leaves a note in Dir for every owner that registers through it, and removes the note when the owner
+// deregisters. An owner works without a note as well; only its death is detected later.
 type Owners struct {
 	core.Owners
 	Dir    string

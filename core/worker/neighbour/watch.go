@@ -15,7 +15,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// Watch looks after the other processes of a host.
+// Watch detects the deaths of the other processes of a host.
 type Watch struct {
 	Dir         string                                                     // of the notes
 	DeclareDead func(ctx context.Context, owner string, epoch int64) error // ends the owner's epoch and settles what it held; may be called again
@@ -24,7 +24,7 @@ type Watch struct {
 	Notice      Notice
 
 	space    string // this process's pid namespace
-	boot     string // and its host's boot
+	boot     string // its host's boot
 	mu       sync.Mutex
 	watching map[Note]bool
 	group    sync.WaitGroup
@@ -62,14 +62,14 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil
 }
 
-// look begins to watch whom nobody here watches yet.
+// look starts to watch the processes of new notes.
 func (w *Watch) look(ctx context.Context) error {
 	notes, err := list(w.Dir)
 	if err != nil {
 		return err
 	}
 	for _, n := range notes {
-		other := n.Boot != w.boot // what ran before the host began anew is gone, and its number may be ours
+		other := n.Boot != w.boot // processes of an earlier boot are gone, and their numbers may be in use
 		if !other && (n.PID == os.Getpid() || n.Space != w.space) || !w.begin(n) {
 			continue
 		}
@@ -97,8 +97,7 @@ func (w *Watch) end(n Note) {
 	delete(w.watching, n)
 }
 
-// follow waits for the death of the note's process and declares its owner dead. It
-// returns when ctx ends, too.
+// follow waits for the death of the note's process and declares its owner dead. It also returns when ctx ends.
 func (w *Watch) follow(ctx context.Context, n Note) {
 	pause := newPause()
 	for told := false; n.Boot == w.boot; told = true {
@@ -128,7 +127,7 @@ func (w *Watch) follow(ctx context.Context, n Note) {
 			n.remove(w.Dir)
 			return
 		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
-			n.remove(w.Dir) // it has a new epoch, or somebody was faster
+			n.remove(w.Dir) // it has a new epoch, or another neighbour was faster
 			return
 		}
 		if ctx.Err() == nil && !tried {
@@ -147,9 +146,8 @@ func newPause() *backoff.ExponentialBackOff {
 	return pause
 }
 
-// gone returns nil once the note's process is dead, and an error if ctx ends
-// before that or it cannot be told: only that there is no such process any more, or that it
-// is another one, is an answer. A descriptor that this process lacks is none.
+// gone returns nil once the note's process is dead: the process does not exist, or its number belongs to another one.
+// Any other failure, such as a lack of descriptors, is an error, and so is the end of ctx.
 func gone(ctx context.Context, n Note) error {
 	fd, err := unix.PidfdOpen(n.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
@@ -160,7 +158,7 @@ func gone(ctx context.Context, n Note) error {
 	}
 	file := os.NewFile(uintptr(fd), "pidfd")
 	defer func() { _ = file.Close() }()
-	// Only now: from here on the number cannot pass to another process unnoticed.
+	// Checked only now: with the pidfd open, the number cannot pass to another process unnoticed.
 	started, err := startOf(n.PID)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):
