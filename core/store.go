@@ -98,6 +98,8 @@ type ResultStore interface {
 	AuditLog
 	Webhooks
 	Schedules
+	StateLog
+	Statistics
 
 	// ID returns the unique id of this store, valid by CheckName. It is created with the store and kept in it, so a
 	// moved store keeps its id.

@@ -21,6 +21,8 @@
 //	ExpireOutputs     the mark in the request's document, made last      before: done again
 //	EndTask, Retry…   the change of the revision of the task's document; as Create; a unique key is in it while it is queued
 //	Sent              taking the generation out of the document's list   after: the empty list is found by the next Purge
+//	AddStateChanges   each change's document, whose id names it            a part is there: the same call again adds the rest
+//	MoveMark          the change of the mark's document                    –
 //	PutHostWish       the change of the wish's document, if that is older, or a new one     –
 //	Put…              the change of the revision, or a new document      –
 //	Enrol             the user's document, which holds the classes       see below

@@ -16,7 +16,8 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 1: only indexes
 	nothing, // 2: tokens, identities, and accounts in the users' documents
 	nothing, // 3: wishes of hosts
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 4: submissions whose requests are not made yet
+	nothing, // 4: submissions whose requests are not made yet
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 5: changes of state, and statistics
 }
 
 func nothing(context.Context, *Store) error { return nil }

@@ -30,6 +30,9 @@ const (
 	experiments = "experiments"
 	entries     = "audit_log"
 	wishes      = "wishes" // of hosts
+
+	stateChanges = "state_changes"
+	buckets      = "buckets" // of statistics
 )
 
 // index is an index of a collection. A unique one enforces a rule of school.ResultStore, on one field that is left
@@ -52,7 +55,9 @@ var indexes = []index{
 	{requests, "finished", false, by("kept", "finished", "_id")},
 	{requests, "outputs", false, by("pool", "expired", "finished", "_id")},
 	{requests, "outbox", false, by("outbox_at")},
+	{requests, "ended", false, by("finished")},
 	{attempts, "request", false, by("request", "phase", "recorded", "order")},
+	{attempts, "ended", false, by("accepted", "recorded")},
 	{outputs, "request", false, by("request")},
 	{images, "newest", false, by("name", "-seq")},
 	{tasks, "unique", true, by("unique")},
@@ -83,6 +88,8 @@ var indexes = []index{
 	{submissions, "unmade", false, by("unmade", "_id")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{wishes, "host", false, by("host", "kind")},
+	{stateChanges, "at", false, by("at")},
+	{buckets, "step", false, by("step", "at")},
 	{entries, "class", false, by("class", "_id")},
 	{entries, "actor", false, by("actor", "_id")},
 	{entries, "subject", false, by("subject", "_id")},

@@ -23,7 +23,7 @@ type test struct {
 // Run runs the suite. open returns a new, empty store; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) school.ResultStore) {
 	t.Helper()
-	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests(), accountTests()) {
+	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests(), accountTests(), statisticTests()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
@@ -72,6 +72,19 @@ func requestTests() []test {
 		{"Ping", ping},
 		{"Closed", closed},
 		{"Model", model},
+	}
+}
+
+// statisticTests are those of changes of state and of statistics.
+func statisticTests() []test {
+	return []test{
+		{"StateChanges", stateChanges},
+		{"StateChangesRefuse", stateChangesRefuse},
+		{"StateChangesTrim", stateChangesTrim},
+		{"Marks", marks},
+		{"RaceMarks", raceMarks},
+		{"Ended", ended},
+		{"Buckets", bucketsStay},
 	}
 }
 
