@@ -8,15 +8,15 @@ import (
 	"drover/core"
 )
 
-// assignedEvery is the rest between two looks at what is assigned to hosts; assignTimeout is
-// how long one of them has to take it.
+// assignedEvery is the interval between two looks at requests assigned to hosts; assignTimeout is how long a host may
+// take to claim one.
 const (
 	assignedEvery = time.Second
 	assignTimeout = 5 * time.Second
 )
 
-// assigned lets retries go whose pause is over, where no owner's heartbeat does,
-// and takes from hosts what they have not taken of what was assigned to them.
+// assigned promotes retries whose pause is over, in case no owner's heartbeat does, and returns requests to the queue
+// that their host has not claimed in time.
 func (o *Overseer) assigned(ctx context.Context) (Counts, error) {
 	promoted, err := o.deps.Queue.Promote(ctx)
 	counts, troubles := Counts{"promoted": promoted}, []error{err}

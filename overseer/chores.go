@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// table lists the chores. Their order is that of an overseer that runs once: what
-// monitors say decides who is lost, and what the lost held must be queued
-// again before the sweep looks for what is missing.
+// table lists the chores, in the order of an overseer that runs once: monitors decide which hosts are lost, and their
+// work must be queued again before the sweep looks for missing requests.
 func (o *Overseer) table() []Chore {
 	in, c := o.deps.Intake, o.cfg
 	chores := []Chore{{Name: "pools", Every: c.PoolsEvery, Run: count("restored", in.RestorePools)}, {Name: "wishes", Every: c.PoolsEvery, Run: o.wishes}}
@@ -32,8 +31,8 @@ func (o *Overseer) table() []Chore {
 	return chores
 }
 
-// An overseer gives a sign of its life, so that the cluster can say when there is none. One that
-// runs once comes again by cron, nobody knows when: every few minutes is usual.
+// An overseer sends heartbeats, so that the cluster can report when there is none. The next one of an overseer run by
+// cron is due after an unknown time, usually every few minutes.
 const (
 	signEvery  = 5 * time.Second
 	signWithin = 30 * time.Second
@@ -44,7 +43,7 @@ func (o *Overseer) sign(within time.Duration) func(context.Context) (Counts, err
 	return func(ctx context.Context) (Counts, error) { return nil, o.deps.Oversee(ctx, within) }
 }
 
-// count makes a chore of a function that only says how many.
+// count makes a chore of a function that returns only one number.
 func count(what string, run func(context.Context) (int, error)) func(context.Context) (Counts, error) {
 	return func(ctx context.Context) (Counts, error) {
 		n, err := run(ctx)
@@ -52,7 +51,7 @@ func count(what string, run func(context.Context) (int, error)) func(context.Con
 	}
 }
 
-// trim makes Redis forget what ended long ago.
+// trim makes Redis forget old tombstones.
 func (o *Overseer) trim(ctx context.Context) (int, error) {
 	return o.deps.Queue.Trim(ctx, o.cfg.KeepTombstones)
 }

@@ -10,29 +10,28 @@ import (
 	"drover/core/cluster/recovery"
 )
 
-// Config is how the overseer behaves. The zero value of a setting that Defaults
-// names is replaced by its default.
+// Config are the overseer's settings. The zero value of a setting that Defaults has is replaced by its default.
 type Config struct {
-	Beat    time.Duration // between an owner's heartbeats, all over the cluster
-	Suspect time.Duration // how long ago a host's last heartbeat may be before it gets no new work
-	Down    time.Duration // how long ago an owner's or host's may be before it is fenced
+	Beat    time.Duration // between an owner's heartbeats, the same in the whole cluster
+	Suspect time.Duration // age of a host's last heartbeat after which it gets no new work
+	Down    time.Duration // age of an owner's or host's last heartbeat after which it is fenced
 
 	Monitors       []string      // by their names; nil: all
-	MaxAttempts    int           // VMs that may die under a request until it is dead
-	MaxDeaths      int           // deaths of owners that may count against a request until it is dead; below 0: any number
+	MaxAttempts    int           // deaths of VMs that make a request dead
+	MaxDeaths      int           // deaths of owners that make a request dead if they count against it; below 0: any number
 	KeepFinished   time.Duration // how long finished work stays in the result store
-	KeepTombstones time.Duration // how long Redis remembers what ended
+	KeepTombstones time.Duration // how long Redis keeps tombstones
 
-	JudgeEvery       time.Duration // of heartbeats and of reaping; a quarter of Beat, within 100 ms and 1 s, unless set
+	JudgeEvery       time.Duration // between looks at heartbeats; a quarter of Beat, within 100 ms and 1 s, unless set
 	ConsistencyEvery time.Duration
 	PoolsEvery       time.Duration
 	SweepEvery       time.Duration
 	ExpireEvery      time.Duration
 	TrimEvery        time.Duration
-	Timeout          time.Duration // of one chore's run; it goes on at its next turn
+	Timeout          time.Duration // of one run of a chore, which continues at its next turn
 }
 
-// Defaults returns the settings that a config may leave open.
+// Defaults returns the default settings.
 func Defaults() Config {
 	return Config{
 		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
@@ -42,7 +41,7 @@ func Defaults() Config {
 	}
 }
 
-// filled returns c with the defaults where it leaves something open.
+// filled returns c with defaults for zero fields.
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
@@ -70,7 +69,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// check returns an INVALID error that names the first setting that cannot be.
+// check returns an INVALID error that names the first invalid setting.
 func (c Config) check() error {
 	if c.Suspect < c.Beat || c.Suspect > c.Down {
 		return core.Errorf(core.CodeInvalid, "", "overseer: suspect %s must be between beat %s and down %s", c.Suspect, c.Beat, c.Down)

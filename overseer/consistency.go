@@ -7,11 +7,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// violationsLogged bounds how many broken invariants one check logs; the metric has all.
+// violationsLogged bounds how many broken invariants one check logs; the metric counts all.
 const violationsLogged = 20
 
-// consistency checks all that Redis holds, lets operators know what is wrong, and puts
-// right what a program can.
+// consistency checks all of Redis, logs broken invariants, and repairs those that a program can.
 func (o *Overseer) consistency(ctx context.Context) (Counts, error) {
 	found, err := o.deps.Consistency.CheckConsistency(ctx)
 	if err != nil {

@@ -12,16 +12,14 @@ import (
 	"drover/core"
 )
 
-// dampingEvery is the rest between two looks at what happened; window is how long
-// it is remembered.
+// dampingEvery is the interval between two looks at events; window is how long they are remembered.
 const (
 	dampingEvery = 5 * time.Second
 	window       = 10 * time.Minute
 )
 
-// A host flaps that went down so often within the window. It is a black hole if it
-// had so many faults, they are so large a share of what ended there, and
-// so many times the share on all other hosts together.
+// A host flaps if it went down so often within the window. It is a black hole if it had so many faults, they are so
+// large a share of the ends there, and the share is so many times that of all other hosts together.
 const (
 	flapDowns   = 3
 	holeFaults  = 5
@@ -29,30 +27,29 @@ const (
 	holeAgainst = 5
 )
 
-// A host on probation gets nothing for probationDelay, twice as long each time it is
-// put there again and at most maxProbation, then canaries; so many good ones end it.
+// A host on probation gets nothing for probationDelay, which doubles at each probation up to maxProbation. Then it
+// gets canaries; so many good ones end the probation.
 const (
 	probationDelay  = 30 * time.Second
 	maxProbation    = 10 * time.Minute
 	probationNeeded = 3
 )
 
-// damper remembers what lately became of hosts. An overseer that just started begins with what
-// the stream of events still has.
+// damper remembers recent events of hosts. A new overseer begins with what is left in the stream of events.
 type damper struct {
 	mu    sync.Mutex
 	after string // the last event that was read
 	marks []mark
 }
 
-// mark is what one look found of one host.
+// mark is what one read found about one host.
 type mark struct {
 	at   int64 // of the last event in it, ms
 	host string
 	tally
 }
 
-// tally counts what became of a host.
+// tally counts events of a host.
 type tally struct{ downs, faults, ends int }
 
 func (t *tally) add(other tally) {
@@ -61,10 +58,10 @@ func (t *tally) add(other tally) {
 	t.ends += other.ends
 }
 
-// share is the part of what ended on a host that a fault ended.
+// share is the share of faults in the ends on a host.
 func (t tally) share() float64 { return float64(t.faults) / float64(max(1, t.faults+t.ends)) }
 
-// damp puts hosts on probation that flap or fail work far more than the others do.
+// damp puts hosts on probation that flap, or that fail far more work than the others.
 func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	tallies, err := o.damper.read(ctx, o.deps.History, o.now)
@@ -87,7 +84,7 @@ func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 			counts["probations"]++
 			o.log.WithField("host", h.Name).WithField("reason", why).Warn("a host is on probation: it gets one request at a time until some went well")
 		case core.CodeNotFound:
-			// It was forgotten meanwhile.
+			// It was forgotten in the meantime.
 		default:
 			troubles = append(troubles, err)
 		}
@@ -95,7 +92,7 @@ func (o *Overseer) damp(ctx context.Context) (Counts, error) {
 	return counts, errors.Join(troubles...)
 }
 
-// suspicious says why a host is not to be trusted for a while; "" if it is.
+// suspicious returns why a host is not to be trusted for a while; "" if it is.
 func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) string {
 	its, others, rest := tallies[name], 0, tally{}
 	for _, h := range hosts {
@@ -116,8 +113,7 @@ func suspicious(name string, hosts []core.HostInfo, tallies map[string]tally) st
 	return ""
 }
 
-// read counts what is new in the stream of events, forgets what is not of the window before now,
-// and returns what is known of each host.
+// read counts the new events, drops those that are older than the window, and returns the counts of each host.
 func (d *damper) read(ctx context.Context, history History, clock func(context.Context) (time.Time, error)) (map[string]tally, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +130,7 @@ func (d *damper) read(ctx context.Context, history History, clock func(context.C
 			d.after = e.ID
 		}
 	}
-	now, err := clock(ctx) // after the events: what lies ahead of it is of a clock that was set back since
+	now, err := clock(ctx) // read after the events: an event later than this was made before the clock was set back
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +146,13 @@ func (d *damper) read(ctx context.Context, history History, clock func(context.C
 	return known, nil
 }
 
-// mark notes what one event says of a host.
+// mark records what one event means for a host.
 func (d *damper) mark(e core.Event) {
 	host, t := e.Moved, tally{}
 	switch e.Op {
 	case "host down", "host failed":
 		t.downs = 1
-	case "host probation", "host trusted": // what was before is settled by that
+	case "host probation", "host trusted": // this ends what was counted before
 		d.marks = slices.DeleteFunc(d.marks, func(m mark) bool { return m.host == host })
 		return
 	case "exchange", "revoke":
@@ -177,8 +173,8 @@ func (d *damper) mark(e core.Event) {
 	d.marks = append(d.marks, mark{e.At, host, t})
 }
 
-// ended counts the requests in what an event moved: those that ended, by their keys
-// alone, and those that a fault put back.
+// ended counts the requests in the moves of an event: those that ended, listed by key alone, and those that a fault
+// put back.
 func ended(moved string) tally {
 	var t tally
 	for _, word := range strings.Fields(moved) {

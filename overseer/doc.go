@@ -1,4 +1,4 @@
-// Package overseer heals the cluster: it is a table of chores, each with a rhythm,
-// each safe to be cut short anywhere and to be done by several overseers at once.
-// It runs as a daemon, or once from cron. Everything works without it except healing.
+// Package overseer heals the cluster by a table of chores, each with an interval. A chore may be interrupted at any
+// point, and several overseers may run at once. The overseer is a daemon, or is run by cron. Without one everything
+// works except healing.
 package overseer

@@ -9,14 +9,14 @@ import (
 	"drover/core/cluster/recovery"
 )
 
-// drainedEvery is the rest between two looks for drained hosts whose time is over.
+// drainedEvery is the interval between two looks for drained hosts whose deadline is over.
 const drainedEvery = 5 * time.Second
 
 const whyDrained = "its host is drained"
 
-// drained empties the hosts that were drained with a deadline when it comes: what
-// still runs there is assigned to hosts that have room, or parked, and uses no attempt.
-// Work whose policy is to fail when its host is lost must not run twice, so it stays.
+// drained empties hosts whose drain has reached its deadline: what is still running there is assigned to hosts that
+// have room, or parked, and no attempt is used. Work whose policy is to fail with its host must not run twice, so it
+// stays.
 func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	hosts, err := o.deps.Hosts.ListHosts(ctx)
@@ -36,14 +36,14 @@ func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	return counts, errors.Join(troubles...)
 }
 
-// over says whether the time of a drain is over: also if more of it is left than it was
-// given, because the server's clock was set back since.
+// over reports whether the deadline of a drain is over. That is also so if more time is left than the drain was
+// given, because the server's clock was set back.
 func over(h core.HostInfo, now time.Time) bool {
 	left := time.UnixMilli(h.DrainUntil).Sub(now)
 	return left <= 0 || left > h.DrainWithin
 }
 
-// empty takes from the living testrunners of a drained host what they have in hand.
+// empty takes work from the living testrunners of a drained host.
 func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error {
 	leaving, _, err := o.inHand(ctx, host)
 	if err != nil || len(leaving) == 0 {
@@ -77,9 +77,8 @@ func (o *Overseer) empty(ctx context.Context, counts Counts, host string) error 
 	return errors.Join(append(troubles, err)...)
 }
 
-// revoke empties one slot of a living owner. One that reads otherwise by now went on
-// or ended; it has its next turn. Only then may anything be recorded of it: before, its owner
-// may still end it itself.
+// revoke empties one slot of a living owner. If the slot has changed, its work went on or ended, and the next turn
+// handles it. Only after the revocation may an end be recorded: before, the owner may still record one itself.
 func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h core.Held, item core.Settlement, why string) (bool, error) {
 	err := o.deps.Owners.Revoke(ctx, owner, h, item, why)
 	switch core.CodeOf(err) {
@@ -95,15 +94,15 @@ func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h co
 	if h.Cancelled == "" || item.Outcome == core.OutcomeDone || role != core.RoleTestrunner || err != nil {
 		return true, nil //nolint:nilerr // no request has such a key
 	}
-	// Where it waits now nobody may take it for long; who does would end it as well.
+	// While it waits, no owner may run it; one that claims it would record the same end.
 	if _, err = o.deps.Cancel(ctx, id, h.Cancelled); core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
 		err = nil
 	}
 	return true, err
 }
 
-// inHand lists what the testrunners of a host hold: what leaves a drained host, and
-// what stays by its policy.
+// inHand lists the slots of a host's testrunners: those that leave a drained host, and those that stay by their
+// policy.
 func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []leaver, err error) {
 	g, err := o.survey(ctx)
 	if err != nil {
@@ -131,7 +130,7 @@ func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []lea
 			l := leaver{owner: owner.Name, held: h, need: need}
 			switch {
 			case !ok:
-				// Its pool is gone: nobody else could run it.
+				// Its pool is gone: no other host could run it.
 			case g.policy(spec, h.Pool) == core.OnHostLossFail:
 				stays = append(stays, l)
 			default:

@@ -10,14 +10,13 @@ import (
 	"drover/core/cluster/recovery"
 )
 
-// evacuate empties the owners of lost hosts. What each slot held ends by what the
-// store knows, by the policy of its request or pool, or goes to the host that has
-// room for it; what fits nowhere is parked, until any host can take it. The
-// order is that of placement, across all these owners.
+// evacuate empties the owners of lost hosts. The work of each slot ends by its state in the store or by the policy of
+// its request or pool, or goes to a host with room for it; work that fits nowhere is parked until a host can take it.
+// The order, across all these owners, is that of placement.
 //
-// Killed anywhere, any overseer goes on: what is recorded is found in the store, what
-// is settled is no longer held, and the rest is still there. Two at once settle by the
-// same tokens, and place by one number, so that neither doubles nor overbooks.
+// If it is interrupted, any overseer continues: recorded ends are in the store, settled slots are empty, and the rest
+// is still there. Two overseers at once settle by the same tokens and place by one number, so they neither settle
+// twice nor overbook.
 func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string) error {
 	if len(owners) == 0 {
 		return nil
@@ -55,7 +54,7 @@ func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string)
 			counts["owners"]++
 			o.log.WithField("owner", owner).Warn("the owner was lost with its host: what it held is taken care of")
 		case core.CodeConflict, core.CodeFenced, core.CodeNotFound:
-			// Some slot has to wait for the next turn, or another overseer was faster.
+			// Some slots must wait for the next turn, or another overseer was faster.
 		default:
 			troubles = append(troubles, err)
 		}
@@ -63,8 +62,7 @@ func (o *Overseer) evacuate(ctx context.Context, counts Counts, owners []string)
 	return errors.Join(troubles...)
 }
 
-// collect fences an owner of a lost host, ends all its slots that are not to run
-// elsewhere, and returns those that are.
+// collect fences an owner of a lost host, ends its slots that are not to run elsewhere, and returns those that are.
 func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner string) ([]leaver, int64, error) {
 	epoch, err := o.deps.Owners.Fence(ctx, owner, o.late(o.cfg.Down))
 	if err != nil {
@@ -104,14 +102,14 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	return leaving, epoch, err
 }
 
-// movable says whether a request is given a host. One that met a death runs apart, and one
-// that had many faults pauses: wherever it goes, hosts may be lost.
+// movable reports whether a request is assigned to a host. A request that met a death runs apart, and one that had
+// many faults pauses; its target host might be lost next.
 func movable(h core.Held) bool {
 	const manyFaults = 2
 	return len(h.Deaths) == 0 && h.Attempts < manyFaults
 }
 
-// tell logs where a request goes.
+// tell logs the target of a request.
 func (o *Overseer) tell(l leaver, to string) {
 	log := o.log.WithFields(logrus.Fields{"request": l.item.Key, "from": l.owner, "to": to})
 	if to == core.Parked {

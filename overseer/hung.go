@@ -11,18 +11,16 @@ import (
 	"drover/core/cluster/recovery"
 )
 
-// hungEvery is the rest between two looks at all slots. A slot is hung that made no
-// progress for its limit and hungGrace, in which its owner may still end it by
-// itself. Together they stay below 5 s. How long that is, is Redis' to say (Held.Age): it
-// begins anew after a silence of everybody, in which no owner was heard whatever it
-// declared, and after a step of its clock, which looks the same. Only what is shorter than
-// two beats passes for no silence, so the grace is no shorter than that.
+// hungEvery is the interval between two looks at all slots. A slot is hung that made no progress for its limit and
+// hungGrace, in which its owner may still end it. Together they stay below 5 s. Redis measures the time (Held.Age).
+// It restarts after a silence of all owners, in which no report could arrive, and after a step of its clock, which
+// looks the same. A silence of less than two beats is not detected, so the grace period is no shorter than that.
 const (
 	hungEvery = time.Second
 	hungGrace = 3 * time.Second
 )
 
-// Limits of phases whose owner named none, far above what any healthy one takes.
+// Limits of phases without a limit of their own, far above what a healthy one takes.
 const (
 	longStage = time.Minute
 	longRun   = 2 * core.MaxTimeout
@@ -30,9 +28,8 @@ const (
 	longTask  = time.Hour
 )
 
-// hung takes work from owners that live, but do not go on with it: a deadlock, a
-// disk that does not answer, a provider that never returns. The owner is told; what
-// it still does with it is refused.
+// hung takes work from living owners that do not make progress: a deadlock, a disk that does not answer, a provider
+// that never returns. The owner is notified; its later writes for the work are refused.
 func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	owners, err := o.deps.Owners.ListOwners(ctx)
@@ -43,7 +40,7 @@ func (o *Overseer) hung(ctx context.Context) (Counts, error) {
 	var troubles []error
 	for _, owner := range owners {
 		if owner.Slots == 0 || owner.Late {
-			continue // the late are reaped
+			continue // late owners are reaped
 		}
 		if pools == nil {
 			if pools, err = o.survey(ctx); err != nil {
@@ -86,7 +83,7 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	return errors.Join(troubles...)
 }
 
-// limit is how long a slot may go without progress.
+// limit returns how long a slot may go without progress.
 func (g ground) limit(role core.Role, h core.Held) time.Duration {
 	switch {
 	case h.Limit > 0:

@@ -11,36 +11,35 @@ import (
 	"drover/core"
 )
 
-// Monitor is a source of news of hosts. Each can be left out by the setting
-// monitors. Some look for themselves, others are told.
+// Monitor reports changes of hosts. The setting monitors selects some. A monitor either polls or receives reports.
 type Monitor interface {
-	// Name is what the settings call it.
+	// Name is its name in the settings.
 	Name() string
-	// Every is the rest between two looks.
+	// Every is the interval between two looks.
 	Every() time.Duration
-	// Look returns what is new, waiting up to wait if it is one that is told.
-	// News that was not acted on comes again, to this overseer or to another.
+	// Look returns news, waiting up to wait if the monitor receives reports. News that was not acted on is returned
+	// again, to this overseer or another.
 	Look(ctx context.Context, wait time.Duration) ([]News, error)
-	// Done says that news was acted on.
+	// Done confirms that news was acted on.
 	Done(ctx context.Context, n News) error
 }
 
-// Kind says what became of a host.
+// Kind is a change of a host.
 type Kind string
 
 // The kinds of news.
 const (
 	Lost      Kind = "lost"      // its heartbeats ended; it comes back by itself
-	Failed    Kind = "failed"    // somebody says so; it stays down until it is said to have recovered
-	Recovered Kind = "recovered" // somebody says so
+	Failed    Kind = "failed"    // reported failed; it stays down until it is reported recovered
+	Recovered Kind = "recovered" // reported recovered
 )
 
-// News is what a monitor says of a host.
+// News is a monitor's report on a host.
 type News struct {
-	ID     string // the monitor's own, for Done
+	ID     string // the monitor's own id, for Done
 	Host   string
 	Kind   Kind
-	By     string // who says so
+	By     string // who reported it
 	Reason string
 	At     int64 // ms, the server's clock
 }
@@ -48,14 +47,14 @@ type News struct {
 // monitorNames are all monitors' names, in the order of the chores.
 var monitorNames = []string{"heartbeat", "provider", "report"}
 
-// watchWait is how long a monitor that is told may wait within one look; a stopping
-// overseer waits as long for it. lookBatches bounds the looks of one that runs once.
+// watchWait is how long a monitor that receives reports may wait within one look; a stopping overseer waits as long
+// for it. lookBatches bounds the looks of an overseer that runs once.
 const (
 	watchWait   = time.Second
 	lookBatches = 64
 )
 
-// monitors makes the monitors that the config names, in the order of the chores.
+// monitors makes the configured monitors, in the order of the chores.
 func (o *Overseer) monitors() []Monitor {
 	all := []Monitor{
 		&heartbeat{hosts: o.deps.Hosts, suspect: o.late(o.cfg.Suspect), down: o.late(o.cfg.Down), every: o.cfg.JudgeEvery},
@@ -65,7 +64,7 @@ func (o *Overseer) monitors() []Monitor {
 	return slices.DeleteFunc(all, func(m Monitor) bool { return !slices.Contains(o.cfg.Monitors, m.Name()) })
 }
 
-// watch is the chore of one monitor: its news is acted on.
+// watch is the chore of one monitor: it acts on news.
 func (o *Overseer) watch(m Monitor) Chore {
 	look := func(ctx context.Context, wait time.Duration, counts Counts) (int, error) {
 		news, err := m.Look(ctx, wait)
@@ -93,7 +92,7 @@ func (o *Overseer) watch(m Monitor) Chore {
 	}
 }
 
-// act does what news asks for. What makes no sense, or comes too late, is done with.
+// act carries out what news requires. News that is invalid or too late is only confirmed.
 func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) error {
 	log := o.log.WithFields(logrus.Fields{"host": n.Host, "by": n.By, "reason": n.Reason})
 	var err error
@@ -111,7 +110,7 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 	case "":
 		counts["hosts_"+string(n.Kind)]++
 		log.Warn("a host is " + string(n.Kind))
-	case core.CodeConflict: // it came back meanwhile
+	case core.CodeConflict: // it came back in the meantime
 	case core.CodeNotFound, core.CodeInvalid:
 		log.WithError(err).Warn("news of a host came to nothing")
 	default:

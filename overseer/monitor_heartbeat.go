@@ -7,8 +7,8 @@ import (
 	"drover/core"
 )
 
-// heartbeat is the monitor that judges hosts by their owners' heartbeats. It
-// is careful about Redis' own start, and when most are late at once.
+// heartbeat is the monitor that judges hosts by their owners' heartbeats. It spares them after Redis' own start, and
+// when most are late at once.
 type heartbeat struct {
 	hosts         core.Hosts
 	suspect, down time.Duration // how late, after a heartbeat was due
@@ -31,5 +31,5 @@ func (h *heartbeat) Look(ctx context.Context, _ time.Duration) ([]News, error) {
 	return news, err
 }
 
-// Done implements Monitor. A host that is down is not told again.
+// Done implements Monitor. A host that is down is not reported again.
 func (h *heartbeat) Done(context.Context, News) error { return nil }

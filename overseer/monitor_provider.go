@@ -7,10 +7,9 @@ import (
 	"drover/core"
 )
 
-// provider is the monitor that believes what vmfactories note of their hosts: one
-// none of whose providers has been able to make VMs for a while has failed, until
-// one can again. Where most hosts are like that it is not the hosts, and
-// taking them all out would only stop what still runs there.
+// provider is the monitor that reads vmfactories' notes of their hosts: a host has failed if none of its providers
+// could make VMs for a while, until one can again. If most hosts are like that, the cause is elsewhere, and taking
+// all of them out would only stop what still runs there.
 type provider struct {
 	hosts core.Hosts
 	now   func(context.Context) (time.Time, error) // the server's clock
@@ -49,7 +48,7 @@ func (p *provider) Look(ctx context.Context, _ time.Duration) ([]News, error) {
 		switch {
 		case mine && why == "":
 			recovered = append(recovered, News{Host: h.Name, Kind: Recovered, By: p.Name(), Reason: "it can make VMs again", At: now.UnixMilli()})
-		case mine, h.State == core.HostUp && h.Failed == nil && why != "" && now.Sub(since).Abs() >= providerGrace: // ahead: Redis' clock was set back since
+		case mine, h.State == core.HostUp && h.Failed == nil && why != "" && now.Sub(since).Abs() >= providerGrace: // in the future: Redis' clock was set back
 			failed = append(failed, News{Host: h.Name, Kind: Failed, By: p.Name(), Reason: why, At: now.UnixMilli()})
 		}
 	}
@@ -74,7 +73,7 @@ func marked(hosts []core.HostInfo, name string) bool {
 	return false
 }
 
-// missing says why no provider of a host can make VMs, and since when; "" if one can.
+// missing returns why no provider of a host can make VMs, and since when; "" if one can.
 func missing(h core.HostInfo) (since time.Time, why string) {
 	for _, p := range h.Providers {
 		if p.Missing == "" {
@@ -88,5 +87,5 @@ func missing(h core.HostInfo) (since time.Time, why string) {
 	return since, why
 }
 
-// Done implements Monitor. What a host is marked as is not told again.
+// Done implements Monitor. The same news of a host is not reported again.
 func (p *provider) Done(context.Context, News) error { return nil }

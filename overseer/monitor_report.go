@@ -7,8 +7,8 @@ import (
 	"drover/core"
 )
 
-// report is the monitor that is told: by drover host report, and by any watchdog
-// that writes to the stream of reports.
+// report is the monitor that receives reports, from drover host report and from any watchdog that writes to the
+// stream of reports.
 type report struct {
 	reports core.Reports
 }
@@ -22,8 +22,8 @@ func (r *report) Name() string { return "report" }
 // Every implements Monitor.
 func (r *report) Every() time.Duration { return reportRest }
 
-// Look implements Monitor. All overseers read as one consumer: whichever is free
-// gets the next report, and what a killed one leaves undone comes again.
+// Look implements Monitor. All overseers read as one consumer: any free one gets the next report, and a report that a
+// killed overseer left is returned again.
 func (r *report) Look(ctx context.Context, wait time.Duration) ([]News, error) {
 	told, err := r.reports.HostReports(ctx, "overseer", wait)
 	news := make([]News, len(told))

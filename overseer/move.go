@@ -16,7 +16,7 @@ type leaver struct {
 	need  placement.Need
 }
 
-// ground is what deciding about requests stands on: their pools as the store has them.
+// ground holds the pools' settings, by name, on which decisions about requests are based.
 type ground map[string]core.Pool
 
 func (o *Overseer) survey(ctx context.Context) (ground, error) {
@@ -31,7 +31,7 @@ func (o *Overseer) survey(ctx context.Context) (ground, error) {
 	return g, nil
 }
 
-// policy is what happens to a request whose host is lost: its own wish, else its pool's.
+// policy returns what happens to a request whose host is lost: its own setting, else its pool's.
 func (g ground) policy(spec core.Spec, pool string) string {
 	if spec.OnHostLoss != "" {
 		return spec.OnHostLoss
@@ -39,14 +39,13 @@ func (g ground) policy(spec core.Spec, pool string) string {
 	return g[pool].OnHostLoss
 }
 
-// need is the size of the request's VM; false if its pool is not known.
+// need returns the size of the request's VM; false if its pool is not known.
 func (g ground) need(spec core.Spec) (placement.Need, bool) {
 	p, ok := g[spec.Pool]
 	return NeedOf(spec, p), ok
 }
 
-// NeedOf is what a request of the pool needs of a host: a whole VM, whatever less
-// it asks for itself.
+// NeedOf returns what a request of the pool needs of a host: a whole VM, even if the request's own limits are lower.
 func NeedOf(spec core.Spec, p core.Pool) placement.Need {
 	return placement.Need{
 		Key: spec.Key(), Pool: spec.Pool, Priority: spec.Priority, Submitted: spec.Submitted,
@@ -54,8 +53,7 @@ func NeedOf(spec core.Spec, p core.Pool) placement.Need {
 	}
 }
 
-// specs returns the specs of the requests in slots, by their keys; those of other
-// work are not there.
+// specs returns the specs of the requests in slots, by key; other work is left out.
 func (o *Overseer) specs(ctx context.Context, owner string, held []core.Held) (map[string]core.Spec, error) {
 	byKey := make(map[string]core.Spec, len(held))
 	role, _, err := core.ParseOwner(owner)
@@ -73,16 +71,16 @@ func (o *Overseer) specs(ctx context.Context, owner string, held []core.Held) (m
 	return byKey, err
 }
 
-// rounds is how often placing is begun anew because another placed meanwhile; what
-// is left then has its next turn soon.
+// rounds is how often placing starts again because another overseer placed work in the meantime; the rest has its
+// next turn soon.
 const rounds = 16
 
 // run is how many requests move in one call.
 const run = 256
 
-// move places requests and moves them, the most important first; runs of one owner's
-// go in one call. settle moves some and returns the number of the next call, or
-// CONFLICT if another placed work since: then the rest is placed anew.
+// move places requests and moves them, the most important first; a run of one owner's requests takes one call. Settle
+// moves some and returns the number for the next call, or CONFLICT if another overseer placed work: then the rest is
+// placed again.
 func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, settle func(ctx context.Context, owner string, items []core.Settlement, placed int64) (int64, error)) error {
 	var conflict error
 	for range rounds {
@@ -117,7 +115,7 @@ func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, se
 		switch core.CodeOf(conflict) {
 		case "", core.CodeConflict:
 		case core.CodeFenced, core.CodeNotFound:
-			// The owner came back and settles its own; whose else it is goes on.
+			// The owner came back and settles its own slots; go on with the others.
 			lost := leaving[0].owner
 			leaving = slices.DeleteFunc(leaving, func(l leaver) bool { return l.owner == lost })
 		default:
@@ -127,8 +125,7 @@ func (o *Overseer) move(ctx context.Context, counts Counts, leaving []leaver, se
 	return conflict
 }
 
-// place orders requests by importance and gives each the host that has room for
-// it, or parks it.
+// place orders requests by importance and assigns each to the host that has room for it, or parks it.
 func place(leaving []leaver, rooms []core.Room) []leaver {
 	needs := make([]placement.Need, len(leaving))
 	byKey := make(map[string]leaver, len(leaving))
@@ -148,7 +145,7 @@ func place(leaving []leaver, rooms []core.Room) []leaver {
 	return placed
 }
 
-// runOf is how many of the first requests have one owner.
+// runOf returns how many of the first requests have the same owner.
 func runOf(leaving []leaver) int {
 	n := 1
 	for n < min(len(leaving), run) && leaving[n].owner == leaving[0].owner {

@@ -14,20 +14,20 @@ import (
 	"drover/core/service/clock"
 )
 
-// Counts says what a chore did: "requests retried" → 3, say. Zeros may be left out.
+// Counts is what a chore did, such as "requests retried" → 3. Zeros may be left out.
 type Counts map[string]int
 
 // Chore is one line of the overseer's table.
 type Chore struct {
 	Name  string
-	Every time.Duration // the rest between two runs
-	// Run does a bounded part of the chore and goes on at its next turn.
+	Every time.Duration // the interval between two runs
+	// Run does a bounded part of the chore and continues at its next turn.
 	Run func(ctx context.Context) (Counts, error)
 	// Whole does all of it, for an overseer that runs once. Nil: Run does.
 	Whole func(ctx context.Context) (Counts, error)
 }
 
-// Intake is what the overseer needs of intake.Intake.
+// Intake is the part of intake.Intake that the overseer needs.
 type Intake interface {
 	RestorePools(ctx context.Context) (int, error)
 	Sweep(ctx context.Context) (int, error)
@@ -37,7 +37,7 @@ type Intake interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
 
-// History is what the overseer reads of what happened lately, as core.History has it.
+// History is the part of core.History that the overseer needs.
 type History interface {
 	Events(ctx context.Context, after string) ([]core.Event, error)
 }
@@ -62,17 +62,16 @@ type Deps struct {
 	Consistency core.Consistency
 	Store       Store
 	Intake      Intake
-	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a request that waits, as intake.Intake does
+	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a waiting request, as intake.Intake does
 	Clock       clock.Clock                                                         // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
-	// Oversee notes that an overseer is at work and gives its next sign within that time;
-	// nil: nobody is told.
+	// Oversee records the overseer's heartbeat, whose next one is due within the given time; may be nil.
 	Oversee func(ctx context.Context, within time.Duration) error
 	Log     logrus.FieldLogger
 }
 
-// Overseer runs the chores. Any number of overseers may run at once.
+// Overseer runs the chores. Several overseers may run at once.
 type Overseer struct {
 	cfg     Config
 	deps    Deps
@@ -82,12 +81,11 @@ type Overseer struct {
 	damper  damper
 	chores  []Chore
 
-	seeded bool              // the built-in schedules are there, or were
-	broken map[string]string // schedules → times that could not be read and were told of
+	seeded bool              // the built-in schedules exist, or existed
+	broken map[string]string // schedule → invalid times that were reported
 }
 
-// New checks the config and makes an overseer with the whole table of chores.
-// Returns INVALID for a config that cannot be.
+// New checks the config and makes an overseer with the whole table of chores. Returns INVALID for an invalid config.
 func New(cfg Config, deps Deps) (*Overseer, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
@@ -101,11 +99,10 @@ func New(cfg Config, deps Deps) (*Overseer, error) {
 	return o, nil
 }
 
-// late turns how long ago a heartbeat may be into how late: each says that the
-// next is due within a beat.
+// late converts the age of a heartbeat to its lateness: the next one is due a beat after it.
 func (o *Overseer) late(since time.Duration) time.Duration { return since - o.cfg.Beat }
 
-// now is the time by Redis' clock, which all of its records are of.
+// now returns the time by Redis' clock, which all of its records use.
 func (o *Overseer) now(ctx context.Context) (time.Time, error) {
 	if o.deps.Skew == nil {
 		return o.clock.Now(), nil
@@ -117,8 +114,8 @@ func (o *Overseer) now(ctx context.Context) (time.Time, error) {
 // Collector returns the overseer's Prometheus metrics.
 func (o *Overseer) Collector() prometheus.Collector { return o.metrics }
 
-// Run does every chore at its rhythm until ctx ends. A chore that fails is
-// reported and tried again at its next turn.
+// Run runs every chore at its interval until ctx ends. A chore that fails is reported and tried again at its next
+// turn.
 func (o *Overseer) Run(ctx context.Context) error {
 	var g errgroup.Group
 	for _, c := range o.chores {
@@ -130,7 +127,7 @@ func (o *Overseer) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// repeat does one chore again and again. Only news is logged.
+// repeat runs one chore repeatedly. Only changes are logged.
 func (o *Overseer) repeat(ctx context.Context, c Chore) {
 	failing := false
 	for ctx.Err() == nil {
@@ -151,7 +148,7 @@ func (o *Overseer) repeat(ctx context.Context, c Chore) {
 	}
 }
 
-// Report says what one overseer did in one run.
+// Report is what one overseer did in one run.
 type Report struct {
 	Chores []Done `json:"chores"`
 }
@@ -165,8 +162,8 @@ type Done struct {
 	Err    error  `json:"-"`
 }
 
-// Once does every chore once, wholly and in the order of the table. One that
-// fails does not hold back the others; the error tells of all that did.
+// Once runs every chore once, completely and in the order of the table. One failure does not hold back the other
+// chores; the error lists all of them.
 func (o *Overseer) Once(ctx context.Context) (Report, error) {
 	var report Report
 	var troubles []error

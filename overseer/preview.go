@@ -8,21 +8,21 @@ import (
 	"drover/core/cluster/placement"
 )
 
-// Planned is where a request would go if its host were emptied now.
+// Planned is the new host of a request if its host were emptied now.
 type Planned struct {
 	Request  string        `json:"request"` // its key
 	Pool     string        `json:"pool"`
 	Priority core.Priority `json:"priority"`
-	CPU      int64         `json:"cpu_milli"` // what its VM needs: thousandths of a processor, 0 if the pool does not say
+	CPU      int64         `json:"cpu_milli"` // size of its VM: thousandths of a processor, 0 if the pool does not set it
 	Memory   int64         `json:"memory_bytes"`
 	Disk     int64         `json:"disk_bytes"`
-	From     string        `json:"from"`  // the owner that has it in hand
-	To       string        `json:"to"`    // "" if nothing fits
+	From     string        `json:"from"`  // the owner that holds it
+	To       string        `json:"to"`    // "" if it fits nowhere
 	Stays    bool          `json:"stays"` // its policy is to fail rather than run twice: it finishes where it is
 }
 
-// Preview says where what a host has in hand would go, the most important first;
-// what stays comes last. Nothing is changed.
+// Preview returns where the work of a host would go, the most important first; work that stays comes last. Nothing is
+// changed.
 func (o *Overseer) Preview(ctx context.Context, host string) ([]Planned, error) {
 	leaves, stays, err := o.inHand(ctx, host)
 	if err != nil {

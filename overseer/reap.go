@@ -10,10 +10,9 @@ import (
 	"drover/core/cluster/recovery"
 )
 
-// reap fences late owners and settles what they held: that of lost hosts is
-// evacuated, all other goes back to its queue. An owner of a suspect host has to wait: its host
-// will soon be up or down, and that decides. Killed anywhere, the next reap goes
-// on: a host that is down stays listed as such, its owners stay late.
+// reap fences late owners and settles what they held: work of lost hosts is evacuated, other work goes back to its
+// queue. An owner of a suspect host has to wait until its host is up or down, which decides. If it is interrupted,
+// the next reap continues: a host that is down stays listed as such, its owners stay late.
 func (o *Overseer) reap(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	late, err := o.deps.Owners.Late(ctx, o.late(o.cfg.Down))
@@ -54,12 +53,12 @@ func (o *Overseer) reapOwners(ctx context.Context, counts Counts, late []string)
 	return err
 }
 
-// options are how slots are settled that were emptied for the cause.
+// options returns how slots that were emptied for the cause are settled.
 func (o *Overseer) options(cause recovery.Cause) recovery.Options {
 	return recovery.Options{Cause: cause, MaxAttempts: o.cfg.MaxAttempts, MaxDeaths: o.cfg.MaxDeaths, Now: o.clock.Now}
 }
 
-// add counts what became of slots.
+// add adds the counts of a report.
 func (c Counts) add(r recovery.Report) {
 	for what, n := range map[string]int{
 		"owners": len(r.Owners), "slots": r.Moved, "done": r.Done, "cancelled": r.Cancelled, "failed": r.Failed,
@@ -69,7 +68,7 @@ func (c Counts) add(r recovery.Report) {
 	}
 }
 
-// among narrows the late owners to some.
+// among narrows the late owners to a list.
 type among struct {
 	core.Owners
 	late []string

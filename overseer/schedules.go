@@ -21,9 +21,9 @@ const (
 	purgeCron      = "17 3 * * *"    // of the built-in purge
 )
 
-// schedules makes the tasks that are due. Any number of overseers makes one for each
-// moment, because its id comes from the schedule's name and the moment; what was missed is
-// made up for once. One schedule that fails does not hold back the others.
+// schedules makes the tasks that are due. Several overseers make one for each moment, because its id is derived from
+// the schedule's name and the moment. Missed moments are made up for by one task. One failure does not hold back the
+// other schedules.
 func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	now, err := o.now(ctx)
@@ -48,8 +48,8 @@ func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	return counts, errors.Join(troubles...)
 }
 
-// builtIn makes the schedule of the purge, once in an overseer's life, if there is none of
-// that name and nobody removed it: overseers from cron live for one run.
+// builtIn makes the schedule of the purge once in an overseer's life, unless one of that name exists or was removed:
+// overseers run by cron live for one run.
 func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Time) ([]core.Schedule, error) {
 	if o.seeded {
 		return all, nil
@@ -78,10 +78,9 @@ func (o *Overseer) builtIn(ctx context.Context, all []core.Schedule, now time.Ti
 	return o.deps.Store.ListSchedules(ctx)
 }
 
-// due makes the task of a schedule's last moment, if that is not made yet. It returns
-// false if nothing was due, another overseer made it, or the last one has not ended.
-// Times are Redis', so that a host whose clock is ahead makes nothing early, nor notes a
-// moment that keeps the others from making any until it has come.
+// due makes the task of a schedule's last moment, if it is not made yet. It returns false if nothing was due, another
+// overseer made it, or the last one has not ended. Times are Redis', so that a host whose clock is ahead neither
+// makes a task early nor records a moment in the future, which would keep the others from making any until then.
 func (o *Overseer) due(ctx context.Context, s core.Schedule, now time.Time) (bool, error) {
 	if s.Paused {
 		return false, nil
@@ -109,12 +108,12 @@ func (o *Overseer) due(ctx context.Context, s core.Schedule, now time.Time) (boo
 	s.Last = moment.UnixMilli()
 	_, err = o.deps.Store.PutSchedule(ctx, s)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
-		err = nil // another overseer was faster, or somebody changed or removed it
+		err = nil // another overseer was faster, or the schedule was changed or removed
 	}
 	return made, err
 }
 
-// scheduled is the task of a moment. At most one of a schedule is unfinished.
+// scheduled returns the task of a moment. At most one task of a schedule is unfinished.
 func (o *Overseer) scheduled(s core.Schedule, moment time.Time) (core.Task, error) {
 	args := s.Args
 	if s.Kind == core.KindPurge && len(args) == 0 {

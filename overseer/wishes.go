@@ -8,31 +8,31 @@ import (
 	"drover/core"
 )
 
-// Redis forgets what is wanted of hosts when it is wiped or set back, and the result store
-// does not. A vmfactory hears from the store what is wanted of its host before the host claims
-// anything in a new incarnation of Redis. What is left is found here.
+// Redis forgets wishes for hosts when it is wiped or set back; the result store does not. A vmfactory reads its
+// host's wishes from the store before the host claims anything in a new incarnation of Redis. Other differences are
+// resolved here.
 //
-//	wish        whose word counts
-//	drain       the store's: who drains or undrains a host tells the store first
-//	failed      Redis' for what failed in this life of it, since that must not wait for a store;
-//	            else the store's
-//	probation   Redis', where canaries end it, once the host has heard what the store had
+//	wish        which one is right
+//	drain       the store's: a drain or its end is written to the store first
+//	failed      Redis' for a host that failed in this incarnation, since that must not wait for
+//	            the store; else the store's
+//	probation   Redis', where canaries end it, once the host has received what the store had
 
-// wishRounds bounds how often one turn looks again at what somebody keeps changing.
+// wishRounds bounds how often one turn reads again what is being changed.
 const wishRounds = 5
 
-// staleReport is how much older a report may be than one that was acted on and still have
-// been made before it: others are of a clock that was set back.
+// staleReport is how much older a report may be than the last one acted on and still be out of date; an even older
+// one was made by a clock that was set back.
 const staleReport = time.Hour
 
-// wishesOf are a host's, by kind.
+// wishesOf are a host's wishes, by kind.
 type wishesOf map[core.WishKind]core.HostWish
 
-// wishes makes Redis and the result store agree about what is wanted of hosts.
+// wishes makes Redis and the result store agree on the wishes for hosts.
 func (o *Overseer) wishes(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	for range wishRounds {
-		// Redis first: what the store does not have then, nobody was about to bring to Redis.
+		// Redis is read first: a wish that the store does not have afterwards was not about to be written to Redis.
 		hosts, err := o.deps.Hosts.ListHosts(ctx)
 		if err != nil {
 			return counts, err
@@ -54,7 +54,7 @@ func (o *Overseer) wishes(ctx context.Context) (Counts, error) {
 			for _, agree := range []func(context.Context, core.HostInfo, wishesOf) (string, error){o.agreeDrain, o.agreeFailed, o.agreeProbation} {
 				what, err := agree(ctx, h, of[h.Name])
 				switch {
-				case core.Is(err, core.CodeNotFound): // it was forgotten meanwhile
+				case core.Is(err, core.CodeNotFound): // it was forgotten in the meantime
 				case err != nil:
 					troubles = append(troubles, err)
 				case what != "":
@@ -92,7 +92,7 @@ func (o *Overseer) agreeDrain(ctx context.Context, h core.HostInfo, its wishesOf
 	return "restored", o.deps.Hosts.Drain(ctx, h.Name, true, left)
 }
 
-// agreeFailed brings to Redis who failed or recovered, or to the store what it did not take then.
+// agreeFailed brings a report of failure or recovery to Redis, or to the store if it did not accept that before.
 func (o *Overseer) agreeFailed(ctx context.Context, h core.HostInfo, its wishesOf) (string, error) {
 	w, known := its[core.WishFailed]
 	switch {
@@ -123,8 +123,7 @@ func (o *Overseer) agreeProbation(ctx context.Context, h core.HostInfo, its wish
 	})
 }
 
-// noted keeps in the store what Redis has, in place of a former wish. One that somebody made
-// meanwhile stays.
+// noted stores what Redis has, in place of a former wish. A wish made in the meantime stays.
 func (o *Overseer) noted(ctx context.Context, former, w core.HostWish) (string, error) {
 	now, err := o.now(ctx)
 	if err != nil {
@@ -135,7 +134,7 @@ func (o *Overseer) noted(ctx context.Context, former, w core.HostWish) (string, 
 	return "noted", err
 }
 
-// failed takes a host down that is said to have failed, also while the store is away, and keeps it.
+// failed takes a host down that is reported failed, even while the store is away, and stores the wish.
 func (o *Overseer) failed(ctx context.Context, n News) error {
 	is, err := o.deps.Hosts.Report(ctx, core.HostReport{ID: n.ID, Host: n.Host, Event: core.HostFailed, By: n.By, Reason: n.Reason})
 	if err != nil || !is {
@@ -151,7 +150,7 @@ func (o *Overseer) failed(ctx context.Context, n News) error {
 	return err
 }
 
-// recovered lets a host back. The store hears it first: until then the host stays failed.
+// recovered lets a host back. The store is written first: until then the host stays failed.
 func (o *Overseer) recovered(ctx context.Context, n News) error {
 	former, known, err := o.saidToFail(ctx, n.Host)
 	if err != nil {
@@ -171,7 +170,7 @@ func (o *Overseer) recovered(ctx context.Context, n News) error {
 	return err
 }
 
-// saidToFail finds what was said last of a host, if anything was.
+// saidToFail returns the last report on a host's failure or recovery, if there was one.
 func (o *Overseer) saidToFail(ctx context.Context, host string) (core.HostWish, bool, error) {
 	all, err := o.deps.Store.HostWishes(ctx, host)
 	w, known := core.FindWish(all, core.WishFailed)

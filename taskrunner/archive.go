@@ -28,16 +28,15 @@ const (
 // submissionsAtOnce is how many submissions are read from the store at once.
 const submissionsAtOnce = 100
 
-// momentForm is how a moment is written in names and lists, in UTC.
+// momentForm is the format of times in names and lists, in UTC.
 const momentForm = "2006-01-02-15-04-05"
 
-// Archive makes a zip of an assignment's submissions: a folder for each user, in
-// it one for each submission, named by its moment, and in one of all users the table
-// users.csv, which says what lists of scores call each. It goes to the blob store while
-// it is made. The same submissions make the same bytes.
+// Archive makes a zip of an assignment's submissions: a folder for each user, in it one for each submission, named by
+// its time. An archive of all users also has the table users.csv, which gives each user's name in lists of scores.
+// The zip is stored in the blob store while it is made. The same submissions make the same bytes.
 //
-// Who teaches the class is left out, who has left it is not, unless one user is
-// asked for. A file that the blob store lost is replaced by an empty one.
+// Staff of the class are left out, unless one user is named; former members are included. A file that the blob store
+// lost is replaced by an empty one.
 type Archive struct {
 	Store interface {
 		school.Roster
@@ -89,7 +88,7 @@ func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
 	return End{Note: made.note(), Download: d}, nil
 }
 
-// measure counts the submissions, and returns LIMIT if they are too much for one archive.
+// measure counts the submissions, and returns LIMIT if they are too many for one archive.
 func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, err error) {
 	mostFiles, mostBytes := a.mostFiles, a.mostBytes
 	if mostFiles == 0 {
@@ -112,14 +111,14 @@ func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, e
 	return submissions, err
 }
 
-// picking is which submissions an archive has.
+// picking is the selection of submissions for an archive.
 type picking struct {
 	*Archive
 	args  school.ArchiveArgs
 	staff map[string]bool
 }
 
-// each calls fn with every submission: users in order, of each the newest first.
+// each calls fn with every submission: users in order, for each the newest first.
 func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) error {
 	if p.args.User != "" {
 		return p.of(ctx, p.args.User, fn)
@@ -135,7 +134,7 @@ func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) e
 	})
 }
 
-// of calls fn with the submissions of a user, or only the newest.
+// of calls fn with the submissions of a user, or with the newest only.
 func (p *picking) of(ctx context.Context, user string, fn func(*school.Submission) error) error {
 	f := school.SubmissionFilter{Class: p.args.Class, Assignment: p.args.Assignment, User: user, Limit: submissionsAtOnce}
 	if p.args.Latest {
@@ -166,13 +165,13 @@ type packing struct {
 	total int64 // submissions
 
 	user        string
-	moments     map[string]int // of the user's submissions, how many there were in each
+	moments     map[string]int // times of the user's submissions, with their number
 	users       []string
 	done        int64 // submissions
 	files, lost int
 }
 
-// add packs a submission, users one after the other.
+// add adds a submission, users one after the other.
 func (p *packing) add(ctx context.Context, s *school.Submission) error {
 	if s.User != p.user {
 		p.user, p.moments = s.User, map[string]int{}
@@ -201,8 +200,7 @@ func (p *packing) add(ctx context.Context, s *school.Submission) error {
 	return nil
 }
 
-// pack packs a file. One that the store does not have any more, or not whole, is
-// followed by an empty one that says so.
+// pack adds a file. If the store has lost or damaged it, an empty one that says so follows.
 func (p *packing) pack(ctx context.Context, folder string, names *portable.Names, f core.File, at time.Time) error {
 	name := names.Safe(f.Path)
 	r, err := p.blobs.Open(ctx, f.Digest)
@@ -237,10 +235,10 @@ func (p *packing) create(name string, at time.Time) (io.Writer, error) {
 	return p.zip.CreateHeader(h)
 }
 
-// indexFile says who has which folder. No handle has a dot, so no folder is called so.
+// indexFile lists the users of the folders. No handle has a dot, so no folder has this name.
 const indexFile = "users.csv"
 
-// index writes who has which folder, and what lists of scores call each.
+// index writes the users of the folders, with their names in lists of scores.
 func (a *Archive) index(ctx context.Context, p *packing) error {
 	if len(p.users) == 0 {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"drover/core/webhook"
 )
 
-// maxCallbackAge is how old a callback may become that is not even tried.
+// maxCallbackAge is the age after which a callback is not tried for the first time any more.
 const maxCallbackAge = 24 * time.Hour
 
-// callbacks tell who made a request through a compatible API how it ended, at the address that came
-// with it: at least once, each under the same id however often it is tried.
+// callbacks notify the makers of requests through a compatible API how their requests ended, at the address that came
+// with the request: at least once, with the same id at each try.
 type callbacks struct {
 	*sender
 
@@ -35,7 +35,7 @@ func (c *callbacks) handle(ctx context.Context, job *Job) (End, error) {
 	if err := job.Args(&args); err != nil {
 		return End{}, err
 	}
-	// Its maker's addresses are one receiver: else one with many could take all slots.
+	// All addresses of one maker are one receiver: otherwise a maker with many could take all slots.
 	maker := "callbacks of " + job.Task.Lane
 	if wait, why := c.gate.enter(maker); wait > 0 {
 		if why != "" && job.Age > maxCallbackAge {
@@ -61,7 +61,7 @@ func (c *callbacks) handle(ctx context.Context, job *Job) (End, error) {
 	return End{}, err
 }
 
-// message is what is told, made anew at every try: it may be large.
+// message returns the message. It is made again for every try, because it may be large.
 func (c *callbacks) message(ctx context.Context, key string) (core.Message, error) {
 	id, generation, err := core.ParseKey(key)
 	if err != nil {
@@ -72,14 +72,14 @@ func (c *callbacks) message(ctx context.Context, key string) (core.Message, erro
 		return core.Message{}, err
 	}
 	form := c.forms[row.Spec.Callback]
-	if form == nil { // another taskrunner of the cluster may
+	if form == nil { // another taskrunner of the cluster may have it
 		return core.Message{}, core.Errorf(core.CodeUnavailable, key, "this taskrunner does not know how the compatible API %q tells of ends", row.Spec.Callback)
 	}
 	return form(ctx, row)
 }
 
-// callbackTask makes the task that tells the maker of a request of its end. It has no
-// requester: nobody's tasks can be so many that it is refused.
+// callbackTask makes the task that notifies the maker of a request of its end. It has no requester, so that no limit
+// on unfinished tasks refuses it.
 func callbackTask(n core.Notice, e news) (core.Task, error) {
 	args, err := json.Marshal(core.CallbackArgs{Key: n.Key})
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"drover/core/service/pattern"
 )
 
-// number is what a spreadsheet reads as a number and nothing else.
+// number is what a spreadsheet always reads as a number.
 var number = pattern.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
-// score writes a score as a plain number; none is what stands where there is none.
+// score formats a score as a plain number; none is used if there is no score.
 func score(f *float64, none string) string {
 	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
 		return none
@@ -22,9 +22,8 @@ func score(f *float64, none string) string {
 	return strconv.FormatFloat(*f, 'f', -1, 64)
 }
 
-// Cell makes text safe to open in a spreadsheet, which takes for a formula what
-// begins like one: such text gets an apostrophe in front. Numbers stay numbers.
-// Control characters become spaces: a cell is one line.
+// Cell makes text safe to open in a spreadsheet: text that could be taken for a formula gets an apostrophe in front.
+// Numbers stay numbers. Control characters become spaces: a cell is one line.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -38,9 +37,8 @@ func Cell(s string) string {
 	return s
 }
 
-// formula says if a spreadsheet might take s for a formula, also after it has
-// dropped spaces, quotes and what cannot be seen in front, and however wide its
-// characters are.
+// formula reports whether a spreadsheet might take s for a formula, also after dropping leading spaces, quotes and
+// invisible characters, and in characters of any width.
 func formula(s string) bool {
 	if number().MatchString(s) {
 		return false

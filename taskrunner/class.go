@@ -8,7 +8,7 @@ import (
 	"drover/core/school"
 )
 
-// open returns NOTFOUND for an assignment that is not there, or is being deleted.
+// open returns NOTFOUND for an assignment that does not exist, or is being deleted.
 func open(ctx context.Context, store school.Assignments, class, handle string) error {
 	a, err := store.GetAssignment(ctx, class, handle)
 	if err == nil && a.Deleting {
@@ -34,7 +34,7 @@ func eachMember(ctx context.Context, store school.Roster, class string, fn func(
 	}
 }
 
-// staffOf returns who teaches a class.
+// staffOf returns the staff of a class.
 func staffOf(ctx context.Context, store school.Roster, class string) (map[string]bool, error) {
 	staff := map[string]bool{}
 	err := eachMember(ctx, store, class, func(page []school.Enrolment) error {
@@ -48,7 +48,7 @@ func staffOf(ctx context.Context, store school.Roster, class string) (map[string
 	return staff, err
 }
 
-// errEnough ends an each early, without an error.
+// errEnough ends a loop early, without an error.
 var errEnough = errors.New("enough")
 
 // eachStanding calls fn with the newest submission of every user after the given

@@ -15,25 +15,24 @@ import (
 // maxSlots is the most tasks that one exchange can finish and claim.
 const maxSlots = 64
 
-// Config is how a taskrunner behaves. The zero value of a setting that Defaults
-// names is replaced by its default.
+// Config are a taskrunner's settings. The zero value of a setting that Defaults has is replaced by its default.
 type Config struct {
 	Registration core.Registration // the owner's name, host and machine
-	Slots        int               // tasks in hand at once
-	Poll         time.Duration     // how often it looks for work unasked
-	MaxAttempts  int               // tries until a task is dead
+	Slots        int               // concurrent tasks
+	Poll         time.Duration     // how often it looks for work without the bell
+	MaxAttempts  int               // tries after which a task is dead
 	RetryFirst   time.Duration     // before the second try; doubles
-	RetryMost    time.Duration     // between any two tries
+	RetryMost    time.Duration     // the longest pause between two tries
 	Timeout      time.Duration     // of one try
-	KeepFinished time.Duration     // of a purge that does not say
-	BlobGrace    time.Duration     // how old a file that nothing names must be to be deleted
+	KeepFinished time.Duration     // retention of a purge whose arguments have none
+	BlobGrace    time.Duration     // minimum age of an unused file before it is deleted
 
-	KeepDownloads time.Duration            // how long what a task made can be fetched
+	KeepDownloads time.Duration            // how long the file of a task can be fetched
 	Rates         map[string]core.TaskRate // by kind, for the whole cluster
-	Webhooks      webhook.Addresses        // where deliveries may go
+	Webhooks      webhook.Addresses        // where deliveries may be sent
 }
 
-// Defaults returns the settings that a config may leave open.
+// Defaults returns the default settings.
 func Defaults() Config {
 	return Config{
 		Slots: min(runtime.NumCPU(), maxSlots), Poll: time.Second, MaxAttempts: recovery.MaxAttempts,
@@ -42,7 +41,7 @@ func Defaults() Config {
 	}
 }
 
-// filled returns c with the defaults where it leaves something open.
+// filled returns c with defaults for zero fields.
 func (c Config) filled() Config {
 	d := Defaults()
 	for _, f := range []struct{ got, or *time.Duration }{
@@ -71,7 +70,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// filledKind returns k with what the config says where it leaves something open.
+// filledKind returns k with the config's values for zero fields.
 func (c Config) filledKind(k Kind) Kind {
 	k.MaxAttempts, k.Timeout = cmp.Or(k.MaxAttempts, c.MaxAttempts), cmp.Or(k.Timeout, c.Timeout)
 	if k.Retry == nil {
@@ -80,7 +79,7 @@ func (c Config) filledKind(k Kind) Kind {
 	return k
 }
 
-// pause says how long a task rests after so many failures.
+// pause returns the pause of a task after so many failures.
 func (c Config) pause(failures int) time.Duration {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.Multiplier, b.MaxInterval = c.RetryFirst, 2, c.RetryMost
@@ -91,7 +90,7 @@ func (c Config) pause(failures int) time.Duration {
 	return d
 }
 
-// check returns an INVALID error that names the first setting that cannot be.
+// check returns an INVALID error that names the first invalid setting.
 func (c Config) check() error {
 	role, host, err := core.ParseOwner(c.Registration.Owner)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 
 const (
 	deletedAtOnce = 200             // submissions
-	endedAtOnce   = 100             // requests or tasks that are cancelled
-	lookAgain     = 5 * time.Second // between looks at requests that have to end first
-	nextTurn      = time.Second     // where there is no need to wait
-	deletionTurn  = 5 * time.Minute // of one try, which then lets others go first
+	endedAtOnce   = 100             // requests or tasks cancelled at a time
+	lookAgain     = 5 * time.Second // between checks of requests that must end first
+	nextTurn      = time.Second     // if there is nothing to wait for
+	deletionTurn  = 5 * time.Minute // of one try, after which others go first
 	maxAborted    = 1000            // experiments of one assignment
-	deletionTries = 20              // nobody would ask again for what is half gone; over an hour with their pauses
+	deletionTries = 20              // more than usual, because nobody would ask again for something half deleted; over an hour with the pauses
 )
 
 // Canceller stops requests and tasks, as core/requests/intake does.
@@ -27,11 +27,10 @@ type Canceller interface {
 	CancelTask(ctx context.Context, id, by string) (core.TaskState, error)
 }
 
-// Deletion deletes what was marked as being deleted, with all its contents:
-// what waits or runs for it is cancelled, experiments are aborted, submissions and their
-// requests go in batches once those have ended, then deadlines and the assignment;
-// of a class also its schedules, enrolments and webhooks. Files go with a later
-// purge. Cut short anywhere, the next try goes on.
+// Deletion deletes an assignment or class that was marked as being deleted, with all its contents. Waiting or running
+// work for it is cancelled and experiments are aborted. Submissions and their requests are deleted in batches once
+// the requests have ended, then deadlines and the assignment; for a class also its schedules, enrolments and
+// webhooks. A later purge deletes the files. If a try is interrupted, the next one continues.
 type Deletion struct {
 	Store interface {
 		school.Roster
@@ -52,7 +51,7 @@ type deleting struct {
 	job     *Job
 	until   time.Time
 	removed int64
-	left    int // submissions whose requests have to end first
+	left    int // submissions whose requests must end first
 }
 
 func (d *Deletion) begin(job *Job) *deleting {
@@ -145,7 +144,7 @@ func (w *deleting) end(name string, done bool, err error) (End, error) {
 	return gone(name, w.removed), nil
 }
 
-// class deletes a class. Returns false if something has to end first.
+// class deletes a class. Returns false if something must end first.
 func (w *deleting) class(ctx context.Context, class string) (bool, error) {
 	all := true
 	err := eachAssignment(ctx, w.Store, class, func(a *school.Assignment) error {
@@ -162,7 +161,7 @@ func (w *deleting) class(ctx context.Context, class string) (bool, error) {
 	return past(w.Store.DeleteClass(ctx, class))
 }
 
-// assignment deletes an assignment. Returns false if something has to end first.
+// assignment deletes an assignment. Returns false if something must end first.
 func (w *deleting) assignment(ctx context.Context, a *school.Assignment) (bool, error) {
 	w.say("cancelling what waits or runs for " + a.Name())
 	if ok, err := past(w.abort(ctx, a)); !ok {
@@ -193,8 +192,8 @@ func (w *deleting) assignment(ctx context.Context, a *school.Assignment) (bool, 
 
 func (w *deleting) say(text string) { w.job.Progress(w.removed, 0, text) }
 
-// past says if a step is behind us: the thing is gone, or is as it should be. A
-// CONFLICT means that somebody else still changes it, or that something refers to it.
+// past reports whether a step is done: the object is gone, or in the wanted state. A CONFLICT means that it is still
+// being changed, or that something refers to it.
 func past(err error) (bool, error) {
 	switch {
 	case err == nil || core.Is(err, core.CodeNotFound):
@@ -205,8 +204,8 @@ func past(err error) (bool, error) {
 	return false, err
 }
 
-// abort ends the experiments of an assignment. The requests of all are looked for,
-// as a try that was cut short may have left some of one that it had ended.
+// abort aborts the experiments of an assignment. It stops the requests of all of them, because an interrupted try may
+// have left requests of an experiment that it had aborted.
 func (w *deleting) abort(ctx context.Context, a *school.Assignment) error {
 	all, err := w.Store.ListExperiments(ctx, a.Class, a.Handle, maxAborted)
 	if err != nil {
@@ -226,7 +225,7 @@ func (w *deleting) abort(ctx context.Context, a *school.Assignment) error {
 	return nil
 }
 
-// cancel cancels the requests that name an assignment and have not ended.
+// cancel cancels the unfinished requests for an assignment.
 func (w *deleting) cancel(ctx context.Context, assignment string) error {
 	f := core.Filter{Assignment: assignment, States: []core.RequestState{core.RequestQueued}, Limit: endedAtOnce}
 	for {
@@ -246,7 +245,7 @@ func (w *deleting) cancel(ctx context.Context, assignment string) error {
 	}
 }
 
-// ended says if what was to be cancelled is, or needs not be.
+// ended reports whether work is cancelled, or has ended otherwise.
 func ended(err error) bool {
 	return err == nil || core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound)
 }
@@ -275,7 +274,7 @@ func (w *deleting) tasks(ctx context.Context, class, assignment string) error {
 	}
 }
 
-// schedules removes those that are about a class or its assignments.
+// schedules removes the schedules about a class or its assignments.
 func (w *deleting) schedules(ctx context.Context, class string) error {
 	all, err := w.Store.ListSchedules(ctx)
 	if err != nil {

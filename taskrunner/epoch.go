@@ -17,9 +17,8 @@ import (
 // waitPolls is how many polls one wait for the bell lasts.
 const waitPolls = 5
 
-// epoch is the runner under one registration. One goroutine, the loop, makes all
-// exchanges, in one lane: a call that got no answer is repeated as it was until
-// it gets one, so that a lost reply strands no task.
+// epoch is the runner under one registration. One goroutine, the loop, makes all exchanges, in one lane: a call
+// without an answer is repeated unchanged until it gets one, so that a lost reply strands no task.
 type epoch struct {
 	*Runner
 	presence *worker.Presence
@@ -29,19 +28,19 @@ type epoch struct {
 	seq, token int64
 	call       *core.TaskExchange // not answered yet
 	wait       *backoff.ExponentialBackOff
-	rest       time.Time                          // no calls before this, Redis being down
-	looked     time.Time                          // last answer
+	rest       time.Time                          // no calls before this, while Redis is down
+	looked     time.Time                          // time of the last answer
 	more       bool                               // there may be work
 	rung       bool                               // there may be work, or something was cancelled
-	next       time.Time                          // when a rate or a delay lets a task begin; zero if nothing waits for that
-	running    map[string]context.CancelCauseFunc // tasks in hand: what ends their handlers
-	ends       []core.TaskFinish                  // ready to be told
-	strange    bool                               // Redis has more in our slots than we have in hand
+	next       time.Time                          // when a rate or a delay lets a task begin; zero if none waits for that
+	running    map[string]context.CancelCauseFunc // running tasks → what cancels their handlers
+	ends       []core.TaskFinish                  // to be reported to Redis
+	strange    bool                               // Redis has more in our slots than we are running
 
 	finished chan core.TaskFinish
 	settled  chan struct{}
-	listener chan bool     // listen for the bell: of work, if there is a free slot, and of what is cancelled
-	wake     chan struct{} // it rang
+	listener chan bool     // tells the listener whether to wait for work as well, because a slot is free
+	wake     chan struct{} // the bell rang
 	wg       sync.WaitGroup
 }
 
@@ -53,16 +52,15 @@ func newEpoch(r *Runner, presence *worker.Presence, left []core.Held) *epoch {
 	}
 }
 
-// run works until it has drained, or stop ends. Returns FENCED when the epoch is
-// over, or whatever else ended it.
+// run works until it has drained, or stop ends. Returns FENCED when the epoch is over, or the error that ended it.
 func (e *epoch) run(stop context.Context) error {
 	ctx, end := context.WithCancel(e.presence.Context())
 	work, abort := context.WithCancel(ctx)
 	defer e.wg.Wait()
 	defer end()
 	defer abort()
-	defer e.presence.Stop() // before the wait for handlers, which may be long: who is past its loop is late
-	// Each epoch sets them anew: it may have begun because Redis lost everything.
+	defer e.presence.Stop() // before waiting for handlers, which may take long: no heartbeat means that the loop has ended
+	// Each epoch sets them again: Redis may have lost everything before.
 	if err := e.tasks.SetTaskRates(stop, e.cfg.Rates); err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func (e *epoch) run(stop context.Context) error {
 	}
 }
 
-// apply starts what was claimed and stops what was cancelled.
+// apply starts claimed tasks and stops cancelled ones.
 func (e *epoch) apply(work context.Context, x core.TaskExchanged) {
 	for _, c := range x.Claims {
 		e.start(work, c)
@@ -118,8 +116,8 @@ func (e *epoch) apply(work context.Context, x core.TaskExchanged) {
 	}
 }
 
-// giveBack releases what Redis has in our slots and we do not know: it was set back, and has
-// forgotten that the tasks ended.
+// giveBack releases slots that Redis has and we do not know: Redis was set back, and has forgotten that the tasks
+// ended.
 func (e *epoch) giveBack(ctx context.Context) {
 	if !e.strange {
 		return
@@ -140,7 +138,7 @@ func (e *epoch) giveBack(ctx context.Context) {
 	}
 }
 
-// take notes that a task ended, and all others that did meanwhile.
+// take records the end of a task, and of all others that ended in the meantime.
 func (e *epoch) take(f core.TaskFinish) {
 	for {
 		delete(e.running, f.Key)
@@ -153,8 +151,8 @@ func (e *epoch) take(f core.TaskFinish) {
 	}
 }
 
-// pause is how long the loop may sleep: until its next heartbeat or look is
-// due, until a task may begin, or until the call that is out may be repeated.
+// pause returns how long the loop may sleep: until its next heartbeat or poll is due, until a task may begin, or
+// until the pending call may be repeated.
 func (e *epoch) pause() time.Duration {
 	now := e.clock.Now()
 	if e.call != nil {
@@ -169,8 +167,8 @@ func (e *epoch) pause() time.Duration {
 
 func (e *epoch) rhythm() time.Duration { return min(e.cfg.Poll, e.cfg.Registration.Beat) }
 
-// exchange makes a call if there is a reason to: something ended, there may be
-// work, or a heartbeat is due. Returns only errors that end the epoch.
+// exchange makes a call if there is a reason: a task ended, there may be work, or a heartbeat is due. Returns only
+// errors that end the epoch.
 func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged, error) {
 	now := e.clock.Now()
 	if e.call == nil && !e.compose(now, stopping) || now.Before(e.rest) {
@@ -225,7 +223,7 @@ func (e *epoch) compose(now time.Time, stopping bool) bool {
 	return true
 }
 
-// answered takes the answer of the call that was out.
+// answered handles the answer to the pending call.
 func (e *epoch) answered(x core.TaskExchanged) {
 	for i, ok := range x.Finished {
 		if !ok {
@@ -236,7 +234,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 		e.log.Info("Redis answers again")
 	}
 	e.strange = len(e.left) == 0 && x.Slots > len(e.running)+len(x.Claims)+len(e.ends)
-	// Fewer than wanted means that nothing waits; the bell tells when that changes.
+	// Fewer than wanted means that nothing waits; the bell rings when that changes.
 	e.more = len(x.Claims) > 0 && len(x.Claims) == e.call.Want
 	e.call, e.rest, e.looked, e.next, e.rung = nil, time.Time{}, e.clock.Now(), time.Time{}, false
 	if x.Next > 0 {
@@ -246,8 +244,7 @@ func (e *epoch) answered(x core.TaskExchanged) {
 	e.metrics.beat.Set(float64(e.looked.UnixMilli()) / 1000)
 }
 
-// settle ends what the predecessor left in its slots, asking the store: by the
-// same code as the overseer. Until then nothing is claimed.
+// settle settles the predecessor's slots by the same code as the overseer. Until then nothing is claimed.
 func (e *epoch) settle(ctx context.Context) {
 	wait := worker.Retries()
 	for failing := false; ; failing = true {
@@ -270,9 +267,9 @@ func (e *epoch) settle(ctx context.Context) {
 	}
 }
 
-// waitTask returns nil when something is cancelled, or a task may be there. It listens for
-// those only while there is a free slot: the bell wakes one runner, and that one should be
-// idle. A busy one may be idle soon, so it does not listen for long.
+// waitTask returns nil when something is cancelled, or a task may be there. It waits for tasks only while a slot is
+// free: the bell wakes one runner, which should be idle. A busy runner may be idle soon, so it does not wait for
+// long.
 func (e *epoch) waitTask(ctx context.Context) error {
 	var idle bool
 	select {

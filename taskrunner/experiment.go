@@ -16,20 +16,20 @@ import (
 
 const (
 	experimentLook  = 2 * time.Second // between looks at its requests
-	experimentGrace = time.Minute     // until a task without an experiment is taken for one whose start failed
-	partsAtOnce     = 16              // that are made; the store waits for its disk once for as many
+	experimentGrace = time.Minute     // after which a task without an experiment counts as a failed start
+	partsAtOnce     = 16              // made at a time; the store waits for its disk once for all of them
 	roomPause       = 15 * time.Second
 	roomPauseMost   = 10 * time.Minute
 )
 
-// Requests takes requests and stops them; intake.Intake does.
+// Requests accepts and stops requests; intake.Intake implements it.
 type Requests interface {
 	Canceller
 	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
 }
 
-// Experiments makes the requests of experiments, and says when all have ended. What
-// crashes leave, and who mends it, stands in core/classes/experiment.
+// Experiments makes the requests of experiments, and detects when all have ended. Package core/classes/experiment
+// describes what crashes leave and how it is repaired.
 type Experiments struct {
 	Store interface {
 		experiment.Parts
@@ -41,8 +41,8 @@ type Experiments struct {
 	Tasks TaskSubmitter
 }
 
-// Whole is school.KindExperiment. It makes a part for every run of a submission, waits
-// for their requests, and then says that the experiment is ready.
+// Whole is school.KindExperiment. It makes a part for every run of a submission, waits for their requests, and then
+// marks the experiment as ready.
 func (x *Experiments) Whole() Kind {
 	return Kind{Name: school.KindExperiment, MaxAttempts: experimentTries, Handle: func(ctx context.Context, job *Job) (End, error) {
 		var args school.ExperimentArgs
@@ -59,7 +59,7 @@ func (x *Experiments) Whole() Kind {
 		switch e.State {
 		case school.ExperimentRunning:
 			return x.goOn(ctx, job, e)
-		case school.ExperimentAborted: // by somebody who may have died over it
+		case school.ExperimentAborted: // by a call that may have died before it was done
 			err := experiment.StopRequests(ctx, x.Store, x.Work, e.ID, core.System().Handle)
 			return End{Note: "aborted"}, err
 		default:
@@ -68,7 +68,7 @@ func (x *Experiments) Whole() Kind {
 	}}
 }
 
-// experimentTries is more than others have: nobody would ask again for what half stands.
+// experimentTries is more than usual, because nobody would ask again for something half done.
 const experimentTries = 20
 
 // missing waits for an experiment whose start is between its two steps.
@@ -108,7 +108,7 @@ func (x *Experiments) goOn(ctx context.Context, job *Job, e school.Experiment) (
 	return x.move(ctx, e, End{Note: "ready: " + sum.Sentence()})
 }
 
-// move stores the experiment. If somebody aborted it meanwhile the next look sees that.
+// move stores the experiment. If it was aborted in the meantime, the next look sees that.
 func (x *Experiments) move(ctx context.Context, e school.Experiment, end End) (End, error) {
 	_, err := x.Store.PutExperiment(ctx, e)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeNotFound) {
@@ -117,8 +117,8 @@ func (x *Experiments) move(ctx context.Context, e school.Experiment, end End) (E
 	return end, err
 }
 
-// fanOut makes the parts and returns how many there are. What is submitted after the
-// experiment began is no part of it.
+// fanOut makes the parts and returns how many there are. Submissions made after the beginning of the experiment are
+// not included.
 func (x *Experiments) fanOut(ctx context.Context, job *Job, e school.Experiment) (int, error) {
 	made := 0
 	group, making := errgroup.WithContext(ctx)

@@ -9,8 +9,8 @@ const filterBits = 1 << 27
 // filterMarks is how many bits a digest sets.
 const filterMarks = 4
 
-// filter is a set that remembers everything added to it and, by mistake, a few
-// things more, in memory of a fixed size. Which ones differs from filter to filter.
+// filter is a set of fixed size that contains everything added to it and, by mistake, a few other items. Which ones
+// differs from filter to filter.
 type filter struct {
 	words       []uint64
 	first, step maphash.Seed
@@ -39,7 +39,7 @@ func (f *filter) has(s string) bool {
 	return all
 }
 
-// marks calls at with the places of the bits that s sets, until it returns false.
+// marks calls at with the positions of the bits of s, until it returns false.
 func (f *filter) marks(s string, at func(word, bit uint64) bool) {
 	place, step := maphash.String(f.first, s), maphash.String(f.step, s)|1
 	for range filterMarks {

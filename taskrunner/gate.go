@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// slow is a try that took so long that many like it would take all slots.
+	// slow is the duration of a try from which on many such tries would take all slots.
 	slow = 2 * time.Second
-	// restFactor is how many times as long as a slow failure took nothing more is tried there.
+	// restFactor is the pause after a slow failure, as a multiple of its duration.
 	restFactor = 10
-	// leastPause is between two looks whether there is room for one more.
+	// leastPause is between two tries to get in.
 	leastPause = 100 * time.Millisecond
 )
 
-// gate keeps one receiver that answers slowly, or not at all, from taking all slots: it
-// lets in fewer deliveries to one webhook than there are slots, and after a slow failure
-// none for a while and then a single one. Those that it sends away use no try.
+// gate keeps one receiver that answers slowly, or not at all, from taking all slots: it admits fewer deliveries to
+// one webhook than there are slots. After a slow failure it admits none for a while and then a single one. Deliveries
+// that it turns away use no try.
 type gate struct {
 	clock clock.Clock
 	room  int // for one webhook
@@ -27,11 +27,11 @@ type gate struct {
 	targets map[string]*target
 }
 
-// target is what is known of a webhook that is being delivered to, or failed slowly.
+// target is a webhook with deliveries in progress or a slow last failure.
 type target struct {
 	inside int
-	since  time.Time // when one went in last
-	closed time.Time // until then; zero if the last one did not fail slowly
+	since  time.Time // when the last one was admitted
+	closed time.Time // until then none is admitted; zero if the last one did not fail slowly
 	why    string
 }
 
@@ -39,8 +39,8 @@ func newGate(c clock.Clock, slots int) *gate {
 	return &gate{clock: c, room: max(1, slots-1), targets: map[string]*target{}}
 }
 
-// enter lets a delivery in and returns 0, or says how long it is to wait, and why if
-// that is because of a failure. Whoever was let in must leave.
+// enter admits a delivery and returns 0, or returns how long it must wait, and the reason if that is a failure. An
+// admitted delivery must leave.
 func (g *gate) enter(webhook string) (wait time.Duration, why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,8 +62,8 @@ func (g *gate) enter(webhook string) (wait time.Duration, why string) {
 	return 0, ""
 }
 
-// leave says how a try went that was let in: how long it took, and why it failed; nil
-// if it did not. One that did not come to an end counts for nothing.
+// leave reports the end of an admitted try: how long it took, and its failure, or nil. A try that was interrupted
+// does not count.
 func (g *gate) leave(webhook string, took time.Duration, failure error, ended bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

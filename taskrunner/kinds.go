@@ -4,7 +4,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// builtIn returns the kinds that every taskrunner does.
+// builtIn returns the kinds of every taskrunner.
 func builtIn(cfg Config, deps Deps, c clock.Clock) []Kind {
 	purge := Purge{Store: deps.Store, Blobs: deps.Blobs, Keep: cfg.KeepFinished, Grace: cfg.BlobGrace, Clock: c, Skew: deps.Skew}
 	made := downloads{blobs: deps.Blobs, clock: c, keep: cfg.KeepDownloads}

@@ -2,7 +2,7 @@ package taskrunner
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics are what operators see of a taskrunner. Kinds are those that it knows.
+// metrics are what operators see of a taskrunner, labelled by its kinds.
 type metrics struct {
 	tasks      *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec

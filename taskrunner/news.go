@@ -8,24 +8,24 @@ import (
 	"drover/core/webhook"
 )
 
-// news is an end of which webhooks are told.
+// news is an end of which webhooks are notified.
 type news struct {
 	notify   []string // webhooks
-	callback string   // the compatible API that tells the request's maker; "" is none
+	callback string   // the compatible API that notifies the request's maker; "" is none
 	maker    string
 	at       time.Time
 	payload  func(delivery string) ([]byte, error)
 }
 
-// newsStore is where ends are read.
+// newsStore reads ends.
 type newsStore interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 }
 
-// findNews reads an end. Whatever became of the request or task since, what is read is
-// the end of that generation. Returns NOTFOUND if it is gone, INVALID for what is none.
+// findNews reads the end of one generation, even if the request or task was run again since. Returns NOTFOUND if it
+// is gone, INVALID if the event or key is invalid.
 func findNews(ctx context.Context, store newsStore, event, key string) (news, error) {
 	id, generation, err := core.ParseKey(key)
 	if err != nil {
@@ -51,7 +51,7 @@ func requestNews(ctx context.Context, store newsStore, id string, generation int
 	}}, nil
 }
 
-// endedRow is a request as it was when one of its generations had ended.
+// endedRow returns a request as it was at the end of one of its generations.
 func endedRow(ctx context.Context, store newsStore, id string, generation int) (core.Row, error) {
 	row, err := store.Get(ctx, id)
 	if err != nil || row.Spec.Generation == generation && row.Result != nil {
@@ -64,7 +64,7 @@ func endedRow(ctx context.Context, store newsStore, id string, generation int) (
 	return row, nil
 }
 
-// formerResult is the result of a generation that was run again since.
+// formerResult returns the result of a generation before the current one.
 func formerResult(ctx context.Context, store newsStore, id string, generation int) (*core.Result, error) {
 	history, err := store.Attempts(ctx, id)
 	if err != nil {

@@ -15,21 +15,20 @@ import (
 	"drover/core/webhook"
 )
 
-// outboxPage is how many ends are handed on at a time.
+// outboxPage is how many ends are handled at a time.
 const outboxPage = 200
 
-// outbox makes a delivery, a task of core.KindWebhook or core.KindCallback, of each end
-// that somebody is to be told of and each who is. Any number of them may do so at once, in any
-// number of taskrunners, and be killed anywhere:
+// outbox makes a delivery, a task of core.KindWebhook or core.KindCallback, for each end in the outbox and each
+// receiver. Several outboxes may run at once, in several taskrunners, and be killed at any point:
 //
 //	killed after           leaves                      healed by
 //	the end's record       the end, in the outbox      the next look of any outbox
-//	some deliveries made   the end, in the outbox      the same: those that are there are not made again
+//	some deliveries made   the end, in the outbox      the same: existing ones are not made again
 //	all deliveries made    the end, in the outbox      the same
 //	Sent                   nothing                     -
 //
-// An end gets into the outbox in the step that records it, and a delivery's id is made
-// of the end and who is told; so nothing is left out and nothing made twice.
+// An end is added to the outbox in the step that records it, and a delivery's id is derived from the end and the
+// receiver; so none is left out and none is made twice.
 type outbox struct {
 	store  outboxStore
 	submit TaskSubmitter
@@ -37,10 +36,10 @@ type outbox struct {
 	log    logrus.FieldLogger
 	poll   time.Duration
 	news   chan struct{}
-	stuck  int // ends that the last look could not hand on: the next one looks behind them
+	stuck  int // ends that the last look could not handle: the next one looks behind them
 }
 
-// outboxStore is where ends wait for those who are to be told.
+// outboxStore has the outbox.
 type outboxStore interface {
 	newsStore
 	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
@@ -49,7 +48,7 @@ type outboxStore interface {
 	Ping(ctx context.Context) error
 }
 
-// TaskSubmitter takes tasks, as core/requests/intake does.
+// TaskSubmitter accepts tasks, as core/requests/intake does.
 type TaskSubmitter interface {
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
@@ -58,7 +57,7 @@ func newOutbox(store outboxStore, submit TaskSubmitter, c clock.Clock, log logru
 	return &outbox{store: store, submit: submit, clock: c, log: log, poll: poll, news: make(chan struct{}, 1)}
 }
 
-// ring says that this process has put something in.
+// ring signals that this process has added an end.
 func (o *outbox) ring() {
 	select {
 	case o.news <- struct{}{}:
@@ -66,7 +65,7 @@ func (o *outbox) ring() {
 	}
 }
 
-// run hands on what comes until ctx ends; nothing where nobody takes it.
+// run handles ends until ctx ends.
 func (o *outbox) run(ctx context.Context) {
 	if o.submit == nil {
 		return
@@ -95,7 +94,7 @@ func (o *outbox) run(ctx context.Context) {
 	}
 }
 
-// empty hands on the oldest ends and reports whether there may be more.
+// empty handles the oldest ends and reports whether there may be more.
 func (o *outbox) empty(ctx context.Context) (more bool, err error) {
 	limit := min(outboxPage+o.stuck, bounds.MaxPage)
 	notices, err := o.store.Outbox(ctx, limit)
@@ -113,8 +112,7 @@ func (o *outbox) empty(ctx context.Context) (more bool, err error) {
 		case ctx.Err() != nil:
 			return false, err
 		default:
-			// It stays for the next look, and does not hold back those behind it, unless
-			// nothing can be asked now.
+			// It stays for the next look, and does not hold back those behind it, unless the store is away.
 			stuck = core.Wrap(err, core.CodeUnavailable, n.Key, "the end of %s is not handed on yet", n.Key)
 			if away := o.store.Ping(ctx); away != nil {
 				return false, errors.Join(stuck, o.store.Sent(ctx, done))
@@ -128,8 +126,8 @@ func (o *outbox) empty(ctx context.Context) (more bool, err error) {
 	return len(notices) == limit && len(done) > 0, errors.Join(stuck, err)
 }
 
-// handOn makes the deliveries of one end. An error says that the store could not be
-// asked; what no later look could mend is logged.
+// handOn makes the deliveries of one end. An error means that the store could not be read; permanent faults are
+// logged.
 func (o *outbox) handOn(ctx context.Context, n core.Notice, known map[string]*core.Webhook) error {
 	e, err := findNews(ctx, o.store, n.Event, n.Key)
 	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) {
@@ -177,7 +175,7 @@ func (o *outbox) make(ctx context.Context, n core.Notice, t core.Task) error {
 	return nil
 }
 
-// webhook reads a webhook once a page; nil is one that is gone.
+// webhook reads a webhook, once per page; nil if it is gone.
 func (o *outbox) webhook(ctx context.Context, id string, known map[string]*core.Webhook) (*core.Webhook, error) {
 	if w, ok := known[id]; ok {
 		return w, nil
@@ -194,7 +192,7 @@ func (o *outbox) webhook(ctx context.Context, id string, known map[string]*core.
 	return known[id], nil
 }
 
-// delivery makes the task that tells a webhook of an end.
+// delivery makes the task that notifies a webhook of an end.
 func delivery(n core.Notice, e news, w *core.Webhook) (core.Task, error) {
 	args, err := json.Marshal(core.WebhookArgs{Webhook: w.ID, Event: n.Event, Key: n.Key})
 	if err != nil {

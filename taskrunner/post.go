@@ -19,11 +19,11 @@ import (
 	"drover/core/webhook"
 )
 
-// Bounds on what a receiver may answer.
+// Bounds of a receiver's answer.
 const (
 	maxAnswerHeader = 32 << 10 // bytes
-	maxAnswer       = 4 << 10  // bytes read of a refusal's body
-	maxQuote        = 200      // bytes of them that a note quotes
+	maxAnswer       = 4 << 10  // of a refusal's body
+	maxQuote        = 200      // bytes of the body that a note quotes
 )
 
 // postTimes bound one try of a delivery.
@@ -37,15 +37,15 @@ func defaultPostTimes() postTimes {
 	return postTimes{connect: 5 * time.Second, answer: 12 * time.Second, whole: core.CallbackTimeout}
 }
 
-// poster sends deliveries, and to nowhere but the addresses it may. It follows no
-// redirects, uses no proxy, and keeps neither cookies nor connections.
+// poster sends deliveries, only to allowed addresses. It follows no redirects, uses no proxy, and keeps neither
+// cookies nor connections.
 type poster struct {
 	clients map[string]*http.Client // by scheme
 	agent   string
 	whole   time.Duration
 }
 
-// newPoster makes one that calls itself version. Resolver and certificates are nil but in tests.
+// newPoster makes a poster whose user agent has the version. Resolver and certificates are nil except in tests.
 func newPoster(to webhook.Addresses, version string, times postTimes, resolver *net.Resolver, certificates *tls.Config) *poster {
 	p := &poster{clients: map[string]*http.Client{}, agent: "drover/" + version, whole: times.whole}
 	for _, scheme := range []string{"https", "http"} {
@@ -62,15 +62,15 @@ func newPoster(to webhook.Addresses, version string, times postTimes, resolver *
 	return p
 }
 
-// answer is what a receiver said.
+// answer is a receiver's answer.
 type answer struct {
 	status int
-	wait   time.Duration // that it asked for; 0 if it did not
-	text   string        // the status, and the begin of a refusal, for people
+	wait   time.Duration // the pause that it asked for; 0 if it did not
+	text   string        // the status, and the beginning of a refusal's body, for people
 }
 
-// post sends one try of a delivery. An answer of any kind is no error. Returns
-// UNAVAILABLE if there was none, INVALID for a URL that is none.
+// post sends one try of a delivery. An answer of any status is no error. Returns UNAVAILABLE if there was none,
+// INVALID for an invalid URL.
 func (p *poster) post(ctx context.Context, m core.Message, delivery string, now time.Time) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.whole)
 	defer cancel()
@@ -97,7 +97,7 @@ func (p *poster) post(ctx context.Context, m core.Message, delivery string, now 
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 		a.wait = retryAfter(resp.Header.Get("Retry-After"), now)
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status counts, whatever becomes of the rest
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status counts, even if the rest is incomplete
 	if quote := printable(string(said)); quote != "" {
 		a.text += ": " + quote
 	}
@@ -106,8 +106,8 @@ func (p *poster) post(ctx context.Context, m core.Message, delivery string, now 
 
 func (a answer) delivered() bool { return a.status >= 200 && a.status <= 299 }
 
-// noAnswer says why there was none, without the URL, which may hold a secret, and
-// without what the name of its host stands for where drover is.
+// noAnswer returns why there was no answer, without the URL, which may hold a secret, and without the addresses that
+// its host has in drover's network.
 func noAnswer(ctx context.Context, id string, whole time.Duration, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
@@ -128,11 +128,11 @@ func noAnswer(ctx context.Context, id string, whole time.Duration, err error) er
 	case errors.As(err, &network):
 		err = fmt.Errorf("%s: %w", network.Op, network.Err)
 	}
-	// What is wrong with an answer or a certificate is told in the receiver's words.
+	// What is wrong with an answer or a certificate is quoted.
 	return core.Errorf(core.CodeUnavailable, id, "no answer: %s", printable(err.Error()))
 }
 
-// retryAfter reads the header of this name: seconds or a date. 0 is nothing readable.
+// retryAfter reads the header of this name: seconds or a date. 0 is unreadable.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return max(0, min(time.Duration(min(seconds, 1<<30))*time.Second, webhook.MaxRetryAfter))
@@ -143,7 +143,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return 0
 }
 
-// printable makes a bounded line of what somebody else wrote.
+// printable makes one bounded line of text from outside.
 func printable(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -11,8 +11,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// purgeBatch is how many rows are deleted at once, so that a purge never holds
-// up the store for long.
+// purgeBatch is how many rows are deleted at once, so that a purge never blocks the store for long.
 const purgeBatch = 1000
 
 // PurgeStore is what a Purge needs of the result store.
@@ -22,24 +21,23 @@ type PurgeStore interface {
 	Pools(ctx context.Context) ([]core.Pool, error)
 }
 
-// Purge deletes finished work and expired tokens that are past their retention, what results wrote and collected
-// longer ago than their pool keeps it, and then the files that nothing names any more. Cut short anywhere, the next one goes on.
+// Purge deletes finished work and expired tokens after their retention, outputs of results after their pool's, and
+// then the files that nothing refers to any more. If it is interrupted, the next one continues.
 //
-// Its memory is bounded whatever the number of rows and files: the digests that
-// rows name go into a filter of fixed size, which sometimes takes a file for
-// named that is not, never the reverse. A file kept by such a mistake goes next
-// time, because each purge mixes anew.
+// Its memory is bounded whatever the number of rows and files: the digests in rows go into a filter of fixed size,
+// which sometimes keeps an unused file, but never drops a used one. Each purge mixes the filter anew, so the next one
+// deletes such a file.
 //
-// Files go in two steps, a Grace apart, so that one which is put again in the very
-// moment of its deletion is not lost: see core/blobs.
+// Files are deleted in two steps, a Grace apart, so that a file that is put again at the moment of its deletion is
+// not lost: see core/blobs.
 type Purge struct {
 	Store PurgeStore
 	Blobs core.Blobs
-	Keep  time.Duration // how long finished work stays, if the arguments do not say
-	Grace time.Duration // how old a file that nothing names must be to be trashed, and then to go
+	Keep  time.Duration // retention of finished work, if the arguments have none
+	Grace time.Duration // minimum age of an unused file before it is trashed, and again before it is deleted
 	Clock clock.Clock
-	// Skew is how far that clock is ahead of Redis'; nil: not at all. What a clock that is ahead
-	// takes for old is not deleted.
+	// Skew is how far that clock is ahead of Redis'; nil: not at all. A clock that is ahead must not make things look
+	// old enough to be deleted.
 	Skew func(ctx context.Context) (time.Duration, error)
 
 	bits int // of the filter; 0 is filterBits
@@ -78,8 +76,8 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	return End{Note: note}, err
 }
 
-// now is the time by this host's clock or by Redis', whichever is earlier: what a purge deletes
-// is gone, so both must take it for old. It is read before all rows: what is put from here on is younger.
+// now returns the time by this host's clock or by Redis', whichever is earlier: deletion is final, so both clocks
+// must agree that something is old. It is read before all rows: whatever is put from here on is younger.
 func (p *Purge) now(ctx context.Context) (time.Time, error) {
 	now := p.Clock.Now()
 	if p.Skew == nil {
@@ -89,7 +87,7 @@ func (p *Purge) now(ctx context.Context) (time.Time, error) {
 	return now.Add(-max(0, ahead)), err
 }
 
-// rows deletes what finished before the time.
+// rows deletes what finished before the given time.
 func (p *Purge) rows(ctx context.Context, before time.Time, job *Job) (int, error) {
 	total := 0
 	for {
@@ -105,7 +103,7 @@ func (p *Purge) rows(ctx context.Context, before time.Time, job *Job) (int, erro
 	}
 }
 
-// tokens deletes those that expired before the time.
+// tokens deletes those that expired before the given time.
 func (p *Purge) tokens(ctx context.Context, before time.Time) error {
 	for {
 		n, err := p.Store.PurgeTokens(ctx, before.UnixMilli(), purgeBatch)

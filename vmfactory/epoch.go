@@ -33,23 +33,23 @@ type epoch struct {
 	gone map[string]string // finished destructions, not yet reported to Redis; a text quarantines
 	sick map[string]error  // clean VMs that failed their check, to be retired
 	view                   // data for comparing Redis with the host
-	lost bool              // Redis may hold slots that the loop does not know of
-	odd  int               // heartbeats in a row with another number of slots than ours
+	lost bool              // Redis may hold slots that the loop does not know
+	odd  int               // heartbeats in a row whose number of slots differs from ours
 	down bool              // Redis does not answer
-	rest time.Time         // no calls before this, Redis being down
+	rest time.Time         // no calls before this, while Redis is down
 	wait *backoff.ExponentialBackOff
 
-	promised map[string]bool // pools of which Redis has a promise of ours to make VMs
+	promised map[string]bool // pools for which Redis has promised us VMs to make
 
-	reported *core.HostNotes // what Redis knows of the host; nil before the first report
+	reported *core.HostNotes // what was last reported to Redis; nil before the first report
 
 	draining  bool // the host takes no new work
 	stopping  bool
-	checking  bool // a health check is under way
+	checking  bool // a health check is in progress
 	nextCheck time.Time
 }
 
-// madeVM is a creation that ended.
+// madeVM is a finished creation.
 type madeVM struct {
 	pool string
 	ok   bool
@@ -65,13 +65,13 @@ func newEpoch(f *Factory) *epoch {
 	}
 }
 
-// run works until stop ends, then drains and deregisters. Returns FENCED when the epoch is over.
+// run works until stop ends, then drains and deregisters. Returns FENCED if the epoch is over.
 func (e *epoch) run(stop context.Context, presence *worker.Presence, left []core.Held) error {
 	ctx, end := context.WithCancel(presence.Context())
 	e.work, e.abort = context.WithCancel(ctx)
 	defer e.close(end)
 	e.presence, e.n, e.left = presence, presence.Epoch(), left
-	e.wg.Go(func() { presence.Beat(ctx) }) // it tells at once whether the host is drained
+	e.wg.Go(func() { presence.Beat(ctx) }) // reports at once whether the host is drained
 	e.wg.Go(func() { worker.Listen(ctx, e.wake, e.waitWork) })
 	for stop.Err() == nil {
 		if ctx.Err() != nil {
@@ -90,7 +90,7 @@ func (e *epoch) run(stop context.Context, presence *worker.Presence, left []core
 	return e.drain(ctx)
 }
 
-// pass does whatever can be done now, dirty before clean (G12).
+// pass does everything that can be done now, dirty VMs before clean ones (G12).
 func (e *epoch) pass(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		e.settle, e.forget, e.tell, e.recount, e.reconcile, e.retireSick, e.destroy, e.create,
@@ -107,8 +107,8 @@ func (e *epoch) pass(ctx context.Context) error {
 	return nil
 }
 
-// note takes the end of a pass: when Redis does not answer, VMs stay and the
-// factory keeps trying, ever slower.
+// note handles the end of a pass: if Redis does not answer, VMs stay and the factory keeps trying, at growing
+// intervals.
 func (e *epoch) note(err error) {
 	if err == nil {
 		if e.down {
@@ -124,12 +124,12 @@ func (e *epoch) note(err error) {
 	} else {
 		entry.Warn("cannot work; trying again")
 	}
-	// Whatever was found before may belong to another incarnation of Redis.
+	// Earlier findings may belong to another incarnation of Redis.
 	e.down, e.lost, e.full, e.nextLook = true, true, true, e.clock.Now()
 	e.rest = e.clock.Now().Add(e.wait.NextBackOff())
 }
 
-// await sleeps until there is something to do, and takes all that was posted.
+// await sleeps until there is something to do, and runs all posted functions.
 func (e *epoch) await(stop, ctx context.Context, pause time.Duration) {
 	select {
 	case event := <-e.events:
@@ -149,7 +149,7 @@ func (e *epoch) await(stop, ctx context.Context, pause time.Duration) {
 	}
 }
 
-// post hands what a worker found to the loop.
+// post passes a result to the loop.
 func (e *epoch) post(event func()) {
 	select {
 	case e.events <- event:
@@ -157,20 +157,20 @@ func (e *epoch) post(event func()) {
 	}
 }
 
-// hear takes the answer to a heartbeat and hands it to the loop.
+// hear passes the answer to a heartbeat to the loop.
 func (e *epoch) hear(b core.Beat) {
 	e.metrics.beat.Set(float64(e.clock.Now().UnixMilli()) / 1000)
 	select {
 	case e.events <- func() { e.heard(b) }:
-	default: // a busy loop hears the next one
+	default: // a busy loop gets the next answer
 	}
 }
 
-// heard takes what a heartbeat was answered with.
+// heard handles the answer to a heartbeat.
 func (e *epoch) heard(b core.Beat) {
 	e.draining = b.Draining
 	if !b.Ready && e.surveyed {
-		// Another incarnation of Redis: it claims nothing until it knows reality again (rule 3).
+		// Another incarnation of Redis: the host claims nothing until it is reconciled again (rule 3).
 		e.surveyed, e.full, e.nextLook, e.reported = false, true, e.clock.Now(), nil
 	}
 	if b.Slots == len(e.jobs)+len(e.made)+len(e.gone) {
@@ -180,7 +180,7 @@ func (e *epoch) heard(b core.Beat) {
 	}
 }
 
-// waitWork returns when Redis says that there is something to do. The loop's own poll is the truth.
+// waitWork returns when Redis signals that there is something to do. It is only a hint; the loop polls as well.
 func (e *epoch) waitWork(ctx context.Context) error {
 	return e.vms.WaitWork(ctx, e.host(), waitPolls*e.cfg.Poll)
 }
@@ -188,8 +188,8 @@ func (e *epoch) waitWork(ctx context.Context) error {
 // waitPolls is how many polls one wait for the bell lasts.
 const waitPolls = 5
 
-// drain finishes what is in hand, tells Redis and deregisters. What does not end
-// in time is left dirty, for the next epoch to destroy.
+// drain completes the work in progress, reports it to Redis and deregisters. VMs that are not completed in time are
+// left dirty, for the next epoch to destroy.
 func (e *epoch) drain(ctx context.Context) error {
 	e.stopping = true
 	e.log.WithField("in_hand", len(e.jobs)).Info("stopping")
@@ -222,7 +222,7 @@ func (e *epoch) drain(ctx context.Context) error {
 	return nil
 }
 
-// leaveNothing destroys all VMs, as far as that can be done in time.
+// leaveNothing destroys all VMs, as far as there is time.
 func (e *epoch) leaveNothing(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.StopTimeout)
 	defer cancel()
@@ -234,7 +234,7 @@ func (e *epoch) leaveNothing(ctx context.Context) {
 	e.log.WithField("vms", n).Info("destroyed all VMs")
 }
 
-// deregister empties the slots that are left and ends the registration (G17).
+// deregister empties the remaining slots and ends the registration (G17).
 func (f *Factory) deregister(ctx context.Context, p *worker.Presence) error {
 	ctx, cancel := context.WithTimeout(ctx, worker.CloseTimeout)
 	defer cancel()
@@ -248,7 +248,7 @@ func (f *Factory) deregister(ctx context.Context, p *worker.Presence) error {
 	return p.Leave(ctx)
 }
 
-// close ends everything that works for the epoch and waits for it.
+// close ends all goroutines of the epoch and waits for them.
 func (e *epoch) close(end context.CancelFunc) {
 	e.abort()
 	end()
@@ -267,12 +267,12 @@ func (e *epoch) settle(ctx context.Context) error {
 	return nil
 }
 
-// settleSlots makes VMs half made or half destroyed dirty.
+// settleSlots makes half-made and half-destroyed VMs dirty.
 func (f *Factory) settleSlots(ctx context.Context, epoch int64, held []core.Held) error {
 	if len(held) == 0 {
 		return nil
 	}
-	// The result store has no say in a vmfactory's slots.
+	// A vmfactory's slots do not depend on the result store.
 	report, err := recovery.Settle(ctx, f.owners, nil, f.owner(), epoch, held, recovery.Options{})
 	if err != nil {
 		return err

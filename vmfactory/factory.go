@@ -24,11 +24,11 @@ type Deps struct {
 	Clock     clock.Clock      // nil: the machine's
 	Now       func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log       logrus.FieldLogger
-	NewID     func() string // names a VM; nil: lower-case ULIDs
-	// Wishes reads what the result store has of a host. Before it answers, the host claims
-	// nothing in a new epoch or incarnation of Redis; nil: nothing is wanted of any host.
+	NewID     func() string // makes the name of a VM; nil: lower-case ULIDs
+	// Wishes reads the result store's wishes for a host. Until it has returned, the host claims nothing in a new
+	// epoch or incarnation of Redis. Nil: there are no wishes.
 	Wishes func(ctx context.Context, host string) ([]core.HostWish, error)
-	Trial  Trial // tests a provider before its first VM; nil: nobody does
+	Trial  Trial // tests a provider before its first VM; nil: no test
 }
 
 // Factory keeps one host's pools at their targets.
@@ -37,7 +37,7 @@ type Factory struct {
 	vms       core.VMs
 	owners    core.Owners
 	providers map[string]Provider
-	names     []string // of the providers, in the order given
+	names     []string // of the providers, in the given order
 	clock     clock.Clock
 	now       func() time.Time // by the clock that all hosts share
 	log       logrus.FieldLogger
@@ -48,19 +48,19 @@ type Factory struct {
 
 	calls calls // provider calls that have not returned
 
-	// What follows belongs to the loop of the current epoch and outlives it.
+	// The following belongs to the loop of the current epoch and outlives it.
 	pools  map[string]*poolState // by name
-	turn   int64                 // creations begun
+	turn   int64                 // number of creations begun
 	purge  bool                  // --recover is still to be done
 	trials trials
 
 	served atomic.Pointer[[]string] // pools whose VMs this host makes
 
-	homes homes // which provider has which VM
-	board board // what Status shows
+	homes homes // VM → provider
+	board board // data for Status
 }
 
-// New checks the config and makes a factory. Returns INVALID for a config that cannot be.
+// New checks the config and makes a factory. Returns INVALID for an invalid config.
 func New(cfg Config, deps Deps) (*Factory, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
@@ -97,11 +97,11 @@ func New(cfg Config, deps Deps) (*Factory, error) {
 	return f, nil
 }
 
-// Serve changes which pools' VMs this host makes, from the next look on. VMs of
-// pools that it does not serve any more stay as they are.
+// Serve changes for which pools this host makes VMs, from the next look on. VMs of pools that it no longer serves
+// stay as they are.
 func (f *Factory) Serve(pools []string) { f.served.Store(&pools) }
 
-// serving returns the served pools and knows the state of each. It belongs to the loop.
+// serving returns the served pools and makes sure that each has a state. It belongs to the loop.
 func (f *Factory) serving() []string {
 	pools := *f.served.Load()
 	for _, name := range pools {
@@ -115,10 +115,9 @@ func (f *Factory) serving() []string {
 // Collector returns the factory's Prometheus metrics.
 func (f *Factory) Collector() prometheus.Collector { return f.metrics }
 
-// Run works until ctx ends; then it finishes what is in hand and deregisters. VMs
-// stay, unless the config says otherwise. When its epoch ends it starts a new one.
-// Returns BUSY if another vmfactory has the host or evicted this one, VERSION if
-// Redis is of another schema, FORBIDDEN or INVALID if Redis refuses it for good.
+// Run works until ctx ends; then it completes its work in progress and deregisters. VMs stay, unless the config says
+// otherwise. When its epoch ends it starts a new one. Returns BUSY if another vmfactory has the host or evicted this
+// one, VERSION if Redis is of another schema, FORBIDDEN or INVALID if Redis refuses it permanently.
 func (f *Factory) Run(ctx context.Context) error {
 	lock, err := f.lock()
 	if err != nil {
@@ -142,8 +141,8 @@ func (f *Factory) lock() (*service.Lock, error) {
 	return takeLock(f.cfg.RunDir)
 }
 
-// awaitEvicted waits for the vmfactory that lost its lock to us. Our registration
-// has ended its epoch; only thereby does it notice and stop.
+// awaitEvicted waits for the vmfactory that lost its lock to us. It notices that and stops because our registration
+// has ended its epoch.
 func (f *Factory) awaitEvicted(ctx context.Context) {
 	if f.cfg.ForceUnregister && !awaitEvicted(ctx, f.cfg.RunDir, f.cfg.StopTimeout) {
 		f.log.Warn("the evicted vmfactory has not stopped; going on without waiting for it")

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// check starts a health check of all clean VMs if one is due (G11). It takes no
-// VM off its list: only what fails is retired, and only if it is still clean
-// then (rule 13).
+// check starts a health check of all clean VMs if one is due (G11). The VMs stay on their list: only those that fail
+// are retired, if they are still clean then (rule 13).
 func (e *epoch) check(ctx context.Context) {
 	if e.checking || !e.surveyed || e.clock.Now().Before(e.nextCheck) {
 		return
@@ -51,7 +50,7 @@ func (f *Factory) checkClean(ctx context.Context, pools []string) (map[string]er
 	return sick, nil
 }
 
-// retireSick makes VMs that failed their check dirty, unless they were claimed meanwhile.
+// retireSick makes VMs that failed their check dirty, unless they were claimed in the meantime.
 func (e *epoch) retireSick(ctx context.Context) error {
 	if len(e.sick) == 0 {
 		return nil

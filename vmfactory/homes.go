@@ -7,14 +7,14 @@ import (
 	"drover/core"
 )
 
-// homes remembers which provider has which VM, and what it was made with. What it
-// does not know is asked of every provider.
+// homes records which provider has each VM, and with what settings it was made. If a VM is not recorded, every
+// provider is asked.
 type homes struct {
 	mu sync.Mutex
 	of map[string]home
 }
 
-// home is where a VM is.
+// home is a VM's provider and settings.
 type home struct {
 	provider, pool string
 	kind           core.VMKind
@@ -36,7 +36,7 @@ func (h *homes) get(vm string) string {
 	return h.of[vm].provider
 }
 
-// outdated lists the VMs of a pool that were made with other settings than it has.
+// outdated lists the VMs of a pool that were made with other settings than its present ones.
 func (h *homes) outdated(p core.Pool) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,18 +11,18 @@ import (
 	"drover/core"
 )
 
-// job is a VM in the factory's hands.
+// job is a VM that the factory is working on.
 type job struct {
 	vm       string
 	pool     string
-	creating bool // else it is being destroyed
-	running  bool // a provider call is under way; else it waits for its next try
-	round    int  // of its pool, when its creation began
-	tries    int  // destructions that failed
+	creating bool // false: it is being destroyed
+	running  bool // a provider call is in progress; false: it waits for its next try
+	round    int  // the pool's round when the creation began
+	tries    int  // failed destructions
 	after    time.Time
 }
 
-// running counts provider calls under way: those that destroy, and all.
+// running counts provider calls in progress: those that destroy, and all.
 func (e *epoch) running() (destroying, all int) {
 	for _, j := range e.jobs {
 		if !j.running {
@@ -36,7 +36,7 @@ func (e *epoch) running() (destroying, all int) {
 	return destroying, all
 }
 
-// creating counts the pool's creations in hand.
+// creating counts the pool's creations in progress.
 func (e *epoch) creating(pool string) int {
 	n := 0
 	for _, j := range e.jobs {
@@ -47,8 +47,7 @@ func (e *epoch) creating(pool string) int {
 	return n
 }
 
-// tell reports to Redis what ended, in one batch of each kind. What Redis does
-// not answer is told again.
+// tell reports finished work to Redis, in one batch of each kind. Unanswered reports are repeated.
 func (e *epoch) tell(ctx context.Context) error {
 	if len(e.made) > 0 {
 		made := make(map[string]bool, len(e.made))
@@ -77,8 +76,7 @@ func (e *epoch) tell(ctx context.Context) error {
 	return nil
 }
 
-// recount asks Redis for the factory's slots after a reply was lost, and takes up
-// those that it does not know of.
+// recount reads the factory's slots from Redis after a reply was lost, and takes over those that it does not know.
 func (e *epoch) recount(ctx context.Context) error {
 	if !e.lost {
 		return nil
@@ -107,9 +105,8 @@ func (e *epoch) recount(ctx context.Context) error {
 	return nil
 }
 
-// destroy starts the destructions that are due, then takes dirty VMs as far as
-// there is room. One provider call is kept for creations, so that VMs which will
-// not die do not stop the host.
+// destroy starts the destructions that are due, then claims dirty VMs as far as there is room. One provider call is
+// reserved for creations, so that VMs that cannot be destroyed do not stop the host.
 func (e *epoch) destroy(ctx context.Context) error {
 	if !e.surveyed {
 		return nil
@@ -162,8 +159,7 @@ func (f *Factory) destroyVM(ctx context.Context, vm string, providers []Provider
 	return errors.Join(errs...)
 }
 
-// destroyed takes the end of a try. After the last one the VM is quarantined and
-// alarmed (rule 18).
+// destroyed handles the end of a try. After the last one the VM is quarantined and an alarm is raised (rule 18).
 func (e *epoch) destroyed(j *job, err error) {
 	j.running = false
 	log := e.log.WithField("vm", j.vm)
@@ -175,7 +171,7 @@ func (e *epoch) destroyed(j *job, err error) {
 		log.Debug("destroyed")
 		return
 	case e.work.Err() != nil:
-		return // cut short by the stop: not the VM's fault
+		return // interrupted by the stop: not the VM's fault
 	}
 	j.tries++
 	e.metrics.destroyErr.Inc()
@@ -189,7 +185,7 @@ func (e *epoch) destroyed(j *job, err error) {
 	log.WithError(err).Error("will not die: quarantined; destroy it by hand, then run vmfactory --recover")
 }
 
-// maxNote bounds what is kept of a provider's error, in bytes.
+// maxNote bounds the stored part of a provider's error, in bytes.
 const maxNote = 500
 
 func clip(s string) string {
@@ -199,8 +195,7 @@ func clip(s string) string {
 	return s
 }
 
-// dropWaiting lets go of destructions that wait for their next try: the end
-// makes them dirty again.
+// dropWaiting gives up destructions that wait for their next try: the end of the epoch makes them dirty again.
 func (e *epoch) dropWaiting() {
 	for vm, j := range e.jobs {
 		if !j.running {
@@ -209,8 +204,8 @@ func (e *epoch) dropWaiting() {
 	}
 }
 
-// startCreate begins n creations in a pool: they are noted in Redis first, so
-// that a crash leaves them reachable (G16).
+// startCreate begins n creations in a pool. They are recorded in Redis first, so that they can be found after a crash
+// (G16).
 func (e *epoch) startCreate(ctx context.Context, pool core.Pool, n int) error {
 	ps := e.pools[pool.Name]
 	p := e.providers[pool.Provider]
@@ -239,7 +234,7 @@ func (e *epoch) startCreate(ctx context.Context, pool core.Pool, n int) error {
 	return nil
 }
 
-// makeVM is both phases of a creation.
+// makeVM carries out both phases of a creation.
 func (f *Factory) makeVM(ctx context.Context, p Provider, vm string, pool core.Pool) error {
 	err := f.calls.within(ctx, f.clock, f.cfg.CreateTimeout, vm, func(ctx context.Context) error { return p.Create(ctx, vm, pool) })
 	if err != nil {
@@ -248,12 +243,12 @@ func (f *Factory) makeVM(ctx context.Context, p Provider, vm string, pool core.P
 	return f.calls.within(ctx, f.clock, f.cfg.CreateTimeout, vm, func(ctx context.Context) error { return p.Prepare(ctx, vm) })
 }
 
-// created takes the end of a creation.
+// created handles the end of a creation.
 func (e *epoch) created(j *job, err error, took time.Duration) {
 	delete(e.jobs, j.vm)
 	e.made[j.vm] = madeVM{pool: j.pool, ok: err == nil}
 	if err != nil && e.work.Err() != nil {
-		return // cut short by the stop: not the pool's fault
+		return // interrupted by the stop: not the pool's fault
 	}
 	ps := e.pools[j.pool]
 	log := e.log.WithFields(logrus.Fields{"vm": j.vm, "pool": j.pool})

@@ -10,8 +10,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// The lock that makes sure that one vmfactory works on a host (rule 14), and its
-// name once another seized it.
+// The lock that allows one vmfactory per host (rule 14), and its name after another one seized it.
 const (
 	lockName     = "vmfactory"
 	evictedName  = "vmfactory-evicted"
@@ -27,8 +26,8 @@ func takeLock(dir string) (*service.Lock, error) {
 	return l, err
 }
 
-// seizeLock takes the lock's place even if a living process has it. That process
-// finds out when its epoch ends, and stops; awaitEvicted waits for that.
+// seizeLock replaces the lock even if a living process has it. That process notices when its epoch ends, and stops;
+// awaitEvicted waits for that.
 func seizeLock(dir string) (*service.Lock, error) {
 	l, err := takeLock(dir)
 	if !core.Is(err, core.CodeBusy) {
@@ -41,8 +40,8 @@ func seizeLock(dir string) (*service.Lock, error) {
 	return takeLock(dir)
 }
 
-// awaitEvicted waits until the process that lost its lock in dir has let go of
-// it, at most for d. Returns false if it has not.
+// awaitEvicted waits until the process that lost its lock in dir has released it, for at most d. Returns false if it
+// has not.
 func awaitEvicted(ctx context.Context, dir string, d time.Duration) bool {
 	path := service.LockPath(dir, evictedName)
 	if _, err := os.Stat(path); err != nil {
@@ -54,7 +53,7 @@ func awaitEvicted(ctx context.Context, dir string, d time.Duration) bool {
 		old, err := service.TakeLock(dir, evictedName)
 		switch {
 		case err == nil:
-			// The file has served; one that stays is moved over at the next eviction.
+			// The file is not needed any more; a file that stays is overwritten at the next eviction.
 			_ = os.Remove(path)
 			old.Release()
 			return true

@@ -6,8 +6,8 @@ import (
 	"drover/core"
 )
 
-// metrics are what operators see of a vmfactory. Pools are the only open label,
-// bounded by the config.
+// metrics are what operators see of a vmfactory. Pools are the only label with unknown values; the config bounds
+// them.
 type metrics struct {
 	vms         *prometheus.GaugeVec
 	target      *prometheus.GaugeVec

@@ -7,29 +7,28 @@ import (
 	"drover/core"
 )
 
-// demand is what the plan needs to know of one pool on this host.
+// demand is the state of one pool on this host, for the plan.
 type demand struct {
 	core.PoolLoad
 	most int   // most creations that may begin now; 0 while the pool cannot be made here
-	turn int64 // when the pool last got a VM, in creations of this host: the smaller goes first
+	turn int64 // when the pool last got a VM, counted in creations of this host: the smaller goes first
 }
 
-// move is what the plan wants done for one pool.
+// move is what the plan wants to do for one pool.
 type move struct {
 	pool    string
 	target  int // clean VMs, made and in creation, that the pool should have
 	create  int // to begin now
 	retire  int // clean VMs to destroy now, because another pool's work needs the room
-	surplus int // further clean VMs above the target: to destroy if they stay so
+	surplus int // further clean VMs above the target: to destroy if the surplus lasts
 }
 
-// plan says how to bring every pool to its target, max(warm, min(waiting, max)),
-// on a host that holds at most room VMs (0: no bound), with at most begin
-// creations now. Waiting work comes before warm VMs, the pool with the fewest VMs
-// before the others, so that no pool starves another; idle VMs give way.
+// plan brings every pool to its target, max(warm, min(waiting, max)), on a host that holds at most room VMs (0: no
+// limit), with at most begin creations now. Waiting work comes before warm VMs, and the pool with the fewest VMs
+// before the others, so that no pool starves another; idle VMs make room.
 func plan(pools []demand, room, begin int) []move {
 	ps := make([]*share, len(pools))
-	used, leaving := 0, 0 // used: VMs that stay whatever the plan says
+	used, leaving := 0, 0 // used: VMs that stay in any case
 	total := 0
 	for i := range pools {
 		ps[i] = newShare(&pools[i])
@@ -66,7 +65,7 @@ const unbounded = int(^uint(0) >> 2)
 // share is one pool's part of the host while the plan is made.
 type share struct {
 	d              *demand
-	urgent, want   int // clean VMs that waiting work needs; that the pool wants
+	urgent, want   int // clean VMs: urgent for waiting work, want in all
 	target         int
 	create, retire int
 }
@@ -87,14 +86,13 @@ func (s *share) supply() int { return s.d.Clean + s.d.Creating }
 
 func (s *share) total() int { return s.supply() + s.d.InUse + s.d.Dirty + s.d.Quarantined }
 
-// fits says how many VMs the pool lacks, as far as its own most allows now.
+// fits returns how many VMs the pool lacks, up to its own limit now.
 func (s *share) fits() int {
 	return max(0, min(s.target-s.supply(), s.d.Pool.Max-s.total()))
 }
 
-// deal gives n VMs out one by one, always to the pool with the fewest, up to each
-// one's limit, and returns what is left. Among equals a pool keeps what it has,
-// so that nothing is destroyed for a tie; then it is turns.
+// deal distributes n VMs one by one, always to the pool with the fewest, up to each one's limit, and returns the
+// rest. Among equals a pool keeps its VMs, so that nothing is destroyed for a tie; then the pools take turns.
 func deal(ps []*share, n int, got func(*share) *int, limit func(*share) int) int {
 	if lacking := lack(ps, got, limit); lacking <= n {
 		for _, s := range ps {
@@ -120,7 +118,7 @@ func deal(ps []*share, n int, got func(*share) *int, limit func(*share) int) int
 	return n
 }
 
-// keeps is 1 if the pool already has the VM that it would be given next.
+// keeps returns 1 if the pool already has the VM that it would be given next.
 func keeps(s *share, got int) int {
 	if s.supply() > got {
 		return 1
@@ -136,7 +134,7 @@ func lack(ps []*share, got func(*share) *int, limit func(*share) int) int {
 	return n
 }
 
-// dealCreations shares n creations out, first to those whose work waits.
+// dealCreations distributes n creations, first to pools with waiting work.
 func dealCreations(ps []*share, n int) {
 	made := func(s *share) *int { return &s.create }
 	n = deal(ps, n, made, func(s *share) int { return min(s.fits(), max(0, s.urgent-s.supply())) })

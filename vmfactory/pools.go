@@ -8,23 +8,23 @@ import (
 	"drover/core"
 )
 
-// poolState is what this host has learnt of making one pool's VMs.
+// poolState is what this host has learned about making VMs of one pool.
 type poolState struct {
 	name  string
-	tries int // failures in a row that mark it broken
+	tries int // failures in a row after which it is broken
 	wait  *backoff.ExponentialBackOff
 
 	fails     int       // in a row
-	round     int       // grows with each counted failure: what began before is of an older round
+	round     int       // grows with each counted failure; a creation that began before belongs to an older round
 	notBefore time.Time // of the next try
 	broken    bool
 	fetching  bool   // it waits for its image
-	reason    string // why nothing, or little, can be made; "" if all is well
+	reason    string // why it is broken or slow; "" if all is well
 
-	kind core.VMKind // what its VMs are made with
+	kind core.VMKind // settings of its VMs
 
 	turn         int64     // when it last got a VM
-	surplusSince time.Time // zero while there is none
+	surplusSince time.Time // zero if there is no surplus
 }
 
 func newPoolState(name string, cfg Config) *poolState {
@@ -34,8 +34,8 @@ func newPoolState(name string, cfg Config) *poolState {
 	return &poolState{name: name, tries: cfg.CreateTries, wait: wait}
 }
 
-// most says how many creations may begin now, when creating are in hand: all,
-// none while it waits after a failure, or one on trial.
+// most returns how many creations may begin now, when creating are in progress: all, none during a pause after a
+// failure, or one on trial.
 func (p *poolState) most(now time.Time, creating int) int {
 	switch {
 	case p.fails == 0 && !p.fetching:
@@ -46,9 +46,8 @@ func (p *poolState) most(now time.Time, creating int) int {
 	return 1
 }
 
-// failed notes a creation that went wrong. Those that began in an older round are
-// the same mishap and do not count again. A final failure breaks the pool at
-// once. Returns true if the pool is newly broken.
+// failed records a failed creation. Failures that began in an older round have the same cause and do not count again.
+// A final failure breaks the pool at once. Returns true if the pool has just become broken.
 func (p *poolState) failed(now time.Time, round int, err error, retry time.Duration) bool {
 	p.reason, p.fetching = err.Error(), false
 	if round < p.round {
@@ -65,8 +64,8 @@ func (p *poolState) failed(now time.Time, round int, err error, retry time.Durat
 	return p.broken && !was
 }
 
-// waits notes a creation that ended before the image was there. That is no failure:
-// one at a time goes on asking. Returns true if it is the first.
+// waits records a creation that ended because the image was not there yet. That is no failure: one creation at a time
+// keeps trying. Returns true for the first one.
 func (p *poolState) waits(now time.Time, err error, pause time.Duration) bool {
 	was := p.fetching
 	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, true, err.Error(), now.Add(pause)
@@ -74,15 +73,14 @@ func (p *poolState) waits(now time.Time, err error, pause time.Duration) bool {
 	return !was
 }
 
-// sets notes what the pool's VMs are made with. Other settings than before may have
-// mended what was broken: they are tried at once.
+// sets records the settings of the pool's VMs. New settings may have repaired a broken pool, so it is tried at once.
 func (p *poolState) sets(kind core.VMKind) {
 	if kind != p.kind {
 		p.kind, p.notBefore = kind, time.Time{}
 	}
 }
 
-// made notes a creation that went well. Returns true if the pool was broken.
+// made records a successful creation. Returns true if the pool was broken.
 func (p *poolState) made() bool {
 	was := p.broken
 	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, false, "", time.Time{}
@@ -90,7 +88,7 @@ func (p *poolState) made() bool {
 	return was
 }
 
-// final reports whether trying again soon cannot help: the image is missing, say.
+// final reports whether another try soon cannot help, for instance because the image is missing.
 func final(err error) bool {
 	return core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid)
 }

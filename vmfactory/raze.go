@@ -14,10 +14,9 @@ import (
 	"drover/core/worker"
 )
 
-// DestroyAll destroys every VM that the factory's providers made on this host,
-// used or not, tells Redis, and returns how many there were (G19). Without Redis
-// it does so all the same: reality is on the host. Returns BUSY as Run does, and
-// UNAVAILABLE, naming them, if some could not be destroyed.
+// DestroyAll destroys every VM that the factory's providers made on this host, used or not, reports that to Redis,
+// and returns how many there were (G19). It works without Redis too. Returns BUSY as Run does, and UNAVAILABLE,
+// naming them, if some could not be destroyed.
 func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 	lock, err := f.lock()
 	if err != nil {
@@ -45,8 +44,8 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// destroyAll takes all VMs from Redis first, so that nobody claims one, and gives
-// back those that stay. Returns FENCED, having done nothing, if the epoch is over.
+// destroyAll takes all VMs from Redis first, so that none is claimed, and gives back those that could not be
+// destroyed. Returns FENCED, having done nothing, if the epoch is over.
 func (f *Factory) destroyAll(ctx context.Context, epoch int64) (int, error) {
 	_, err := f.vms.Reconcile(ctx, f.owner(), epoch, f.host(), nil, nil)
 	if core.Is(err, core.CodeFenced) {
@@ -65,7 +64,7 @@ func (f *Factory) destroyAll(ctx context.Context, epoch int64) (int, error) {
 	return n, err
 }
 
-// raze destroys whatever the providers list and returns what is left.
+// raze destroys all VMs that the providers list and returns those that are left.
 func (f *Factory) raze(ctx context.Context) (int, map[string]core.Found, error) {
 	s := &survey{}
 	f.list(ctx, s)

@@ -12,26 +12,25 @@ import (
 	"drover/core"
 )
 
-// view is what the loop knows of reality and what it still has to find out.
+// view is what the loop knows about the VMs on the host and what it still has to find out.
 type view struct {
-	surveyed bool      // Redis agrees with the host since the epoch, or Redis' incarnation, began
+	surveyed bool      // Redis was reconciled with the host in this epoch and incarnation of Redis
 	full     bool      // the next look checks every VM that may be claimed
-	looking  bool      // a look is under way
+	looking  bool      // a look is in progress
 	nextLook time.Time // zero: now
-	fresh    *survey   // found, not yet told to Redis
+	fresh    *survey   // found, not yet reported to Redis
 	touched  map[string]fate
 	absent   map[string]error // providers that are not ready
-	since    map[string]int64 // when that began, ms since 1970
+	since    map[string]int64 // since when, ms since 1970
 	limits   map[string][]Limit
-	withheld map[string]bool // unused VMs that Redis is not told of until their provider passed its self-test
+	withheld map[string]bool // unused VMs that are not reported to Redis until their provider has passed its self-test
 }
 
-// fate is what the loop did to a VM since the look began: the look may have come
-// before or after it.
+// fate is what the loop did to a VM since the look began, which may have seen the VM before or after.
 type fate struct {
-	inHand bool   // it is being made or destroyed: nobody else's business
-	known  bool   // Redis was told of it; false: it is gone
-	pool   string // of a made one
+	inHand bool   // it is being made or destroyed, and left out of the reconciliation
+	known  bool   // Redis knows it; false: it is gone
+	pool   string // of a VM that was made
 	usable bool
 }
 
@@ -64,7 +63,7 @@ func (e *epoch) look(ctx context.Context) {
 	})
 }
 
-// looked takes the end of a survey.
+// looked handles the end of a survey.
 func (e *epoch) looked(s *survey, err error) {
 	e.looking = false
 	if err != nil {
@@ -93,8 +92,8 @@ func (e *epoch) looked(s *survey, err error) {
 	}
 }
 
-// reconcile makes Redis agree with what the last look found. Healthy, unused VMs
-// are adopted, all others that Redis does not know are destroyed.
+// reconcile makes Redis agree with the findings of the last look. Healthy, unused VMs are adopted; all others that
+// Redis does not know are destroyed.
 func (e *epoch) reconcile(ctx context.Context) error {
 	s := e.fresh
 	if s == nil {
@@ -128,16 +127,15 @@ func (e *epoch) usable(s *survey, inst Instance) bool {
 	return !inst.Used && s.sick[inst.ID] == nil && e.pools[inst.Pool] != nil && e.failed(s.homes[inst.ID]) == ""
 }
 
-// withhold reports whether nobody may claim a VM yet that could be claimed
-// otherwise: an earlier vmfactory made it, and this host has yet to prove itself.
-// One that somebody has in hand is nobody else's business.
+// withhold reports whether a VM must not be claimed yet that is usable otherwise: an earlier vmfactory made it, and
+// its provider has not passed its self-test. VMs in a slot are not affected.
 func (e *epoch) withhold(s *survey, inst Instance) bool {
 	k, known := s.known[inst.ID]
 	return e.untried(s.homes[inst.ID]) && e.usable(s, inst) && (!known || k.State == core.VMClean)
 }
 
-// reality is the host as Redis should see it now: what the look found, corrected
-// by what the loop did since it began. It also counts the VMs that nobody knew.
+// reality returns the host's VMs as Redis should know them now: the findings of the look, corrected by what the loop
+// did since it began. It also counts the VMs that were unknown.
 func (e *epoch) reality(s *survey) (found map[string]core.Found, leaks int) {
 	found = make(map[string]core.Found, len(s.found))
 	held := e.withheld
@@ -168,7 +166,7 @@ func (e *epoch) reality(s *survey) (found map[string]core.Found, leaks int) {
 	return found, leaks
 }
 
-// noPool stands for the pool of a VM whose creation left no trace of one.
+// noPool stands for the pool of a VM whose creation left no trace of the pool.
 const noPool = "unknown"
 
 func poolOf(inst Instance) string {
@@ -178,9 +176,8 @@ func poolOf(inst Instance) string {
 	return noPool
 }
 
-// keepAbsent leaves alone what Redis knows of providers that cannot be asked. In
-// a full look only what cannot be claimed stays: nobody vouches for the rest,
-// which is found again once the provider is ready.
+// keepAbsent adds the VMs in Redis of providers that are not ready. In a full look it adds only those that cannot be
+// claimed: the others were not checked, and are found again once the provider is ready.
 func (e *epoch) keepAbsent(s *survey, found map[string]core.Found) {
 	if len(s.absent) == 0 {
 		return
@@ -195,8 +192,8 @@ func (e *epoch) keepAbsent(s *survey, found map[string]core.Found) {
 	}
 }
 
-// forget is the first half of --recover: Redis' view of the host is emptied; the
-// full look that follows rebuilds it from the machine (G19, G20).
+// forget is the first half of --recover: it empties Redis' records of the host; the full look that follows rebuilds
+// them from the machine (G19, G20).
 func (e *epoch) forget(ctx context.Context) error {
 	if !e.purge {
 		return nil
@@ -210,8 +207,7 @@ func (e *epoch) forget(ctx context.Context) error {
 	return nil
 }
 
-// destroyers names the providers that must destroy a VM: its own, or all that are
-// ready if nobody knows whose it is.
+// destroyers returns the providers that must destroy a VM: its own, or all that are ready if that is not known.
 func (e *epoch) destroyers(vm string) []Provider {
 	if p := e.providers[e.homes.get(vm)]; p != nil {
 		return []Provider{p}

@@ -8,16 +8,16 @@ import (
 	"drover/core"
 )
 
-// Status is what a vmfactory says of itself to operators.
+// Status is what a vmfactory reports to operators.
 type Status struct {
 	Epoch     int64                 `json:"epoch"`
-	Surveyed  bool                  `json:"surveyed"` // Redis agrees with what is on the host
+	Surveyed  bool                  `json:"surveyed"` // Redis was reconciled with the host
 	Draining  bool                  `json:"draining"`
 	Providers map[string]string     `json:"providers"` // name → what is missing; "" if ready
 	Pools     map[string]PoolStatus `json:"pools"`
 }
 
-// PoolStatus is how one pool fares on the host.
+// PoolStatus is the state of one pool on the host.
 type PoolStatus struct {
 	Target      int    `json:"target"`
 	Clean       int    `json:"clean"`
@@ -26,11 +26,11 @@ type PoolStatus struct {
 	Dirty       int    `json:"dirty"`
 	Quarantined int    `json:"quarantined"`
 	Broken      bool   `json:"broken"`           // no VM can be made
-	Fetching    bool   `json:"fetching"`         // nor yet, for its image is on the way
-	Reason      string `json:"reason,omitempty"` // why not, or what last went wrong
+	Fetching    bool   `json:"fetching"`         // no VM can be made yet, because its image is being fetched
+	Reason      string `json:"reason,omitempty"` // why not, or the last failure
 }
 
-// board shows the last status to whoever asks.
+// board holds the last status.
 type board struct {
 	mu   sync.Mutex
 	last Status
@@ -42,7 +42,7 @@ func (b *board) show(s Status) {
 	b.last = s
 }
 
-// Status returns how the factory and its pools fared at the last look.
+// Status returns the state of the factory and its pools at the last look.
 func (f *Factory) Status() Status {
 	f.board.mu.Lock()
 	defer f.board.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *Factory) Status() Status {
 	return s
 }
 
-// statuses describes all pools that are served, also those that Redis does not know.
+// statuses describes all served pools, including those that Redis does not know.
 func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 	s := Status{
 		Epoch: e.n, Surveyed: e.surveyed, Draining: e.draining,

@@ -10,20 +10,20 @@ import (
 	"drover/core"
 )
 
-// survey is what a look at the host and at Redis found.
+// survey is what a look at Redis and the host found.
 type survey struct {
 	full   bool                   // every VM that may be claimed was checked
-	known  map[string]core.VMInfo // as Redis had it before the look
-	found  map[string]Instance    // as the providers have it
+	known  map[string]core.VMInfo // in Redis before the look
+	found  map[string]Instance    // listed by the providers
 	homes  map[string]string      // VM → provider
 	sick   map[string]error       // unused VMs that failed their check
 	absent map[string]error       // providers that are not ready, or cannot list
-	limits map[string][]Limit     // what holds which limit, by provider
-	wishes []core.HostWish        // in a full look: what is wanted of the host; else nil
+	limits map[string][]Limit     // what enforces each limit, by provider
+	wishes []core.HostWish        // in a full look: the wishes for the host; else nil
 }
 
-// survey looks at Redis first and at the host second: a VM on the host that Redis
-// does not know was then not known when it was already there.
+// survey reads Redis first and the host second, so that a VM that is on the host but not in Redis was already unknown
+// when it was listed.
 func (f *Factory) survey(ctx context.Context, full bool) (*survey, error) {
 	infos, err := f.vms.ListVMs(ctx, f.host())
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *Factory) survey(ctx context.Context, full bool) (*survey, error) {
 	return s, ctx.Err()
 }
 
-// list asks all providers at once what they have.
+// list asks all providers at once for their VMs.
 func (f *Factory) list(ctx context.Context, s *survey) {
 	s.found, s.homes, s.absent = make(map[string]Instance), make(map[string]string), make(map[string]error)
 	s.limits = make(map[string][]Limit)
@@ -78,7 +78,7 @@ func (f *Factory) list(ctx context.Context, s *survey) {
 	wg.Wait()
 }
 
-// instances asks one provider whether it is ready and what it has.
+// instances checks whether one provider is ready and lists its VMs.
 func (f *Factory) instances(ctx context.Context, p Provider) ([]Instance, error) {
 	var found []Instance
 	err := f.calls.within(ctx, f.clock, f.cfg.ListTimeout, "", p.Ready)
@@ -97,8 +97,8 @@ func (f *Factory) instances(ctx context.Context, p Provider) ([]Instance, error)
 	return found, err
 }
 
-// checkAll checks VMs, some at once, and returns those that failed. Homes names
-// their providers; a VM without one fails.
+// checkAll checks VMs, several at once, and returns those that failed. Homes names their providers; a VM without one
+// fails.
 func (f *Factory) checkAll(ctx context.Context, vms []string, homes map[string]string) map[string]error {
 	sick := make(map[string]error)
 	var mu sync.Mutex

@@ -8,8 +8,7 @@ import (
 	"drover/core"
 )
 
-// create looks at the pools and brings them to their targets, as far as there is
-// room: retire what is too much, begin what is missing.
+// create brings the pools to their targets, as far as there is room: it retires the surplus and begins missing VMs.
 func (e *epoch) create(ctx context.Context) error {
 	loads, err := e.vms.Load(ctx, e.host(), e.serving())
 	if err != nil {
@@ -54,7 +53,7 @@ func (e *epoch) create(ctx context.Context) error {
 	return nil
 }
 
-// share plans, with as much of the waiting work as other hosts do not make VMs for already.
+// share plans, counting only the part of the waiting work for which no other host makes VMs.
 func (e *epoch) share(ctx context.Context, pools []demand, begin int) ([]move, error) {
 	moves := plan(pools, e.cfg.MaxVMs, begin)
 	if !e.surveyed {
@@ -86,17 +85,17 @@ func (e *epoch) share(ctx context.Context, pools []demand, begin int) ([]move, e
 	return plan(pools, e.cfg.MaxVMs, begin), nil
 }
 
-// enough is how many clean VMs, made and in creation, a pool has or is to have whatever waits.
+// enough returns how many clean VMs, made and in creation, a pool has or needs even without waiting work.
 func enough(d *demand) int { return max(d.Clean+d.Creating, d.Pool.Warm) }
 
-// maxReason bounds what Redis is told of a broken pool; the log has the whole.
+// maxReason bounds the reason of a broken pool in Redis, in bytes; the log has all of it.
 const maxReason = 300
 
 func cut(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 }
 
-// report lets operators see in Redis how the host fares, when that changes.
+// report updates the host's notes in Redis when they change.
 func (e *epoch) report(ctx context.Context, s Status) error {
 	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes()}
 	for name, p := range s.Pools {
@@ -117,7 +116,7 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 	return nil
 }
 
-// most says how many creations of a pool may begin now.
+// most returns how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
 	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unmakeable(l.Pool) != "" {
 		return 0
@@ -125,7 +124,7 @@ func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
 	return ps.most(e.clock.Now(), e.creating(ps.name))
 }
 
-// unmakeable says why the pool's provider cannot make VMs here; "" if it can.
+// unmakeable returns why the pool's provider cannot make VMs here; "" if it can.
 func (e *epoch) unmakeable(p core.Pool) string {
 	if e.providers[p.Provider] == nil {
 		return "provider " + p.Provider + " is not set up on this host: start the vmfactory with --provider " + p.Provider
@@ -142,8 +141,7 @@ func (e *epoch) unmakeable(p core.Pool) string {
 	return ""
 }
 
-// retire destroys clean VMs that are too many: at once where another pool's work
-// needs the room, after a while where they only stand about.
+// retire destroys surplus clean VMs: at once if another pool's work needs the room, otherwise after a while.
 func (e *epoch) retire(ctx context.Context, m move) error {
 	ps := e.pools[m.pool]
 	n := m.retire
@@ -174,9 +172,8 @@ func (e *epoch) retire(ctx context.Context, m move) error {
 	return nil
 }
 
-// retireOutdated destroys clean VMs that were made with earlier settings of the
-// pool: what is judged by the new ones must not run under the old. A newer image
-// of the same name is no other setting.
+// retireOutdated destroys clean VMs that were made with earlier settings of the pool: requests are checked against
+// the new settings and must not run under the old. A newer image of the same name does not count.
 func (e *epoch) retireOutdated(ctx context.Context, p core.Pool) error {
 	e.pools[p.Name].sets(p.Kind())
 	outdated := e.homes.outdated(p)

@@ -8,23 +8,23 @@ import (
 	"drover/core"
 )
 
-// Trial attacks a disposable VM of a provider, made of the pool's image and named
-// vm, and says what was held. It leaves nothing. See package selftest.
+// Trial attacks a disposable VM of a provider, made of the pool's image and named vm, and returns what was withstood.
+// It leaves nothing behind. See package selftest.
 type Trial func(ctx context.Context, p Provider, pool core.Pool, vm string) core.SelfTest
 
-// trials is what this host knows of its providers' self-tests, by their names. It
-// belongs to the loop and outlives the epoch.
+// trials holds the state of the providers' self-tests on this host, by name. It belongs to the loop and outlives the
+// epoch.
 type trials map[string]*trial
 
 type trial struct {
-	vm     string           // of the test under way; "" if there is none
+	vm     string           // of the test in progress; "" if there is none
 	result *core.SelfTest   // of the last one; nil if there was none
-	unmade map[string]error // pools that no VM could be made of for the first one, and why
+	unmade map[string]error // pools of which no VM could be made for the first test, and why
 	next   time.Time        // not before
 }
 
-// tryProviders starts the self-tests that are due: of each provider that a pool
-// here needs, before it makes the first VM, and again some time after a failure.
+// tryProviders starts the self-tests that are due: of each provider that a pool here needs, before it makes the first
+// VM, and again some time after a failure.
 func (e *epoch) tryProviders(loads []core.PoolLoad) {
 	if e.trial == nil || e.draining || !e.surveyed {
 		return
@@ -48,7 +48,7 @@ func (e *epoch) tryProviders(loads []core.PoolLoad) {
 	}
 }
 
-// startTrial tests a provider with the first pool whose image is to be had.
+// startTrial tests a provider with the first pool whose image is available.
 func (e *epoch) startTrial(t *trial, p Provider, pools []core.Pool) {
 	vm := "selftest-" + e.newID()
 	t.vm = vm
@@ -76,9 +76,9 @@ func (e *epoch) startTrial(t *trial, p Provider, pools []core.Pool) {
 // imagePolls is how many polls a provider without any image waits for one.
 const imagePolls = 5
 
-// tried takes the end of a self-test.
+// tried handles the end of a self-test.
 func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
-	e.touch(t.vm, fate{inHand: true}) // a look that is under way may have seen it
+	e.touch(t.vm, fate{inHand: true}) // a look in progress may have seen it
 	t.vm, t.unmade, t.result = "", nil, &res
 	if len(e.withheld) > 0 {
 		e.nextLook = e.clock.Now()
@@ -95,7 +95,7 @@ func (e *epoch) tried(t *trial, provider string, res core.SelfTest) {
 	}
 }
 
-// endTrials forgets tests that ended with their epoch.
+// endTrials drops tests that ended with their epoch.
 func (f *Factory) endTrials() {
 	for _, t := range f.trials {
 		t.vm = ""
@@ -111,7 +111,7 @@ func (e *epoch) untried(provider string) bool {
 	return t == nil || t.result == nil
 }
 
-// failed says what the provider did not hold; "" if that is no reason not to use it.
+// failed returns which attacks on the provider succeeded; "" if the provider may be used in spite of them.
 func (e *epoch) failed(provider string) string {
 	t := e.trials[provider]
 	if t == nil || t.result == nil || e.cfg.SelfTestWarns || t.result.Verdict() != core.VerdictFail {
@@ -120,8 +120,8 @@ func (e *epoch) failed(provider string) string {
 	return "provider " + provider + " failed its self-test on this host, which is not used: " + t.result.Reason()
 }
 
-// unproved says why a provider cannot be tested for want of the pool's image, and
-// of all others; nil if that is not so.
+// unproved returns why a provider cannot be tested because the images of this pool and all others are missing; nil
+// otherwise.
 func (e *epoch) unproved(p core.Pool) error {
 	if t := e.trials[p.Provider]; t != nil && t.result == nil && !e.cfg.SelfTestWarns && !e.cfg.SelfTestBeside {
 		return t.unmade[p.Name]
@@ -129,7 +129,7 @@ func (e *epoch) unproved(p core.Pool) error {
 	return nil
 }
 
-// notes is what operators are to know of the providers.
+// notes returns what operators should know about the providers.
 func (e *epoch) notes() []core.ProviderNote {
 	var all []core.ProviderNote
 	for _, name := range slices.Sorted(slices.Values(e.names)) {

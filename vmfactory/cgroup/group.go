@@ -21,28 +21,28 @@ import (
 // Cgroups below a VM's own.
 const (
 	jobName   = "job"   // user code
-	agentName = "agent" // in version 2, where a cgroup has processes or children: the agent
-	allName   = "all"   // below user code's, in version 2: runs without limits of their own
-	ownName   = "own"   // below user code's: the run that has limits of its own
+	agentName = "agent" // in version 2, where a cgroup has processes or children: of the agent
+	allName   = "all"   // below user code's, in version 2: of runs without limits of their own
+	ownName   = "own"   // below user code's: of the run with limits of its own
 )
 
 // Group is one VM's cgroups.
 type Group struct {
 	host  Host
 	name  string
-	apart bool // user code is apart from the agent
+	apart bool // user code is separate from the agent
 }
 
-// At is the cgroups of that name whether they exist or not. Apart they have one for
-// user code; who has one user for all cannot keep user code in there.
+// At returns the cgroups of that name, whether they exist or not. With apart, user code has its own; if agent and
+// user code share one user, user code could leave it.
 func (h Host) At(name string, apart bool) Group { return Group{host: h, name: name, apart: apart} }
 
-// folder is a controller's cgroup of the whole VM.
+// folder returns a controller's cgroup of the whole VM.
 func (g Group) folder(controller string) string {
 	return filepath.Join(g.host.at[controller].folder, g.name)
 }
 
-// job is a controller's cgroup of user code.
+// job returns a controller's cgroup of user code.
 func (g Group) job(controller string) string {
 	if !g.apart {
 		return g.folder(controller)
@@ -50,10 +50,10 @@ func (g Group) job(controller string) string {
 	return filepath.Join(g.folder(controller), jobName)
 }
 
-// own is a controller's cgroup of the run that has limits of its own.
+// own returns a controller's cgroup of the run with limits of its own.
 func (g Group) own(controller string) string { return filepath.Join(g.job(controller), ownName) }
 
-// runs is a controller's cgroup of the runs that have none.
+// runs returns a controller's cgroup of the runs without.
 func (g Group) runs(controller string) string {
 	if g.host.at[controller].v2 {
 		return filepath.Join(g.job(controller), allName)
@@ -61,8 +61,7 @@ func (g Group) runs(controller string) string {
 	return g.job(controller)
 }
 
-// inner lists the controllers that have a cgroup for user code: the processor is
-// shared out to the VM as a whole.
+// inner lists the controllers that have a cgroup for user code; processors are limited for the VM as a whole.
 func (g Group) inner() []string {
 	if !g.apart {
 		return nil
@@ -70,10 +69,10 @@ func (g Group) inner() []string {
 	return slices.DeleteFunc([]string{Memory, Pids, account}, func(name string) bool { return !g.host.Has(name) })
 }
 
-// Make makes them with limits that are in force; cpus is how many processors the VM
-// may use. It removes what it made if it fails, and what was there before.
+// Make makes the cgroups and verifies their limits; cpus is how many processors the VM may use. It first removes
+// existing ones, and on failure those that it made.
 func (g Group) Make(l core.Limits, cpus float64) (err error) {
-	if err := g.Remove(context.Background()); err != nil { // what a killed maker left
+	if err := g.Remove(context.Background()); err != nil { // left by an interrupted creation
 		return err
 	}
 	defer func() {
@@ -105,7 +104,7 @@ func (g Group) Make(l core.Limits, cpus float64) (err error) {
 	return g.InForce(l, cpus)
 }
 
-// part makes what is below the VM's own cgroups.
+// part makes the cgroups below the VM's own.
 func (g Group) part() error {
 	var two []string
 	for _, name := range g.inner() {
@@ -127,7 +126,7 @@ func (g Group) part() error {
 		mkdir(g.runs(two[0])), mkdir(g.own(two[0])))
 }
 
-// mkdir makes a cgroup that another controller of the hierarchy may have made.
+// mkdir makes a cgroup, which another controller of the same hierarchy may have made already.
 func mkdir(folder string) error {
 	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -135,7 +134,7 @@ func mkdir(folder string) error {
 	return nil
 }
 
-// InForce reads the limits of a VM that has had no run yet back from the kernel.
+// InForce reads the limits back from the kernel, for a VM that has had no run yet.
 func (g Group) InForce(l core.Limits, cpus float64) error {
 	err := inForce(g.host.whole(l, cpus), g.folder)
 	if err == nil && g.apart {
@@ -144,7 +143,7 @@ func (g Group) InForce(l core.Limits, cpus float64) error {
 	return err
 }
 
-// seat is where the agent is in a controller's hierarchy.
+// seat returns the agent's cgroup in a controller's hierarchy.
 func (g Group) seat(controller string) string {
 	if slices.ContainsFunc(g.inner(), func(name string) bool { return g.host.at[name].v2 }) && g.host.at[controller].v2 {
 		return filepath.Join(g.folder(controller), agentName)
@@ -152,8 +151,7 @@ func (g Group) seat(controller string) string {
 	return g.folder(controller)
 }
 
-// Open returns a descriptor of the cgroup of version 2 that the agent can be born
-// into, or -1 if there is none.
+// Open returns a descriptor of the cgroup of version 2 in which the agent can be started, or -1 if there is none.
 func (g Group) Open() (int, error) {
 	two := g.host.Of(2)
 	if len(two) == 0 {
@@ -162,8 +160,7 @@ func (g Group) Open() (int, error) {
 	return unix.Open(g.seat(two[0]), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// Take moves a process, the agent to be, where it was not born, and looks whether it
-// is where it belongs.
+// Take moves a process, the future agent, into the cgroups in which it was not started, and verifies its place.
 func (g Group) Take(pid int) error {
 	for _, name := range counted() {
 		if !g.host.Has(name) {
@@ -186,13 +183,13 @@ func (g Group) Take(pid int) error {
 	return nil
 }
 
-// Members lists the processes of the VM in the cgroup below, by that name.
+// Members lists the VM's processes in the cgroup of that name below.
 func (g Group) Members(below string) ([]int, error) {
 	return members(filepath.Join(g.folder(Memory), below))
 }
 
-// Inhabited looks whether something of the VM is in the cgroup below, by that name,
-// of every controller, where somebody else has put it.
+// Inhabited checks that the VM has processes in the cgroup of that name below, for every controller, where liblxc was
+// to put them.
 func (g Group) Inhabited(below string) error {
 	for _, name := range Controllers() {
 		if !g.host.Has(name) {
@@ -209,10 +206,9 @@ func (g Group) Inhabited(below string) error {
 	return nil
 }
 
-// Controls opens the ways into the cgroups of user code, and the file of its memory
-// limit, as descriptors for the agent in the order that package wire has them; -1
-// is none. They let who has them move himself, and nobody else: the kernel asks who
-// opened them. The caller closes them.
+// Controls opens the files by which a process moves into the cgroups of user code, and the file of their memory
+// limit, as descriptors for the agent in the order of package wire; -1 is none. They let their holder move itself but
+// no other process: the kernel checks who opened them. The caller closes them.
 func (g Group) Controls() (files []int, err error) {
 	files = slices.Repeat([]int{-1}, wire.Controls)
 	defer func() {
@@ -251,8 +247,8 @@ func (g Group) Controls() (files []int, err error) {
 	return files, err
 }
 
-// Usage names the folders that tell the usage of the VM, and the files in there as
-// the agent sees them that has the first at at/0, the second at at/1 and so on.
+// Usage returns the folders with the usage of the VM, and the paths of their files for an agent that sees the first
+// folder at at/0, the second at at/1 and so on.
 func (g Group) Usage(at string) (folders []string, files wire.Cgroup) {
 	for _, top := range g.host.Folders() {
 		folders = append(folders, filepath.Join(top, g.name))
@@ -284,8 +280,8 @@ func (g Group) Usage(at string) (folders []string, files wire.Cgroup) {
 	return folders, files
 }
 
-// computed names the file that tells what processes have computed in a cgroup of
-// user code, or where only the VM's own tells, in that one.
+// computed returns the file with the processor time used in a cgroup of user code, or else of the whole VM, where
+// only that has one.
 func (g Group) computed(name func(controller, folder, file string) string, at func(controller string) string) string {
 	inner := g.inner()
 	if slices.Contains(inner, account) || !g.apart && g.host.Has(account) {

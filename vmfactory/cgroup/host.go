@@ -13,36 +13,36 @@ import (
 // Root is where cgroups are mounted.
 const Root = "/sys/fs/cgroup"
 
-// The controllers that hold something.
+// The controllers that enforce limits.
 const (
 	Memory = "memory"
 	Pids   = "pids"
 	CPU    = "cpu"
 )
 
-// account counts what processes compute. In version 2 every cgroup does.
+// account counts processor time in version 1. In version 2 every cgroup does.
 const account = "cpuacct"
 
-// Controllers lists them, in the order that they are named.
+// Controllers lists them, in the order in which they are shown.
 func Controllers() []string { return []string{Memory, Pids, CPU} }
 
-// counted lists those and what counts.
+// counted lists those and account.
 func counted() []string { return append(Controllers(), account) }
 
-// place is where a controller is: a folder in which VMs' cgroups are made.
+// place is where a controller is: a folder for VMs' cgroups.
 type place struct {
 	folder string
 	v2     bool
 }
 
-// Host is how a host's cgroups are laid out. The zero value has none.
+// Host is the layout of a host's cgroups. The zero value has none.
 type Host struct {
 	at   map[string]place // controller → where it is
-	tops []string         // every hierarchy, those without a controller of ours too
-	v2   string           // of them the one of version 2, "" if there is none
+	tops []string         // every hierarchy, including those without one of our controllers
+	v2   string           // the hierarchy of version 2, "" if there is none
 }
 
-// FSType is the magic number of a folder's file system, 0 if it cannot be told.
+// FSType returns the magic number of a folder's file system, 0 if it cannot be read.
 func FSType(path string) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -51,8 +51,7 @@ func FSType(path string) int64 {
 	return int64(st.Type) //nolint:unconvert // of another size elsewhere
 }
 
-// Find looks at what is mounted in a folder: each controller may be of version 1
-// or 2, and is of use in the one where it is.
+// Find reads the layout from the mounts in a folder: each controller belongs to version 1 or 2.
 func Find(root string, fsType func(string) int64) Host {
 	h := Host{at: map[string]place{}}
 	if fsType(root) == unix.CGROUP2_SUPER_MAGIC {
@@ -89,24 +88,24 @@ func Find(root string, fsType func(string) int64) Host {
 	return h
 }
 
-// words of a file of a cgroup; one that is not there has none.
+// words returns the words in a file of a cgroup; a missing file has none.
 func words(folder, file string) []string {
 	text, _ := os.ReadFile(filepath.Join(folder, file))
 	return strings.Fields(string(text))
 }
 
-// Has reports whether a controller is there.
+// Has reports whether a controller is available.
 func (h Host) Has(controller string) bool {
 	_, ok := h.at[controller]
 	return ok
 }
 
-// Missing lists the controllers that are not there.
+// Missing lists the unavailable controllers.
 func (h Host) Missing() []string {
 	return slices.DeleteFunc(Controllers(), h.Has)
 }
 
-// Of lists the controllers that are there and of version 1, or of version 2.
+// Of lists the available controllers of version 1, or of version 2.
 func (h Host) Of(version int) []string {
 	return slices.DeleteFunc(Controllers(), func(name string) bool {
 		p, ok := h.at[name]
@@ -114,7 +113,7 @@ func (h Host) Of(version int) []string {
 	})
 }
 
-// Used lists what of version 1 a VM is in.
+// Used lists the controllers of version 1 that a VM is in.
 func (h Host) Used() []string {
 	return slices.DeleteFunc(counted(), func(name string) bool {
 		p, ok := h.at[name]
@@ -122,13 +121,13 @@ func (h Host) Used() []string {
 	})
 }
 
-// V2 is where version 2 is mounted, "" if it is not.
+// V2 returns where version 2 is mounted, "" if it is not.
 func (h Host) V2() string { return h.v2 }
 
 // Tops lists every hierarchy.
 func (h Host) Tops() []string { return slices.Clone(h.tops) }
 
-// Folders lists where VMs' cgroups are made, each folder once.
+// Folders lists the folders in which VMs' cgroups are made, each once.
 func (h Host) Folders() []string {
 	var all []string
 	for _, name := range counted() {
@@ -139,8 +138,8 @@ func (h Host) Folders() []string {
 	return all
 }
 
-// Below is the same host with the cgroups of version 2 made below a parent, which
-// passes some controllers on; those of version 2 that it does not pass are gone.
+// Below returns the same host with the cgroups of version 2 made below a parent that delegates some controllers;
+// other controllers of version 2 are missing then.
 func (h Host) Below(parent string, passes []string) Host {
 	below := Host{at: map[string]place{}, tops: h.tops, v2: h.v2}
 	for name, p := range h.at {
@@ -154,7 +153,7 @@ func (h Host) Below(parent string, passes []string) Host {
 	return below
 }
 
-// enable passes controllers of version 2 on to the children of a cgroup.
+// enable delegates controllers of version 2 to the children of a cgroup.
 func enable(folder string, controllers []string) error {
 	on := words(folder, "cgroup.subtree_control")
 	for _, name := range controllers {
@@ -168,7 +167,7 @@ func enable(folder string, controllers []string) error {
 	return nil
 }
 
-// write writes to a file that is there.
+// write writes to an existing file.
 func write(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

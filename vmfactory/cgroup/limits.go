@@ -15,22 +15,22 @@ import (
 
 const (
 	cpuPeriod = 100_000 // µs
-	// agentPids is what a VM may have in processes and threads beside its job: the
-	// agent has two dozen threads.
+	// agentPids is how many processes and threads a VM may have in addition to its job's: the agent has two dozen
+	// threads.
 	agentPids = 64
 )
 
-// bound is one limit: the file of a controller that holds it and what it says.
+// bound is one limit: the file of a controller, and its content.
 type bound struct {
 	controller, file, value string
-	maybe                   bool // a kernel without the file counts nothing there
+	maybe                   bool // a kernel without the file has nothing to limit there
 }
 
-// whole are the limits of all that is in a VM.
+// whole returns the limits of all processes of a VM.
 func (h Host) whole(l core.Limits, cpus float64) []bound {
 	memory := l.Memory + wire.AgentMemory
 	all := append(h.memory(memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + agentPids)})
-	if !h.at[Memory].v2 { // version 1 counts the buffers of TCP apart
+	if !h.at[Memory].v2 { // version 1 counts the buffers of TCP separately
 		all = append(all, bound{controller: Memory, file: "memory.kmem.tcp.limit_in_bytes", value: strconv.FormatInt(memory/4, 10), maybe: true})
 	}
 	quota, period := strconv.Itoa(int(cpus*cpuPeriod)), strconv.Itoa(cpuPeriod)
@@ -44,14 +44,13 @@ func (h Host) whole(l core.Limits, cpus float64) []bound {
 	return h.known(all)
 }
 
-// job are the limits of user code.
+// job returns the limits of user code.
 func (h Host) job(l core.Limits) []bound {
 	return h.known(append(h.memory(l.Memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + wire.PidsBehind)}))
 }
 
-// memory is a limit on memory with swap. Version 1 counts swap only where the kernel
-// was told to; what is not to be swapped needs no count. Old kernels count what is
-// in a cgroup's children only where they are told to as well.
+// memory returns the limits of memory with swap. Version 1 counts swap only if the kernel is configured to; swapping
+// is therefore turned off for the cgroup. Old kernels count the memory of a cgroup's children only if configured to.
 func (h Host) memory(most int64) []bound {
 	value := strconv.FormatInt(most, 10)
 	if h.at[Memory].v2 {
@@ -65,10 +64,10 @@ func (h Host) memory(most int64) []bound {
 	}
 }
 
-// limitOf1 is the file of version 1 that holds memory.
+// limitOf1 is version 1's file of the memory limit.
 const limitOf1 = "memory.limit_in_bytes"
 
-// limitFile is the file that holds memory, and peak the one that tells the most there was.
+// limitFile returns the file of the memory limit, and peak the one of the highest usage.
 func (h Host) limitFile() string {
 	if h.at[Memory].v2 {
 		return "memory.max"
@@ -83,7 +82,7 @@ func (h Host) peak() string {
 	return "memory.max_usage_in_bytes"
 }
 
-// known leaves out the limits of controllers that are not there.
+// known removes the limits of missing controllers.
 func (h Host) known(all []bound) []bound {
 	var here []bound
 	for _, b := range all {
@@ -94,7 +93,7 @@ func (h Host) known(all []bound) []bound {
 	return here
 }
 
-// set sets limits in the cgroups that at names.
+// set writes limits to the cgroups that at returns.
 func set(all []bound, at func(controller string) string) error {
 	for _, b := range all {
 		err := write(filepath.Join(at(b.controller), b.file), b.value)
@@ -105,7 +104,7 @@ func set(all []bound, at func(controller string) string) error {
 	return nil
 }
 
-// inForce reads limits back from the kernel: what was written proves nothing.
+// inForce reads limits back from the kernel: a successful write proves nothing.
 func inForce(all []bound, at func(controller string) string) error {
 	for _, b := range all {
 		file := filepath.Join(at(b.controller), b.file)
@@ -123,9 +122,9 @@ func inForce(all []bound, at func(controller string) string) error {
 	return nil
 }
 
-// holds compares words; the kernel rounds memory down to pages.
+// holds compares limits; the kernel rounds memory down to pages.
 func holds(got, want string, memory bool) bool {
-	least := int64(0) // below what was asked for
+	least := int64(0) // below the requested size
 	if memory {
 		least = int64(os.Getpagesize()) - 1
 	}
@@ -137,7 +136,7 @@ func holds(got, want string, memory bool) bool {
 		have, err := strconv.ParseInt(g[i], 10, 64)
 		most, werr := strconv.ParseInt(w[i], 10, 64)
 		if most < least {
-			least = 0 // a switch, and no size
+			least = 0 // a switch, not a size
 		}
 		if err != nil || werr != nil || have > most || have < 0 || most-have > least {
 			return false

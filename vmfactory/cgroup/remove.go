@@ -18,8 +18,7 @@ import (
 	"drover/vmfactory/process"
 )
 
-// Remove removes a VM's cgroups, those below them first. Those that are not there
-// are fine. What is in them stays, and so do they then.
+// Remove removes a VM's cgroups, children first. Missing ones are no error. A cgroup with processes in it stays.
 func (g Group) Remove(ctx context.Context) error {
 	var all error
 	for _, top := range g.host.Folders() {
@@ -28,7 +27,7 @@ func (g Group) Remove(ctx context.Context) error {
 	return all
 }
 
-// End kills all that is in a VM's cgroups and removes them.
+// End kills all processes in a VM's cgroups and removes the cgroups.
 func (g Group) End(ctx context.Context) error {
 	for _, top := range g.host.Folders() {
 		if err := Empty(ctx, filepath.Join(top, g.name)); err != nil {
@@ -41,7 +40,7 @@ func (g Group) End(ctx context.Context) error {
 // members lists the processes in a cgroup.
 func members(folder string) ([]int, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) { // it goes, or is gone
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) { // it is gone, or is being removed
 		return nil, nil
 	}
 	if err != nil {
@@ -60,7 +59,7 @@ func members(folder string) ([]int, error) {
 
 // below lists the cgroups in a cgroup.
 func below(folder string) []string {
-	entries, _ := os.ReadDir(folder) // it is gone, and so are they
+	entries, _ := os.ReadDir(folder) // it is gone, with its children
 	var all []string
 	for _, e := range entries {
 		if e.IsDir() {
@@ -70,8 +69,8 @@ func below(folder string) []string {
 	return all
 }
 
-// Empty kills what is in a cgroup and below it until nothing is: what is killed may
-// just have started something.
+// Empty kills the processes in a cgroup and below it until none are left: a killed process may just have started
+// another.
 func Empty(ctx context.Context, folder string) error {
 	for {
 		all, err := within(folder)
@@ -93,7 +92,7 @@ func Empty(ctx context.Context, folder string) error {
 		select {
 		case <-ctx.Done():
 			return core.Wrap(ctx.Err(), core.CodeUnavailable, "", "cgroup %s does not become empty", folder)
-		case <-time.After(time.Millisecond): // the kernel takes the dead off the list a little later
+		case <-time.After(time.Millisecond): // the kernel takes dead processes off the list a little later
 		}
 	}
 	for _, inner := range below(folder) {
@@ -104,9 +103,9 @@ func Empty(ctx context.Context, folder string) error {
 	return nil
 }
 
-// within are the processes in a cgroup. A pid that is on its list may be another's
-// by the time that we ask who has it, one of the host even, where a VM starts and
-// ends processes as fast as it can: only one that is on the list afterwards is of it.
+// within returns the processes in a cgroup. A pid on its list may belong to another process by the time it is looked
+// up, even to one of the host, if a VM starts and ends processes fast enough: only a pid that is still on the list
+// afterwards counts.
 func within(folder string) ([]process.Process, error) {
 	pids, err := members(folder)
 	if err != nil || len(pids) == 0 {
@@ -114,7 +113,7 @@ func within(folder string) ([]process.Process, error) {
 	}
 	who := make(map[int]process.Process, len(pids))
 	for _, pid := range pids {
-		if one, err := process.Identify(pid); err == nil { // else it is gone
+		if one, err := process.Identify(pid); err == nil { // otherwise it is gone
 			who[pid] = one
 		}
 	}
@@ -128,8 +127,7 @@ func within(folder string) ([]process.Process, error) {
 	return all, err
 }
 
-// Remove removes a cgroup and those below it. A process that just died may keep
-// one for a moment.
+// Remove removes a cgroup and those below it. A process that has just died may keep one busy for a moment.
 func Remove(ctx context.Context, folder string) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		for _, inner := range below(folder) {
@@ -151,8 +149,8 @@ func Remove(ctx context.Context, folder string) error {
 	return err
 }
 
-// Clear removes the cgroups of that name, of somebody who is gone, with those below
-// them, unless something is in one of them.
+// Clear removes the cgroups of that name whose owner is gone, with those below them, unless one of them has
+// processes.
 func (h Host) Clear(name string) {
 	if h.inhabited(name) {
 		return
@@ -162,17 +160,17 @@ func (h Host) Clear(name string) {
 	}
 }
 
-// remove removes a cgroup with those below it as far as nothing is in there.
+// remove removes a cgroup and those below it that have no processes.
 func remove(folder string) {
 	for _, inner := range below(folder) {
 		remove(inner)
 	}
-	_ = unix.Rmdir(folder) // refused if something has come meanwhile
+	_ = unix.Rmdir(folder) // refused if a process was added in the meantime
 }
 
-// inhabited reports whether something is in cgroups of that name. Lists of processes
-// leave out who is not in the reader's pid namespace: only counts are to be trusted
-// there. A VM that waits has nobody in the cgroup of user code yet, which would go.
+// inhabited reports whether cgroups of that name have processes. Lists of processes leave out those outside of the
+// reader's pid namespace, so only counts are reliable there. For a waiting VM the cgroup of user code is empty and
+// alone would look unused.
 func (h Host) inhabited(name string) bool {
 	sure := initial()
 	for _, top := range h.Folders() {
@@ -190,8 +188,8 @@ func (h Host) inhabited(name string) bool {
 	return !sure
 }
 
-// populated asks the kernel whether something is in a cgroup or below it, wherever we
-// are. Of version 1 only that of processes knows.
+// populated asks the kernel whether a cgroup or one below it has processes, in any namespace. In version 1 only the
+// pids controller knows.
 func populated(folder string) (there, known bool) {
 	if at := words(folder, "cgroup.events"); len(at) > 1 && at[0] == "populated" {
 		return at[1] != "0", true
@@ -202,14 +200,13 @@ func populated(folder string) (there, known bool) {
 	return false, false
 }
 
-// initial reports whether this process is in the host's own pid namespace, which sees
-// every process.
+// initial reports whether this process is in the host's own pid namespace, which sees every process.
 func initial() bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	return err == nil && own == "pid:[4026531836]"
 }
 
-// Processes lists what is in a cgroup and below it, as far as it can be told.
+// Processes lists the visible processes in a cgroup and below it.
 func Processes(folder string) []int {
 	all, _ := members(folder)
 	for _, inner := range below(folder) {

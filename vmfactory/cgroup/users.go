@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Users are the host's users from First on, Count of them.
+// Users are Count of the host's users, beginning with First.
 type Users struct{ First, Count int }
 
-// Users returns those that VMs have, of every provider and run folder, whose cgroups
-// have a name that others takes. It is what tells vmfactories of one host which are
-// free: they know nothing else of one another.
+// Users returns the users of VMs, of every provider and run folder, whose cgroups have a name for which others
+// returns true. The vmfactories of one host know of each other's users only by this.
 func (h Host) Users(others func(name string) bool) []Users {
 	folders := h.Folders()
 	if len(folders) == 0 {
 		return nil // nobody has cgroups here
 	}
-	entries, _ := os.ReadDir(folders[0]) // one that cannot be read has no VMs
+	entries, _ := os.ReadDir(folders[0]) // an unreadable one has no VMs
 	own, _ := os.ReadFile("/proc/self/uid_map")
 	var all []Users
 	for _, e := range entries {
@@ -28,10 +27,10 @@ func (h Host) Users(others func(name string) bool) []Users {
 		}
 		pids := Processes(filepath.Join(folders[0], e.Name()))
 		if len(pids) == 0 {
-			continue // it is gone, or not there yet
+			continue // it is gone, or has no users yet
 		}
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pids[0]) + "/uid_map")
-		if err != nil || string(text) == string(own) { // gone, or not in a VM, as what watches one
+		if err != nil || string(text) == string(own) { // gone, or not in a VM, such as a monitor
 			continue
 		}
 		for line := range strings.Lines(string(text)) {

@@ -6,13 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A call is judged here or it is not there: what is on none of these lists answers
-// ENOSYS, as a kernel does that has it not. The question to each is whether it takes
-// memory, or something that a host has once, which no cgroup and no limit of the
-// process bounds; whether what it makes outlives the process; and whether it tells
-// of other VMs. A new call of the kernel is none until somebody has asked.
+// Every call is on one of these lists, or it is absent and answers ENOSYS, as in a kernel without it. The criteria
+// are: does it use memory, or something of which the host has only one, without a bound by cgroups or limits of the
+// process; does what it makes outlive the process; does it reveal anything of other VMs. A new call of the kernel is
+// absent until it is added here.
 
-// allowed calls are carried out, but for the arguments that rules names.
+// allowed calls are carried out, except for the arguments in rules.
 var allowed = strings.Fields(`
 	read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek sendfile splice tee vmsplice copy_file_range
 	open openat creat close close_range dup dup2 dup3 fcntl flock ioctl pipe pipe2 eventfd eventfd2 memfd_create
@@ -58,11 +57,10 @@ var refused = strings.Fields(`
 	settimeofday clock_settime clock_settime64 clock_adjtime clock_adjtime64 adjtimex stime sethostname setdomainname vhangup
 	open_by_handle_at name_to_handle_at nfsservctl uselib _sysctl sysfs`)
 
-// absent calls answer ENOSYS: libraries fall back to calls whose arguments a filter
-// can see, or do without. Namespaces of clone3 and the flags of openat2 (one of which
-// tells which names of a shared folder were looked up by others) are in memory.
-// Asynchronous I/O counts for the whole host. Watching files tells what other VMs do
-// with those that are shared, and cachestat what they have read.
+// absent calls answer ENOSYS: libraries fall back to calls whose arguments a filter can inspect, or do without. The
+// namespaces of clone3 and the flags of openat2 (one of which reveals which names of a shared folder were looked up
+// by others) are in memory. Asynchronous I/O is counted for the whole host. Watching files reveals what other VMs do
+// with shared ones, and cachestat what they have read.
 var absent = strings.Fields(`
 	clone3 openat2 memfd_secret cachestat statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules
 	io_uring_setup io_uring_enter io_uring_register io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents io_pgetevents_time64
@@ -70,54 +68,51 @@ var absent = strings.Fields(`
 	ustat epoll_ctl_old epoll_wait_old get_thread_area set_thread_area uretprobe
 	afs_syscall get_kernel_syms query_module getpmsg putpmsg security tuxcall vserver`)
 
-// idle calls answer that they are done. Whatever a VM writes is in memory; on files
-// that are shared they would have the host write out its disks, or put the pages that
-// it keeps of them in an order that another VM reads again.
+// idle calls answer success without doing anything. A VM writes only to memory; on shared files these calls would
+// make the host write out its disks, or reorder cached pages in a way that another VM can observe.
 var idle = strings.Fields(`sync syncfs fsync fdatasync sync_file_range fadvise64 readahead`)
 
-// unsupported calls answer EOPNOTSUPP, as where files have no attributes: a list of
-// access is up to 64 KB of kernel memory that no cgroup counts, two for each folder.
+// unsupported calls answer EOPNOTSUPP, as on a file system without attributes: an access list uses up to 64 KB of
+// kernel memory that no cgroup counts, two for each folder.
 var unsupported = strings.Fields(`setxattr lsetxattr fsetxattr`)
 
-// uncounted calls make memory that belongs to no process, where nothing but a
-// watchdog over processes holds memory.
+// uncounted calls make memory that belongs to no process; they are refused where only a watchdog over processes
+// limits memory.
 var uncounted = []string{"memfd_create", "shmget", "semget", "msgget"}
 
-// With one user for all, the kernel lets user code do to the agent what a user
-// may do to himself. As init of its namespace the agent is safe from SIGKILL and
-// SIGSTOP, and it swallows what a kill can send; these are the other ways.
+// If agent and user code have one user, the kernel lets user code do to the agent what a user may do to its own
+// processes. As init of its namespace the agent is safe from SIGKILL and SIGSTOP, and it ignores signals that kill
+// can send; these are the other ways.
 var oneUserRefused = []string{
-	"rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", // a signal that claims to be a fault
+	"rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", // a signal that pretends to be a fault
 	"process_mrelease",
 }
 
-// boxRefused are calls that lead from the box to its harness where both have one user,
-// beside those that no job may make: what it shares with all of its user.
+// boxRefused are calls that lead from the box to its harness if both have one user, in addition to those refused to
+// every job: they use what all processes of a user share.
 var boxRefused = []string{"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl"}
 
 // namespaces are the flags of clone that make one.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
 
-// families are the sockets that a VM may have. Its network namespace holds them;
-// what it does not hold (VSOCK), or what has a large surface (ALG, PACKET), is
-// not among them.
+// families are the sockets that a VM may have. Its network namespace confines them. Families that it does not confine
+// (VSOCK), or with a large attack surface (ALG, PACKET), are not included.
 var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
-// protocols are those of a family, where it has more than its one use. The kernel
-// loads modules for others (SCTP, DCCP, MPTCP), and netlink leads to many parts.
+// protocols are the allowed ones of families with several. The kernel would load modules for others (SCTP, DCCP,
+// MPTCP), and netlink reaches many parts of the kernel.
 var protocols = map[uint32][]uint32{
 	unix.AF_INET:    {0, unix.IPPROTO_TCP, unix.IPPROTO_UDP},
 	unix.AF_INET6:   {0, unix.IPPROTO_TCP, unix.IPPROTO_UDP},
 	unix.AF_NETLINK: {unix.NETLINK_ROUTE},
 }
 
-// oddTypes are the bits that a socket's type has if it is neither a stream nor of
-// datagrams (SEQPACKET, DCCP, PACKET). RAW has the bits of both; the kernel refuses
-// it to who has no capability.
+// oddTypes are the bits of a socket's type that is neither stream nor datagram (SEQPACKET, DCCP, PACKET). RAW has the
+// bits of both; the kernel refuses it without a capability.
 const oddTypes = 0xf &^ (unix.SOCK_STREAM | unix.SOCK_DGRAM)
 
-// Kinds of ioctl by the byte that says whose they are, and those of others.
+// Kinds of ioctl, by the byte that names the subsystem, and single ones of other kinds.
 const (
 	ioctlKind     = 0xff00
 	ioctlTerminal = 0x5400
@@ -126,17 +121,16 @@ const (
 
 var ioctls = []uint32{unix.FS_IOC_GETFLAGS, fsGetXattr, unix.RNDGETENTCNT}
 
-// fcntls are all that is not a lease, a watch over a folder (F_NOTIFY), a hint that
-// stays with a file, or a lock of a descriptor, which nobody can tell the owner of.
+// fcntls are all except leases, watches of folders (F_NOTIFY), hints that stay with a file, and locks of a
+// descriptor, whose owner cannot be found.
 var fcntls = []uint32{
 	unix.F_DUPFD, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW, unix.F_SETOWN, unix.F_GETOWN,
 	unix.F_SETSIG, unix.F_GETSIG, unix.F_SETOWN_EX, unix.F_GETOWN_EX, unix.F_DUPFD_CLOEXEC, fDupfdQuery,
 	unix.F_SETPIPE_SZ, unix.F_GETPIPE_SZ, unix.F_ADD_SEALS, unix.F_GET_SEALS,
 }
 
-// prctls are all that is not a filter (its code is of a store that a host has once),
-// a name for memory (which no cgroup counts), memory merged with that of others
-// (MEMORY_MERGE), or a core for oneself (SCHED_CORE).
+// prctls are all except filters (their code is in memory of which a host has one store), names for memory (which no
+// cgroup counts), merging memory with others' (MEMORY_MERGE), and reserving a core (SCHED_CORE).
 var prctls = []uint32{
 	unix.PR_SET_PDEATHSIG, unix.PR_GET_PDEATHSIG, unix.PR_GET_DUMPABLE, unix.PR_SET_DUMPABLE, unix.PR_GET_UNALIGN, unix.PR_SET_UNALIGN,
 	unix.PR_GET_KEEPCAPS, unix.PR_SET_KEEPCAPS, unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_GET_SECCOMP, unix.PR_CAPBSET_READ, unix.PR_CAPBSET_DROP,
@@ -149,7 +143,7 @@ var prctls = []uint32{
 	unix.PR_GET_SHADOW_STACK_STATUS, unix.PR_SET_SHADOW_STACK_STATUS, unix.PR_LOCK_SHADOW_STACK_STATUS, unix.PR_SET_PTRACER,
 }
 
-// Numbers that package unix does not know on every architecture.
+// Numbers that package unix does not have for every architecture.
 const (
 	fsGetXattr                                           = 0x801c581f // FS_IOC_FSGETXATTR
 	fDupfdQuery                                          = 1027
@@ -158,25 +152,25 @@ const (
 	ipv6FlowLabels                                       = 32 // IPV6_FLOWLABEL_MGR
 )
 
-// rules are the arguments that an allowed call may not have. The first that matches counts.
+// rules are the arguments that an allowed call may not have. The first match applies.
 func rules(s Situation) []rule {
 	all := []rule{
 		{"clone", unix.EPERM, conds{bits(0, namespaces)}},
-		// The agent gives user code, which lacks the capability, new ones of these.
+		// The agent, which has the capability, makes new ones of these for user code.
 		{"unshare", unix.EPERM, conds{not(0, unix.CLONE_NEWNET|unix.CLONE_NEWIPC, unix.CLONE_NEWIPC)}},
-		// a terminal's input can be forged by who holds it
+		// a process with the terminal could forge its input
 		{"ioctl", unix.EPERM, conds{is(1, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCCONS)}},
-		// others lead to file systems and devices, among them flags that outlive a file's content
+		// others reach file systems and devices, and set flags that outlive a file's content
 		{"ioctl", unix.ENOTTY, conds{masked(1, ioctlKind, ioctlTerminal, ioctlSocket), not(1, ioctls...)}},
-		// They answer ENOSYS: gpg and others, which forbid themselves dumps, go on at that.
+		// ENOSYS, because gpg and others, which disable core dumps, continue after that
 		{"setrlimit", unix.ENOSYS, conds{is(0, unix.RLIMIT_CORE)}},
 		{"prlimit64", unix.ENOSYS, conds{is(1, unix.RLIMIT_CORE), given(2)}},
-		// without waiting, or out of turn: what tells, or sets, which pages of a shared file the host has in memory
+		// non-blocking or out of order: flags that reveal, or set, which pages of a shared file the host caches
 		{"preadv2", unix.EOPNOTSUPP, conds{bits(5, ^uint32(0))}},
 		{"pwritev2", unix.EOPNOTSUPP, conds{bits(5, ^uint32(0))}},
 		{"msync", 0, conds{bits(2, unix.MS_SYNC)}},
 		{"madvise", unix.EINVAL, conds{is(2, madvMergeable, madvCollapse, madvPoison, madvOffline)}},
-		// huge pages, which cgroups of memory do not count
+		// huge pages, which memory cgroups do not count
 		{"mmap", unix.ENOMEM, conds{bits(3, unix.MAP_HUGETLB)}},
 		{"memfd_create", unix.ENOMEM, conds{bits(1, unix.MFD_HUGETLB)}},
 		{"shmget", unix.ENOMEM, conds{bits(2, shmHuge)}},
@@ -192,28 +186,28 @@ func rules(s Situation) []rule {
 		}
 	}
 	all = append(all, options()...)
-	if s.Watched { // shared memory without a file, which may be on no process's account
+	if s.Watched { // shared memory without a file, which may belong to no process
 		all = append(all, rule{"mmap", unix.ENOSYS, conds{bits(3, unix.MAP_SHARED), bits(3, unix.MAP_ANONYMOUS)}})
 	}
-	if s.OneUser { // the box, which shares the harness's user, gets a filter from the agent
+	if s.OneUser { // the box, which has the harness's user, gets a filter from the agent
 		all = append(all, rule{"prctl", unix.EINVAL, conds{not(0, append([]uint32{unix.PR_SET_SECCOMP}, prctls...)...)}})
 		all = append(all, oneUserRules()...)
 	} else {
 		all = append(all, rule{"prctl", unix.EINVAL, conds{not(0, prctls...)}}, rule{"seccomp", unix.EINVAL, conds{is(0, unix.SECCOMP_SET_MODE_FILTER)}})
 	}
-	// last: a rule before it says what one that is refused for another reason answers
+	// last: earlier rules decide the answer for calls refused for another reason
 	return append(all, rule{"fcntl", unix.EINVAL, conds{not(1, fcntls...)}})
 }
 
-// options are those of sockets.
+// options are the rules for socket options.
 func options() []rule {
 	return []rule{
-		// A buffer larger than others is more memory than the watchdog reckons with.
+		// A larger buffer is more memory than the watchdog accounts for.
 		{"setsockopt", 0, conds{is(1, unix.SOL_SOCKET), is(2, unix.SO_SNDBUF, unix.SO_RCVBUF)}},
 		{"setsockopt", unix.ENOPROTOOPT, conds{
 			is(1, unix.SOL_SOCKET), is(2, unix.SO_ATTACH_FILTER, unix.SO_ATTACH_BPF, unix.SO_ATTACH_REUSEPORT_CBPF, unix.SO_ATTACH_REUSEPORT_EBPF),
 		}},
-		// A host has so many labels for all its programs and namespaces.
+		// A host has a limited number of labels for all its programs and namespaces.
 		{"setsockopt", unix.ENOPROTOOPT, conds{is(1, unix.SOL_IPV6), is(2, ipv6FlowLabels)}},
 	}
 }
@@ -221,7 +215,7 @@ func options() []rule {
 func oneUserRules() []rule {
 	const itself, ioprioProcess = 0, 1
 	return []rule{
-		// binding another process than the caller
+		// changing limits of another process
 		{"prlimit64", unix.EPERM, conds{not(0, itself)}},
 		{"sched_setaffinity", unix.EPERM, conds{not(0, itself)}},
 		{"sched_setscheduler", unix.EPERM, conds{not(0, itself)}},
@@ -231,7 +225,7 @@ func oneUserRules() []rule {
 		{"setpriority", unix.EPERM, conds{not(1, itself)}},
 		{"ioprio_set", unix.EPERM, conds{not(0, ioprioProcess)}},
 		{"ioprio_set", unix.EPERM, conds{not(1, itself)}},
-		// the kernel sends what F_SETSIG chose to whom F_SETOWN named
+		// the kernel would send the signal of F_SETSIG to the process of F_SETOWN
 		{"fcntl", unix.EPERM, conds{is(1, unix.F_SETSIG)}},
 		{"kill", unix.EPERM, conds{is(0, 1)}},
 		{"tgkill", unix.EPERM, conds{is(0, 1)}},

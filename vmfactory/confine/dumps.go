@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noDump is the limit of core dumps, in bytes, at which the kernel makes none: no
-// file, since no dump is that short, and no program of the host is started.
+// noDump is a limit of core dumps, in bytes, at which the kernel makes none: no file, since every dump is longer, and
+// no program of the host is started.
 const noDump = 1
 
-// LacksDumpLimit returns why VMs cannot have that limit here and how to mend it, ""
-// if they can. It makes room below a hard limit of 0 where this process may.
+// LacksDumpLimit returns why VMs cannot have that limit here and how to mend it, "" if they can. It raises a hard
+// limit of 0 if this process may.
 func LacksDumpLimit() string {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err == nil && strings.HasPrefix(string(pattern), "@") {
@@ -31,8 +31,8 @@ func LacksDumpLimit() string {
 	return ""
 }
 
-// lacksDumpLimit judges a host's pattern where limits are stuck at 0. To a socket
-// (Linux 6.16) the kernel dumps whatever the limit is.
+// lacksDumpLimit judges a host's core pattern if limits are fixed at 0. To a socket (Linux 6.16) the kernel dumps
+// whatever the limit is.
 func lacksDumpLimit(pattern string) string {
 	if server, ok := strings.CutPrefix(pattern, "@"); ok {
 		return "the kernel would hand all that a job has in memory when it crashes to the server at " + strings.TrimSpace(strings.TrimPrefix(server, "@")) +

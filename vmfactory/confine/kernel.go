@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The oldest kernel that suffices: mount_setattr came with 5.12, and since 5.14
-// RLIMIT_NPROC counts a user's processes for each user namespace by itself.
+// The oldest supported kernel: mount_setattr came with 5.12, and since 5.14 RLIMIT_NPROC counts a user's processes
+// separately for each user namespace.
 const oldestMajor, oldestMinor = 5, 14
 
-// LacksKernel says that the kernel is too old for VMs, "" if it is not. One that does not say
-// its version in numbers passes: a provider's other checks show what it can.
+// LacksKernel returns that the kernel is too old for VMs, "" if it is not. A version that is not in numbers passes: a
+// provider's other checks show what the kernel can do.
 func LacksKernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -33,7 +33,7 @@ func tooOld(release string) bool {
 	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
 }
 
-// Sysctl reads a setting of the kernel, "" if there is none of that name.
+// Sysctl reads a setting of the kernel, "" if it does not exist.
 func Sysctl(name string) string {
 	value, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {

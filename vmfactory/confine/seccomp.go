@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A VM's filter is loaded before the agent starts, so it holds for it and for all
-// that it starts. It denies by errno, so that programs that ask whether something is
-// there hear that it is not. What it is for is less kernel to attack, and no way to
-// what the kernel does not hold apart: the namespaces and users are the walls.
+// A VM's filter is loaded before the agent starts, so it applies to the agent and its children. It refuses with
+// errno, so that programs that probe for a feature find it missing. Its purpose is to expose less of the kernel, and
+// to block what namespaces do not separate: namespaces and users are the walls.
 
 // Situation is what the filter depends on.
 type Situation struct {
 	OneUser bool // agent and user code have the same user
-	Watched bool // memory is held by a watchdog alone
+	Watched bool // memory is limited by a watchdog only
 }
 
 // Filter returns the program to load, an array of struct sock_filter.
@@ -53,8 +52,7 @@ var filterCache = func() func(Situation) ([]byte, error) {
 	}
 }()
 
-// rule is what a call answers whose arguments fulfil all conditions. Answer 0 is
-// success: the call seems to be done.
+// rule is the answer to a call whose arguments meet all conditions. Answer 0 is success: the call does nothing.
 type rule struct {
 	call   string
 	answer unix.Errno
@@ -63,14 +61,14 @@ type rule struct {
 
 type conds []cond
 
-// cond is one condition on the lower half of an argument, which is all that the
-// kernel takes of an int: a caller is free to fill the upper half.
+// cond is a condition on the lower half of an argument. The kernel uses only that half of an int, and a caller may
+// put anything into the upper half.
 type cond struct {
 	argument uint32
 	mask     uint32
 	values   []uint32
-	want     bool // that it is one of the values; else that it is none
-	wide     bool // that it is not 0, the upper half included; nothing else counts
+	want     bool // true: it is one of the values; false: it is none of them
+	wide     bool // it is not 0, upper half included; the other fields are ignored
 }
 
 func is(argument uint32, values ...uint32) cond {
@@ -81,18 +79,18 @@ func not(argument uint32, values ...uint32) cond {
 	return cond{argument: argument, mask: ^uint32(0), values: values}
 }
 
-// masked is that what the mask leaves is none of the values.
+// masked is the condition that the argument, masked, is none of the values.
 func masked(argument, mask uint32, values ...uint32) cond {
 	return cond{argument: argument, mask: mask, values: values}
 }
 
-// bits is that any of them is set.
+// bits is the condition that any of the bits is set.
 func bits(argument, mask uint32) cond { return masked(argument, mask, 0) }
 
-// given is that a pointer is not nil.
+// given is the condition that a pointer is not nil.
 func given(argument uint32) cond { return cond{argument: argument, wide: true} }
 
-// Where struct seccomp_data has what, and what a filter returns.
+// Offsets in struct seccomp_data, and return values of a filter.
 const (
 	numberOffset, archOffset, argsOffset = 0, 4, 16
 
@@ -107,8 +105,7 @@ func half(argument uint32, high bool) bpf.Instruction {
 	return bpf.LoadAbsolute{Off: off, Size: 4}
 }
 
-// code leads to its end if the condition is fulfilled, and else to the jump whose
-// place it returns.
+// code falls through if the condition is met, and otherwise takes the jump whose index it returns.
 func (c cond) code() (all []bpf.Instruction, unless int) {
 	n := uint8(len(c.values)) //nolint:gosec // some dozens
 	switch {
@@ -134,7 +131,7 @@ func (c cond) code() (all []bpf.Instruction, unless int) {
 	return append(all, bpf.Jump{}), len(all)
 }
 
-// code answers a call, or goes on behind its own end with whatever was loaded.
+// code answers a call, or continues after its own end with any value loaded.
 func (r rule) code(number int) []bpf.Instruction {
 	all := []bpf.Instruction{bpf.LoadAbsolute{Off: numberOffset, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: 1}, bpf.Jump{}} //nolint:gosec // a call's number
 	out := []int{len(all) - 1}
@@ -154,7 +151,7 @@ func answer(errno unix.Errno) bpf.RetConstant {
 	return bpf.RetConstant{Val: verdictErrno | uint32(errno)} //nolint:gosec // a small number
 }
 
-// program judges calls of one architecture: those of others are not there.
+// program judges calls of one architecture and refuses those of others.
 func program(native *arch.Info, s Situation) []bpf.Instruction {
 	all := append(ruled(native, rules(s)), bpf.LoadAbsolute{Off: numberOffset, Size: 4})
 	numbers := verdicts(native, s)
@@ -168,7 +165,7 @@ func program(native *arch.Info, s Situation) []bpf.Instruction {
 		}
 		return answer(unix.ENOSYS)
 	}
-	for n := range newest + 1 { // neighbours of one verdict are one step
+	for n := range newest + 1 { // neighbours with one verdict are one step
 		if n == newest || of(n) != of(n+1) {
 			all = append(all, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: uint32(n), SkipTrue: 1}, of(n))
 		}
@@ -176,7 +173,7 @@ func program(native *arch.Info, s Situation) []bpf.Instruction {
 	return append(all, answer(unix.ENOSYS))
 }
 
-// ruled answers the calls of one architecture that rules match, and those of others.
+// ruled answers calls to which a rule applies, and those of other architectures.
 func ruled(native *arch.Info, all []rule) []bpf.Instruction {
 	code := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: archOffset, Size: 4},
@@ -191,9 +188,8 @@ func ruled(native *arch.Info, all []rule) []bpf.Instruction {
 	return code
 }
 
-// BoxFilter returns the filter that the box has beside the VM's where it has the
-// user of its harness: an array of struct sock_filter. Landlock does not hold paths of
-// sockets, so it may have none that could connect to one.
+// BoxFilter returns the additional filter of the box if it has the user of its harness: an array of struct
+// sock_filter. Landlock does not confine paths of sockets, so the box may have no socket that could connect to one.
 func BoxFilter() ([]byte, error) {
 	native, err := arch.GetInfo("")
 	if err != nil {
@@ -206,7 +202,7 @@ func BoxFilter() ([]byte, error) {
 	return encode(append(ruled(native, all), bpf.RetConstant{Val: verdictAllow}))
 }
 
-// verdicts are those of calls whatever their arguments.
+// verdicts are the answers to calls that do not depend on arguments.
 func verdicts(native *arch.Info, s Situation) map[int]bpf.RetConstant {
 	all := map[int]bpf.RetConstant{}
 	put := func(names []string, v bpf.RetConstant) {
@@ -230,7 +226,7 @@ func verdicts(native *arch.Info, s Situation) map[int]bpf.RetConstant {
 	return all
 }
 
-// encode writes a program as the kernel takes it.
+// encode returns a program in the kernel's format.
 func encode(all []bpf.Instruction) ([]byte, error) {
 	raw, err := bpf.Assemble(all)
 	if err != nil {

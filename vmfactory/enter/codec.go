@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// Plans, requests and answers travel as numbers and counted texts, one after the
-// other, with an end mark: in a process that has just begun, decoding JSON takes
-// longer than carrying out half of a plan.
+// Plans, requests and answers are encoded as numbers and counted texts, one after the other, with an end mark: in a
+// process that has just started, decoding JSON takes longer than carrying out half of a plan.
 
 // endMark follows a whole message.
 const endMark = "drover."
@@ -44,7 +43,7 @@ func (w *writer) end() []byte {
 	return w.b
 }
 
-// reader reads what a writer wrote. After the first mistake all it reads is empty.
+// reader reads what a writer wrote. After the first error everything that it reads is empty.
 type reader struct {
 	b   []byte
 	bad bool
@@ -73,7 +72,7 @@ func (r *reader) bytes() []byte {
 
 func (r *reader) text() string { return string(r.bytes()) }
 
-// count reads how many items follow, each of a byte at least.
+// count reads the number of items that follow, each at least one byte long.
 func (r *reader) count() int {
 	n := r.number()
 	if n > uint64(len(r.b)) {
@@ -98,7 +97,7 @@ func (r *reader) end() error {
 	return nil
 }
 
-// Encode returns the plan as it travels.
+// Encode returns the encoded plan.
 func (p Plan) Encode() []byte {
 	var w writer
 	w.number(uint64(len(p.Steps)))
@@ -136,7 +135,7 @@ func decodePlan(text []byte) (Plan, error) {
 	return p, r.end()
 }
 
-// Encode returns the request as it travels.
+// Encode returns the encoded request.
 func (q Request) Encode() []byte {
 	var w writer
 	w.number(uint64(q.Flags))

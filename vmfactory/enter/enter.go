@@ -13,8 +13,8 @@ import (
 // maxPlan bounds the bytes of a plan.
 const maxPlan = 1 << 20
 
-// System calls that package syscall does not know. From 424 on the numbers are
-// the same on all architectures that Go compiles for but mips.
+// System calls that package syscall does not have. From 424 on the numbers are the same on all architectures of Go
+// except mips.
 const (
 	sysCloseRange   = 436
 	sysMountSetattr = 442
@@ -36,9 +36,9 @@ const (
 	iffUp              = 1
 )
 
-// carryOut reads the plan and does its steps. Package initialisation runs on
-// the main thread, which matters: credentials, filters and namespaces belong to
-// a thread, and the thread that executes the agent is the one that survives.
+// carryOut reads the plan and carries out its steps. Package initialisation runs on the main thread, which matters:
+// credentials, filters and namespaces belong to a thread, and the thread that executes the agent is the one that
+// survives.
 func carryOut() error {
 	text, err := io.ReadAll(io.LimitReader(os.Stdin, maxPlan))
 	if err != nil {
@@ -63,7 +63,7 @@ func carryOut() error {
 	return nil
 }
 
-// what names the step's object in an error.
+// what returns the step's object, for errors.
 func (s *Step) what() string {
 	if s.Path != "" {
 		return s.Path
@@ -127,7 +127,7 @@ func (s *Step) run() error {
 	return syscall.ENOSYS
 }
 
-// call is a system call of this thread alone.
+// call makes a system call on this thread only.
 func call(number, a, b, c uintptr) error {
 	if _, _, errno := syscall.RawSyscall(number, a, b, c); errno != 0 {
 		return errno
@@ -142,8 +142,7 @@ func call6(number, a, b, c, d, e uintptr) error {
 	return nil
 }
 
-// ids becomes another user, on this thread: package syscall's own calls would
-// ask all threads.
+// ids changes user and group, on this thread: package syscall's functions would change all threads.
 func (s *Step) ids() error {
 	uid, gid := uintptr(s.Num[0]), uintptr(s.Num[1])
 	if err := call(syscall.SYS_SETGROUPS, 0, 0, 0); err != nil {
@@ -166,8 +165,8 @@ func (s *Step) write() error {
 	return f.Close()
 }
 
-// restrict adds attributes to a mount. Unlike a remount it needs not to know
-// those that it has, and reaches the mounts below it in the same call.
+// restrict adds attributes to a mount. Unlike a remount it needs no knowledge of the present ones, and reaches the
+// mounts below it in the same call.
 func (s *Step) restrict() error {
 	path, err := syscall.BytePtrFromString(s.Path)
 	if err != nil {
@@ -184,8 +183,7 @@ func (s *Step) restrict() error {
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 }
 
-// hide covers what a /proc shows and need not: files by an empty one, folders by
-// an empty one that nobody can write.
+// hide covers what a /proc shows beyond the allowed: files by an empty file, folders by an empty, read-only one.
 func (s *Step) hide() error {
 	entries, err := os.ReadDir(s.Path)
 	if err != nil {
@@ -206,15 +204,14 @@ func (s *Step) hide() error {
 		default:
 			err = syscall.Mount(empty, at, "", syscall.MS_BIND, "")
 		}
-		if err != nil && !errors.Is(err, syscall.ENOENT) { // a module took it away meanwhile
+		if err != nil && !errors.Is(err, syscall.ENOENT) { // a module removed it in the meantime
 			return fmt.Errorf("%s: %w", e.Name(), err)
 		}
 	}
 	return nil
 }
 
-// pivot stacks the old root over the new one and takes it off again, so that no
-// folder is needed to put it.
+// pivot stacks the old root over the new one and detaches it, so that it needs no folder.
 func pivot() error {
 	if err := syscall.PivotRoot(".", "."); err != nil {
 		return err
@@ -243,7 +240,7 @@ func loopback() error {
 	return errors.Join(err, syscall.Close(fd))
 }
 
-// rlimit lowers both limits of a resource, or keeps what is lower already.
+// rlimit lowers both limits of a resource; lower ones stay.
 func (s *Step) rlimit() error {
 	resource, most := int(s.Num[0]), s.Num[1] //nolint:gosec // a small number
 	var now syscall.Rlimit
@@ -254,7 +251,7 @@ func (s *Step) rlimit() error {
 	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most})
 }
 
-// nobody gives up every capability but those in Bits, for good.
+// nobody permanently drops every capability except those in Bits.
 func (s *Step) nobody() error {
 	for c := range uint(64) {
 		if s.Bits&(1<<c) != 0 {

@@ -9,7 +9,7 @@ import (
 func init() {
 	name := ""
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == EnterName: // who started it could not choose argv[0]
+	case len(os.Args) == 2 && os.Args[1] == EnterName: // its parent could not choose argv[0]
 		name = EnterName
 	case len(os.Args) > 0:
 		name = os.Args[0]

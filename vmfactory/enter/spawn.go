@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// SocketFD is where drover-spawn finds its seqpacket socket: one Request with
-// descriptors in, one Answer out, until the other end closes it.
+// SocketFD is the descriptor of drover-spawn's seqpacket socket: one Request with descriptors in, one Answer out,
+// until the other end closes it.
 const SocketFD = 3
 
 // Bounds of a request.
@@ -18,23 +18,22 @@ const (
 	MaxFiles   = 32
 )
 
-// Request asks for a VM's first process. The descriptors that come with it are
-// the process's own from 0 on; one more is the cgroup it is born into, if Cgroup.
+// Request asks for a VM's first process. The descriptors sent with it become the process's own from 0 on; one more is
+// the cgroup in which it starts, if Cgroup.
 type Request struct {
 	Flags  uintptr   // namespaces
 	Caps   []uintptr // capabilities that it needs in them
 	Cgroup bool
 }
 
-// Answer is the process that was started, or why not.
+// Answer is the process that was started, or the error.
 type Answer struct {
 	PID   int
 	Errno syscall.Errno
 	Text  string
 }
 
-// serve starts processes and never waits for them: the kernel reaps them, and
-// when this process is gone its init does.
+// serve starts processes and never waits for them: the kernel reaps them, and after this process ends, its init does.
 func serve() error {
 	if err := call(sysCloseRange, SocketFD+1, uintptr(^uint32(0)), closeRangeCloexec); err != nil {
 		return fmt.Errorf("closing inherited descriptors: %w", err)
@@ -74,8 +73,8 @@ func answer(text, control []byte) Answer {
 	if err != nil {
 		return failed(err)
 	}
-	// No session of its own: this process has no terminal, and with autogroups
-	// each new session waits for its first turn on a busy machine.
+	// No new session: this process has no terminal, and with autogroups each new session waits for its first turn on
+	// a busy machine.
 	attr := &syscall.SysProcAttr{Cloneflags: req.Flags, AmbientCaps: req.Caps}
 	own := files
 	if req.Cgroup && len(files) > 0 {
@@ -110,7 +109,7 @@ func received(control []byte) ([]uintptr, error) {
 	return files, nil
 }
 
-// maxText is how many bytes an Answer says at most of what went wrong.
+// maxText bounds the error text of an Answer, in bytes.
 const maxText = 300
 
 func failed(err error) Answer {

@@ -1,5 +1,5 @@
-// Package fake is a provider without containers: a table of VMs with switches for
-// everything that can go wrong with real ones. It is for tests.
+// Package fake is a provider without containers, for tests: a table of VMs with switches for everything that can go
+// wrong with real ones.
 package fake
 
 import (
@@ -14,7 +14,7 @@ import (
 	"drover/vmfactory"
 )
 
-// NoImage is the name of an image that is nowhere.
+// NoImage is the name of an image that does not exist.
 const NoImage = "missing"
 
 // Step is a method of the provider that can be broken.
@@ -35,7 +35,7 @@ const (
 type Fault struct {
 	Err   error         // what it returns
 	After bool          // it does its work first and then returns Err
-	Slow  time.Duration // it takes so long first
+	Slow  time.Duration // it first waits so long
 	Hang  bool          // it returns only when its context ends
 	Deaf  bool          // it returns only when Free is called, whatever its context says
 	Times int           // how many calls it hits; 0 is all until Mend
@@ -57,8 +57,8 @@ type Provider struct {
 	faults map[Step]*Fault
 	free   chan struct{}
 	calls  map[Step]int
-	active map[string]Step // VM → the call under way
-	wrong  []string        // broken promises of the caller
+	active map[string]Step // VM → the call in progress
+	wrong  []string        // violations of the provider's contract by the caller
 	busy   int
 	most   int
 	closed bool
@@ -82,7 +82,7 @@ func (p *Provider) Ready(ctx context.Context) error {
 	return p.step(ctx, Ready, "", func() error { return nil })
 }
 
-// Limits implements vmfactory.Provider: nothing holds anything.
+// Limits implements vmfactory.Provider: nothing is enforced.
 func (p *Provider) Limits() []vmfactory.Limit {
 	return []vmfactory.Limit{{Name: "memory", HeldBy: "cgroup"}}
 }
@@ -160,7 +160,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// step makes one call, as broken as the test wants it.
+// step makes one call, with the fault that the test has set.
 func (p *Provider) step(ctx context.Context, s Step, id string, work func() error) error {
 	fault, free := p.begin(s, id)
 	defer p.end(id)

@@ -7,7 +7,7 @@ import (
 	"drover/core"
 )
 
-// Break makes a step misbehave from now on, instead of how it misbehaved before.
+// Break makes a step misbehave from now on, in place of an earlier fault.
 func (p *Provider) Break(s Step, f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +52,8 @@ func (p *Provider) Vanish(ids ...string) {
 	}
 }
 
-// Use marks a VM as assigned, as its agent would. Returns BADVM if it is not
-// there and CONFLICT if it was used before: a VM serves one assignment, ever.
+// Use marks a VM as assigned, as its agent would. Returns BADVM if it does not exist and CONFLICT if it was used
+// before.
 func (p *Provider) Use(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *Provider) Use(id string) error {
 	return nil
 }
 
-// VMs lists what is on the host.
+// VMs lists the VMs on the host.
 func (p *Provider) VMs() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *Provider) Calls(s Step) int {
 	return p.calls[s]
 }
 
-// Created counts all VMs that ever were.
+// Created counts all VMs that were ever created.
 func (p *Provider) Created() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,8 +96,7 @@ func (p *Provider) Most() int {
 	return p.most
 }
 
-// Wrong lists what the caller did that a provider need not bear: two calls about
-// one VM at once.
+// Wrong lists violations of the provider's contract by the caller: two calls about one VM at once.
 func (p *Provider) Wrong() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

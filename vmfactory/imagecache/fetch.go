@@ -17,10 +17,10 @@ import (
 	"drover/core/images"
 )
 
-// spare is what a disk keeps free beside an image, in bytes.
+// spare is how much of a disk stays free besides an image, in bytes.
 const spare = 64 << 20
 
-// land makes an image be there, whole, and mounted.
+// land makes sure that an image is complete and mounted.
 func (s *Store) land(image core.Image) error {
 	s.mu.Lock()
 	if s.closed {
@@ -31,7 +31,7 @@ func (s *Store) land(image core.Image) error {
 	s.mu.Unlock()
 	defer s.running.Done()
 	if s.Has(image.Digest) {
-		return nil // since the caller looked
+		return nil // fetched since the caller looked
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.Timeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (s *Store) land(image core.Image) error {
 	if err := prepare(temp); err != nil {
 		return s.fault(err)
 	}
-	// Until it has its name, so that nobody takes it for left behind.
+	// Held until the image has its name, so that it is not taken for a leftover.
 	unlock, err := lock(temp)
 	if err != nil {
 		return s.fault(err)
@@ -100,7 +100,7 @@ func (s *Store) fetch(ctx context.Context, image core.Image, into string) (err e
 	return s.unpack(ctx, image, from, root)
 }
 
-// unpack takes exactly what the image's record says.
+// unpack unpacks exactly the files in the image's record.
 func (s *Store) unpack(ctx context.Context, image core.Image, from io.Reader, root *os.Root) error {
 	limits := s.cfg.Limits
 	limits.Entries, limits.Bytes, limits.Packed = min(limits.Entries, image.Files), min(limits.Bytes, image.Bytes), min(limits.Packed, image.Size)
@@ -108,7 +108,7 @@ func (s *Store) unpack(ctx context.Context, image core.Image, from io.Reader, ro
 	from = io.TeeReader(from, hash)
 	sum, err := images.Unpack(ctx, from, root, limits)
 	if err == nil {
-		// The end of the stream may hold what the compression did not ask for.
+		// The stream may have trailing bytes that the decompressor did not read.
 		_, err = io.Copy(io.Discard, io.LimitReader(from, 1<<20))
 	}
 	switch {
@@ -126,8 +126,7 @@ func (s *Store) unpack(ctx context.Context, image core.Image, from io.Reader, ro
 	return nil
 }
 
-// settle brings an unpacked image under its name once it is on the disk. Another
-// process may have been first.
+// settle renames an unpacked image once it is on the disk. Another process may have been first.
 func (s *Store) settle(temp, dir string) error {
 	root, err := os.Open(s.dir)
 	if err != nil {
@@ -143,8 +142,8 @@ func (s *Store) settle(temp, dir string) error {
 	return errors.Join(err, root.Sync(), root.Close())
 }
 
-// lock takes a folder for this process, until it unlocks it or ends. Returns BUSY
-// if another has it.
+// lock locks a folder for this process, until it is unlocked or the process ends. Returns BUSY if another process has
+// it.
 func lock(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -157,10 +156,10 @@ func lock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = f.Close() }, nil // reading only: nothing can be lost
+	return func() { _ = f.Close() }, nil // it was only read
 }
 
-// tidy removes what a crash left: images half unpacked and half removed.
+// tidy removes what a crash left: images half unpacked or half removed.
 func (s *Store) tidy() error {
 	found, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -173,7 +172,7 @@ func (s *Store) tidy() error {
 		dir := filepath.Join(s.dir, d.Name())
 		unlock, err := lock(dir)
 		if core.Is(err, core.CodeBusy) || errors.Is(err, fs.ErrNotExist) {
-			continue // somebody is at it
+			continue // another process is working on it
 		}
 		if err == nil {
 			err = errors.Join(unmount(dir), os.RemoveAll(dir))

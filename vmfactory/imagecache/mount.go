@@ -12,11 +12,11 @@ import (
 	"drover/core"
 )
 
-// held are the flags that the view for VMs has. They are those of a mount of the
-// host, so that the kernel locks them in every container.
+// held are the flags of the mount for VMs. They belong to a mount of the host, so the kernel locks them in every
+// container.
 const held = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
 
-// bound reports whether an image's folder has its view, with all its flags.
+// bound reports whether an image's folder has its mount, with all flags.
 func bound(dir string) bool {
 	var view unix.Statfs_t
 	const want = unix.ST_RDONLY | unix.ST_NOSUID | unix.ST_NODEV
@@ -31,7 +31,7 @@ func bound(dir string) bool {
 	return err == nil && os.SameFile(from, to)
 }
 
-// bind makes the view, or gives one that a crash interrupted its flags.
+// bind makes the mount, or adds the flags if a crash prevented that.
 func bind(dir string) error {
 	from, to := filepath.Join(dir, writable), filepath.Join(dir, readOnly)
 	mounted, err := mountinfo.Mounted(to)
@@ -52,7 +52,7 @@ func bind(dir string) error {
 	return nil
 }
 
-// unmount takes all views away from an image's folder.
+// unmount removes all mounts from an image's folder.
 func unmount(dir string) error {
 	to := filepath.Join(dir, readOnly)
 	for {

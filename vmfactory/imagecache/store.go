@@ -1,13 +1,11 @@
-// Package imagecache keeps on a host the root file systems that its VMs are made of.
+// Package imagecache keeps root file systems of VMs on a host.
 //
-// Each has a folder named by its digest: "rootfs", which belongs to the host's
-// root, whom no VM knows, and "ro", the same bound read-only and without set-uid,
-// which is what VMs get. Because the flags are those of a mount of the host, not
-// even the root of a container can take them off again.
+// Each has a folder named by its digest: "rootfs", which belongs to the host's root, a user that no VM has, and "ro",
+// the same folder bound read-only and without set-uid, which VMs get. Because the flags belong to a mount of the
+// host, not even the root of a container can remove them.
 //
-// An image is fetched once, whoever asks, checked on its way, and gets its folder
-// when it is whole and on the disk: what a crash interrupts is thrown away at the
-// next Open.
+// An image is fetched once, however many callers ask, and verified while it is read. It gets its folder when it is
+// complete and on the disk; what a crash leaves is removed at the next Open.
 package imagecache
 
 import (
@@ -31,13 +29,13 @@ import (
 	"drover/vmfactory"
 )
 
-// Config is where a Store works and what from.
+// Config configures a Store.
 type Config struct {
-	Dir     string // the images' folder, the same through restarts; its file system must allow programs
+	Dir     string // the images' folder, the same after restarts; its file system must allow executables
 	Images  core.Images
 	Blobs   core.Blobs
 	Limits  images.Limits // zero: rootfs.Defaults
-	Refresh time.Duration // how long it is believed which image a name means; default 5 s
+	Refresh time.Duration // for how long the image of a name is cached; default 5 s
 	Timeout time.Duration // of one fetch; default 30 minutes
 	Clock   clock.Clock   // nil: the machine's
 }
@@ -46,11 +44,10 @@ type Config struct {
 type Rootfs struct {
 	Name   string
 	Digest string // of the image, for results
-	Path   string // read-only for everybody, until Sweep removes it
+	Path   string // read-only for all users, until Sweep removes it
 }
 
-// The parts of an image's folder, and what folders begin with that are no image
-// any more or not yet.
+// The parts of an image's folder, and prefixes of folders that are being made or removed.
 const (
 	writable = "rootfs"
 	readOnly = "ro"
@@ -58,14 +55,13 @@ const (
 	removeAs = ".remove-"
 )
 
-// Store is the images of one host. It is safe for concurrent use, and several
-// processes may have one folder.
+// Store holds the images of one host. It is safe for concurrent use, and several processes may use one folder.
 type Store struct {
 	cfg Config
 	dir string
 
 	flights singleflight.Group // by digest
-	ctx     context.Context    // of fetches: no caller's end may cancel what others wait for
+	ctx     context.Context    // of fetches: one caller's end must not cancel a fetch for others
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -74,17 +70,17 @@ type Store struct {
 	names  map[string]known // by ref
 }
 
-// maxNames bounds what is remembered of refs.
+// maxNames bounds the cached refs.
 const maxNames = 1000
 
-// known is what a ref meant when it was last looked up.
+// known is the image of a ref when it was last looked up.
 type known struct {
 	image core.Image
 	at    time.Time
 }
 
-// Open makes or opens the folder and removes what a crash left half done. Returns
-// INVALID for a folder that cannot be one, UNAVAILABLE if it cannot be used.
+// Open makes or opens the folder and removes what a crash left. Returns INVALID for a folder that cannot be used as
+// one, UNAVAILABLE if it cannot be used now.
 func Open(cfg Config) (*Store, error) {
 	dir, err := filepath.Abs(cfg.Dir)
 	if cfg.Dir == "" || err != nil {
@@ -102,7 +98,7 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.Real{}
 	}
-	// The users of VMs, who are nobody here, must be able to pass.
+	// The users of VMs, who have no rights here, must be able to pass through.
 	if err := errors.Join(os.MkdirAll(dir, 0o711), os.Chmod(dir, 0o711)); err != nil { //nolint:gosec // see above
 		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the folder of images %s cannot be made", dir)
 	}
@@ -117,9 +113,8 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close ends fetches, waits for them, and takes the views away, so that no mount
-// stays. Images stay, and VMs keep their own mounts of them. Later calls return
-// UNAVAILABLE.
+// Close ends fetches, waits for them, and removes the mounts. Images stay, and VMs keep their own mounts of them.
+// Later calls return UNAVAILABLE.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	was := s.closed
@@ -140,9 +135,8 @@ func (s *Store) Close() error {
 	return s.fault(errors.Join(errs...))
 }
 
-// Image returns the image that a ref means now, "name" or "name@sha256:…", without
-// fetching it. While the result store cannot be reached, what it said last stands.
-// Returns NOTFOUND, INVALID, UNAVAILABLE.
+// Image returns the image that a ref means now, "name" or "name@sha256:…", without fetching it. While the result
+// store cannot be reached, the cached answer is used. Returns NOTFOUND, INVALID, UNAVAILABLE.
 func (s *Store) Image(ctx context.Context, ref string) (core.Image, error) {
 	now := s.cfg.Clock.Now()
 	s.mu.Lock()
@@ -172,11 +166,10 @@ func (s *Store) Image(ctx context.Context, ref string) (core.Image, error) {
 	return image, nil
 }
 
-// Get makes an image ready for VMs and says where it is. It is cheap when the
-// image is there; else it fetches it, for as long as ctx lasts: the fetch itself
-// goes on, and a later Get finds it done or joins it. Returns NOTFOUND if there is
-// no such image or its file is gone, INVALID if the file is no image, LIMIT if it
-// is too large, UNAVAILABLE, which wraps vmfactory.ErrFetching where it is on its way.
+// Get makes an image ready for VMs and returns its folder. If the image is not on the host, it is fetched; Get waits
+// for that until ctx ends, and the fetch continues for a later Get. Returns NOTFOUND if there is no such image or its
+// file is gone, INVALID if the file is no image, LIMIT if it is too large, UNAVAILABLE, which wraps
+// vmfactory.ErrFetching while it is being fetched.
 func (s *Store) Get(ctx context.Context, ref string) (Rootfs, error) {
 	image, err := s.Image(ctx, ref)
 	if err != nil {
@@ -205,7 +198,7 @@ func (s *Store) Get(ctx context.Context, ref string) (Rootfs, error) {
 	return r, err
 }
 
-// ready returns an image that is whole and mounted as it must be, if it is.
+// ready returns an image if it is complete and mounted correctly.
 func (s *Store) ready(image core.Image) (Rootfs, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,8 +223,7 @@ func (s *Store) ready(image core.Image) (Rootfs, bool, error) {
 	return Rootfs{Name: image.Name, Digest: image.Digest, Path: filepath.Join(dir, readOnly)}, true, nil
 }
 
-// touch notes that an image is used, on the disk, where other processes that have
-// this folder, and the next, see it.
+// touch records on the disk that an image is used, for this and other processes with the folder.
 func (s *Store) touch(digest string) error {
 	now := s.cfg.Clock.Now()
 	return s.fault(os.Chtimes(s.folder(digest), now, now))
@@ -258,7 +250,7 @@ func (s *Store) digests() ([]string, error) {
 // scheme is how digests begin.
 const scheme = "sha256:"
 
-// folder is where an image is.
+// folder returns an image's folder.
 func (s *Store) folder(digest string) string {
 	return filepath.Join(s.dir, strings.TrimPrefix(digest, scheme))
 }
@@ -267,7 +259,7 @@ func errClosed() error {
 	return core.Errorf(core.CodeUnavailable, "", "the images of this host are closed")
 }
 
-// fault says what the disk refused.
+// fault makes an error of what the disk refused.
 func (s *Store) fault(err error) error {
 	var said *core.Error
 	switch {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sweep removes the images of this host that used does not name (it may be nil)
-// and that no process which has the folder has used for a while, and says which
-// went. An image that something uses nevertheless is left.
+// Sweep removes the images of this host that used does not report (it may be nil) and that no process with this
+// folder has used for the time idle, and returns which were removed. An image that is in use nevertheless is left.
 func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (removed []string, err error) {
 	digests, err := s.digests()
 	errs := []error{err}
@@ -32,7 +31,7 @@ func (s *Store) Sweep(used func(digest string) bool, idle time.Duration) (remove
 	return removed, s.fault(errors.Join(append(errs, s.tidy())...))
 }
 
-// remove takes an image away from its name at once; tidy removes what is in it.
+// remove removes an image's name at once; tidy removes its files.
 func (s *Store) remove(digest string, idle time.Duration) (gone bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +55,7 @@ func (s *Store) remove(digest string, idle time.Duration) (gone bool, err error)
 	return err == nil, nil
 }
 
-// left reports whether a folder is an image no more or not yet.
+// left reports whether a folder is being made or removed.
 func left(d fs.DirEntry) bool {
 	return d.IsDir() && (strings.HasPrefix(d.Name(), unpackAs) || strings.HasPrefix(d.Name(), removeAs))
 }

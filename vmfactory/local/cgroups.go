@@ -19,22 +19,21 @@ import (
 	"drover/vmfactory/trace"
 )
 
-// cgroupPrefix starts the name of every cgroup that is drover's.
+// cgroupPrefix starts the names of drover's cgroups.
 const cgroupPrefix = "drover-"
 
-// cgroups is what this process may do with the host's cgroups. The zero value
-// holds nothing.
+// cgroups is what this process may do with the host's cgroups. The zero value enforces nothing.
 type cgroups struct {
 	host  cgroup.Host
 	apart bool   // user code has a user, and cgroups, of its own
 	why   string // what is missing, and how to mend it
 }
 
-// probes counts the cgroups that were made to try what works.
+// probes counts the cgroups that were made to find out what works.
 var probes atomic.Int64
 
-// findCgroups tries what works here: it makes a cgroup, sets limits and reads
-// them back. Files that exist and even take a number may hold nothing.
+// findCgroups finds out what works here: it makes a cgroup, sets limits and reads them back. A file that exists and
+// accepts a number may still enforce nothing.
 func findCgroups(setting, tag string, apart bool) cgroups {
 	if setting == CgroupsOff {
 		return cgroups{why: "cgroups are switched off in the settings"}
@@ -76,9 +75,9 @@ func (c *cgroups) try(name string) error {
 	return errors.Join(err, g.Remove(context.Background()))
 }
 
-// delegated finds a cgroup of version 2 whose children this process may make and
-// limit by these controllers, memory and pids above all: the one that is set, or the
-// nearest above its own. Own is what the kernel says of the process's cgroups.
+// delegated finds a cgroup of version 2 in which this process may make children and limit them by these controllers,
+// memory and pids above all: the configured one, or the nearest above its own. Own is the kernel's list of the
+// process's cgroups.
 func delegated(root, setting, own string, controllers []string) (parent string, passes []string, why string) {
 	needed := slices.DeleteFunc(slices.Clone(controllers), func(name string) bool { return name == cgroup.CPU && len(controllers) > 1 })
 	at := strings.TrimPrefix(filepath.Clean(setting), root)
@@ -92,7 +91,7 @@ func delegated(root, setting, own string, controllers []string) (parent string, 
 	for at = path.Clean("/" + at); ; at = path.Dir(at) {
 		folder := filepath.Join(root, at)
 		file := "cgroup.subtree_control"
-		if at == "/" { // the root may always pass on what it has
+		if at == "/" { // root can always delegate its controllers
 			file = "cgroup.controllers"
 		}
 		text, err := os.ReadFile(filepath.Join(folder, file))
@@ -112,25 +111,24 @@ func delegated(root, setting, own string, controllers []string) (parent string, 
 
 func writable(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
-// any reports whether cgroups hold anything here.
+// any reports whether cgroups enforce anything here.
 func (c *cgroups) any() bool { return len(c.host.Folders()) > 0 }
 
-// name is the cgroup of a VM of the run folder that tag stands for.
+// name returns the cgroup of a VM in the run folder that tag stands for.
 func (c *cgroups) name(tag, vm string) string { return cgroupPrefix + tag + "-" + vm }
 
-// at is the cgroups of that name.
+// at returns the cgroups of that name.
 func (c *cgroups) at(name string) cgroup.Group { return c.host.At(name, c.apart) }
 
-// sweep removes cgroups that no VM has any more: those of this run folder whose
-// VM has no folder, with all that still runs in them, and those of others that
-// have been empty for a while. Another provider may work on the same folder
-// meanwhile: a VM's folder is there before its cgroup and goes after it.
+// sweep removes cgroups without a VM: those of this run folder whose VM has no folder, with all processes in them,
+// and those of other run folders that have been empty for a while. Another provider may work on the same folder at
+// the same time: a VM's folder is made before its cgroup and removed after it.
 func (c *cgroups) sweep(ctx context.Context, tag string, hasFolder func(vm string) bool) error {
 	var failed error
 	for _, top := range c.host.Folders() {
 		entries, err := os.ReadDir(top)
 		if err != nil {
-			continue // not there or not ours to read
+			continue // missing, or unreadable for us
 		}
 		for _, e := range entries {
 			if !e.IsDir() || !strings.HasPrefix(e.Name(), cgroupPrefix) {

@@ -7,8 +7,8 @@ import (
 	"drover/vmfactory"
 )
 
-// Check asks the VM's agent whether it is ready and alone, and sees that the cgroups
-// that its job will be in are there, with its limits.
+// Check asks the VM's agent whether it is ready and unused, and verifies that the cgroups of its job exist, with
+// their limits.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	r, err := p.traces.Read(id)
 	if err != nil {
@@ -21,7 +21,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return core.Wrap(err, core.CodeBadVM, id, "VM %s has lost its limits", id)
 }
 
-// List looks at the folders and asks each VM's agent what became of it.
+// List reads the folders and asks each VM's agent for its state.
 func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
 	return p.traces.Survey(ctx, p.Check)
 }

@@ -7,13 +7,13 @@ import (
 	"drover/core"
 )
 
-// Create leaves the VM's folder with its record and secret. Returns CONFLICT if
-// the id is taken, INVALID for a pool that cannot be made here.
+// Create makes the VM's folder with its record and secret. Returns CONFLICT if the id is taken, INVALID for a pool
+// that cannot be made here.
 func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error {
 	return p.traces.Create(ctx, id, pool, p.Image, p.takePlace)
 }
 
-// takePlace finds users of the host that no other VM has.
+// takePlace returns a place whose users no other VM has.
 func (p *Provider) takePlace(id string) (int, error) {
 	if p.owners.mode == singleMode {
 		return 0, nil
@@ -21,8 +21,8 @@ func (p *Provider) takePlace(id string) (int, error) {
 	return p.traces.Places.Take(id, p.owners.places(), p.tag+id, p.others())
 }
 
-// others are the places whose users VMs of other run folders have, or of other
-// providers. Where VMs have no cgroups nobody can tell.
+// others returns the places whose users belong to VMs of other run folders or providers. If VMs have no cgroups, that
+// is not known.
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
 	own := p.cgroups.name(p.tag, "")

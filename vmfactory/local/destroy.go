@@ -2,9 +2,9 @@ package local
 
 import "context"
 
-// Destroy kills the VM's first process, and so all in it, and removes what it
-// has on the host; the folder goes last.
+// Destroy kills the VM's first process, and thereby all processes in it, and removes everything of it from the host,
+// its folder last.
 func (p *Provider) Destroy(ctx context.Context, id string) error {
-	// Without cgroups what still lives without its folder ends by itself.
+	// Without cgroups, processes that are left end by themselves once the folder is gone.
 	return p.traces.Destroy(ctx, id, p.cgroups.at(p.cgroups.name(p.tag, id)).End)
 }

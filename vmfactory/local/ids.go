@@ -18,9 +18,9 @@ import (
 
 // Users inside a VM.
 const (
-	agentID = 0 // of the agent, where it has one of its own
+	agentID = 0 // of the agent, if it has its own user
 	jobID   = wire.JobUID
-	boxID   = wire.BoxUID // where user code has one of its own
+	boxID   = wire.BoxUID // if user code has its own user
 )
 
 // mode is where the users of VMs come from.
@@ -28,11 +28,11 @@ type mode string
 
 const (
 	rangeMode  mode = "range"  // root: any users of the host
-	subidMode  mode = "subid"  // newuidmap: the user himself and those lent to him in /etc/subuid
-	singleMode mode = "single" // the user himself, for agent and user code alike
+	subidMode  mode = "subid"  // newuidmap: this process's user and those assigned to it in /etc/subuid
+	singleMode mode = "single" // this process's user, for agent and user code alike
 )
 
-// users is how many of the host's users a VM has that no other VM has.
+// users returns how many users of the host a VM has for itself.
 func (m mode) users() int {
 	switch m {
 	case rangeMode:
@@ -44,9 +44,8 @@ func (m mode) users() int {
 	return 0
 }
 
-// Root takes users from a range that neither people nor other programs' containers
-// use (see systemd's list of user ranges), three a VM. The upper half of
-// it is provider lxc's.
+// Root takes users from a range that neither people nor other programs' containers use (see systemd's list of user
+// ranges), three per VM. The upper half of it is provider lxc's.
 const (
 	rangeStart = 1_879_048_192
 	rangeEnd   = 2_013_265_920
@@ -55,13 +54,13 @@ const (
 // extent is a run of ids of the host.
 type extent struct{ start, count int }
 
-// owners are the host's users and groups that VMs may be mapped to.
+// owners are the host's users and groups to which VMs may be mapped.
 type owners struct {
 	mode       mode
 	uids, gids extent // for user code, and in rangeMode for agents too
 }
 
-// findOwners tells the users of this machine that VMs may have.
+// findOwners returns the users of this machine that VMs may have.
 func findOwners() (owners, error) {
 	if os.Geteuid() == 0 {
 		free, err := unusedRange("/proc/self/uid_map")
@@ -81,9 +80,8 @@ func findOwners() (owners, error) {
 	return owners{mode: subidMode, uids: uids, gids: gids}, nil
 }
 
-// unusedRange is rangeStart to rangeEnd, or, in a container whose own users end
-// before that, the upper half of those that it has. A root without others must
-// not give himself to user code: to the kernel he may be the real one.
+// unusedRange returns rangeStart to rangeEnd or, in a container whose own users end before that, the upper half of
+// its users. If root is the only user, it must not be given to user code: to the kernel it may be the real root.
 func unusedRange(path string) (extent, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,8 +110,7 @@ func unusedRange(path string) (extent, error) {
 	return extent{most.start + most.count/2, most.count/2 - 1}, nil
 }
 
-// lent returns the ids that path lends to this user, or none if there is no
-// program that maps them.
+// lent returns the ids that path assigns to this user; none if there is no program that maps them.
 func lent(path, program string) (extent, error) {
 	if _, err := exec.LookPath(program); err != nil {
 		return extent{}, nil
@@ -147,7 +144,7 @@ func lent(path, program string) (extent, error) {
 	return most, lines.Err()
 }
 
-// places says how many VMs can have users that no other VM has.
+// places returns how many VMs can have users of their own.
 func (o owners) places() int {
 	if each := o.mode.users(); each > 0 {
 		return min(o.uids.count, o.gids.count) / each
@@ -155,7 +152,7 @@ func (o owners) places() int {
 	return 1
 }
 
-// having lists the places whose VMs would have one of these users.
+// having returns the places whose VMs would have one of these users.
 func (o owners) having(u cgroup.Users) []int {
 	each := o.mode.users()
 	if each == 0 {
@@ -171,7 +168,7 @@ func (o owners) having(u cgroup.Users) []int {
 	return all
 }
 
-// mapping is one line of a map: an id inside the VM and the host's.
+// mapping is one line of a map: an id inside the VM and the one on the host.
 type mapping struct{ inside, outside int }
 
 // maps returns the users and groups of the VM at a place.
@@ -200,7 +197,7 @@ func (o owners) apply(ctx context.Context, pid, place int) error {
 	if err := os.WriteFile(folder+"/uid_map", lines(uids), 0); err != nil {
 		return err
 	}
-	if o.mode == singleMode { // the kernel's condition for an ordinary user
+	if o.mode == singleMode { // required by the kernel for an ordinary user
 		if err := os.WriteFile(folder+"/setgroups", []byte("deny"), 0); err != nil {
 			return err
 		}

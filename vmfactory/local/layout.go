@@ -19,34 +19,32 @@ import (
 	"drover/vmfactory/enter"
 )
 
-// A VM sees the host's system folders read-only, a few files of its /etc, and
-// fresh tmpfs. Nothing is copied, nothing is mounted on the host, and nothing is
-// left to delete: all of it goes with the VM's mount namespace.
+// A VM sees the host's system folders read-only, a few files of its /etc, and fresh tmpfs. Nothing is copied or
+// mounted on the host, and nothing has to be deleted: everything is in the VM's mount namespace and ends with it.
 
-// system are the host's folders that a VM sees, where they exist. Those that are
-// symbolic links (a merged /usr) stay links.
+// system are the host's folders that a VM sees, if they exist. Symbolic links (a merged /usr) stay links.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// settings are what programs need of the host's /etc: nothing of people, keys or
-// networks. Patterns, relative to /etc.
+// settings are the parts of the host's /etc that programs need: nothing about people, keys or networks. Patterns
+// relative to /etc.
 var settings = []string{
 	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "perl", "python*", "R", "texmf",
 }
 
-// devices are all that a VM has, beside zero.
+// devices are all devices of a VM, except zero.
 var devices = []string{"null", "full", "random", "urandom"}
 
-// Bounds of the small places; the large ones have the pool's.
+// Bounds of the small places; the large ones have the pool's limit.
 const (
 	rootSize   = 1 << 20  // the root folder itself, read-only once made
 	rootInodes = 512      //
 	mostShm    = 16 << 20 // of /dev/shm
-	perInode   = 4 << 10  // bytes of a place for each file it may have
+	perInode   = 4 << 10  // bytes of a place for each file that it may hold
 	fewInodes  = 2048     //
 )
 
-// base is where the new root is put together, in the VM's own mount namespace:
-// any folder does that is none of system.
+// base is where the new root is assembled, in the VM's own mount namespace; any folder that is not in system would
+// do.
 const base = "/tmp"
 
 const (
@@ -54,8 +52,7 @@ const (
 	readOnly   = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID
 )
 
-// layout is the file system of VMs, told as steps. It is the same for all VMs of
-// the host but for their limits and cgroups.
+// layout is the file system of VMs, as steps. It differs between VMs of a host only in limits and cgroups.
 type layout struct {
 	steps   []enter.Step
 	folders []string // made so far
@@ -114,16 +111,16 @@ type shape struct {
 	host    string // the VM's host name
 	limits  core.Limits
 	oneUser bool
-	watched bool     // memory is held by a watchdog alone
+	watched bool     // memory is limited by a watchdog only
 	cgroups []string // folders of the VM's cgroups on the host
-	program string   // that is drover-run in the VM; "" is none
+	program string   // program that is drover-run in the VM; "" is none
 }
 
-// cgroupsAt is where the agent finds the files of the VM's cgroups.
+// cgroupsAt is where the agent reads the files of the VM's cgroups.
 const cgroupsAt = "/run/cgroup"
 
-// ofHost returns the part of the layout that is the same for all VMs. It is told
-// anew when the folders that it was made from have changed.
+// ofHost returns the part of the layout that all VMs share. It is built again when the folders that it was built from
+// have changed.
 var ofHost = func() func() (layout, error) {
 	var mu sync.Mutex
 	var made layout
@@ -169,8 +166,8 @@ func tellHost() (layout, error) {
 	return l, nil
 }
 
-// build tells how to make the VM's file system and go there. The steps run in
-// the VM's namespaces with the host's root still in place.
+// build returns the steps that make the VM's file system and enter it. They run in the VM's namespaces with the
+// host's root still in place.
 func build(s shape) ([]enter.Step, error) {
 	host, err := ofHost()
 	if err != nil {
@@ -181,7 +178,7 @@ func build(s shape) ([]enter.Step, error) {
 	if !s.oneUser {
 		l.add(enter.Step{Do: enter.IDs, Num: []uint64{agentID, agentID}})
 	}
-	l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP}) // in its cgroup by now, whose name is the host's
+	l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP}) // it is in its cgroup by now, whose name is the host's
 	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
 	l.add(enter.Step{Do: enter.Loopback})
 	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
@@ -203,11 +200,11 @@ func build(s shape) ([]enter.Step, error) {
 	return l.steps, nil
 }
 
-// keptAt is a file of the host's that every machine has and no VM sees.
+// keptAt is a file that every host has and no VM sees.
 const keptAt = "/etc/passwd"
 
-// keep puts the program where the VM's users, too, can take it from: it may lie in a
-// folder that only we may enter. It covers that file in this VM's mounts alone.
+// keep mounts the program where the VM's users can reach it, too: it may be in a folder that only this process may
+// enter. The mount covers keptAt in this VM's namespace only.
 func (l *layout) keep(program string) {
 	if program == "" {
 		return
@@ -216,7 +213,7 @@ func (l *layout) keep(program string) {
 	l.add(enter.Step{Do: enter.Mount, From: program, Path: keptAt, Bits: unix.MS_BIND})
 }
 
-// system shows the host's system folders.
+// system shows the host's system folders in the VM.
 func (l *layout) system() error {
 	for _, path := range system {
 		info, err := os.Lstat(path)
@@ -238,11 +235,11 @@ func (l *layout) system() error {
 	return l.strays()
 }
 
-// private are folders whose contents a VM never sees, whatever points there.
+// private are folders whose contents a VM never sees, whatever link leads there.
 var private = []string{"/root", "/home", "/etc", "/var", "/run", "/tmp", "/dev", "/proc", "/sys", "/boot", "/srv"}
 
-// strays shows what links directly below /usr point to elsewhere, such as a
-// /usr/local that was moved to another disk.
+// strays shows the targets of links directly below /usr that lead elsewhere, such as a /usr/local that was moved to
+// another disk.
 func (l *layout) strays() error {
 	entries, err := os.ReadDir("/usr")
 	if err != nil {
@@ -261,7 +258,7 @@ func (l *layout) strays() error {
 		}
 		real, err := filepath.EvalSymlinks(to)
 		if err != nil {
-			continue // it points nowhere: it may do so in the VM as well
+			continue // a dangling link may dangle in the VM as well
 		}
 		if info, err := os.Stat(real); err != nil || !info.IsDir() || !stray(to, real) {
 			continue
@@ -271,8 +268,8 @@ func (l *layout) strays() error {
 	return nil
 }
 
-// stray reports whether a link to a folder leads out of what a VM sees, to what
-// it may see; real is where the folder is in the end.
+// stray reports whether a link to a folder leads out of what a VM sees, to something that it may see; real is the
+// folder's real path.
 func stray(to, real string) bool {
 	return to != "/" && real != "/" && !within(to, system) && !within(to, private) && !within(real, private)
 }
@@ -282,7 +279,7 @@ func within(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
-// etc makes a small /etc of its own with a few of the host's files in it.
+// etc makes a small /etc with a few of the host's files in it.
 func (l *layout) etc() error {
 	l.text("/etc/passwd", fmt.Sprintf("root:x:0:0:root:/:/bin/sh\njob:x:%d:%d:job:%s:/bin/sh\nbox:x:%d:%d:box:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
 		jobID, jobID, agent.HomeDir, boxID, boxID, agent.BoxDir))
@@ -303,7 +300,7 @@ func (l *layout) etc() error {
 	return nil
 }
 
-// setting shows one file or folder of the host's /etc that everybody may read.
+// setting shows one world-readable file or folder of the host's /etc.
 func (l *layout) setting(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -324,7 +321,7 @@ func (l *layout) setting(path string) error {
 	return nil
 }
 
-// scratch is where jobs can write beside their home.
+// scratch is where jobs can write besides their home.
 var scratch = []string{"/tmp", "/dev/shm"}
 
 func (l *layout) writable(limits core.Limits) {
@@ -360,9 +357,8 @@ func (l *layout) device(from, at string) {
 	l.show("/dev/"+from, "/dev/"+at, false, readOnly|unix.MOUNT_ATTR_NOEXEC)
 }
 
-// zero shows /dev/zero. Mapped shared it is memory that may be on no process's
-// account, so where a watchdog over processes holds memory /dev/full stands in:
-// it reads the same, cannot be mapped, and takes no writes.
+// zero shows /dev/zero. A shared mapping of it is memory that may belong to no process. So where a watchdog over
+// processes limits memory, /dev/full replaces it: it reads the same, cannot be mapped, and accepts no writes.
 func (l *layout) zero(watched bool) {
 	if watched {
 		l.device("full", "zero")
@@ -371,7 +367,7 @@ func (l *layout) zero(watched bool) {
 	l.device("zero", "zero")
 }
 
-// cgroups lets the agent, not user code, read the VM's usage.
+// cgroups lets the agent, but not user code, read the VM's usage.
 func (l *layout) cgroups(folders []string) {
 	if len(folders) == 0 {
 		return

@@ -10,13 +10,13 @@ import (
 	"drover/vmfactory/confine"
 )
 
-// What holds limits here, beside the words that package agent has.
+// What enforces limits here, besides the names that package agent has.
 const (
 	heldByTmpfs     = "tmpfs"
 	heldByNamespace = "namespace"
 )
 
-// Limits says what holds which limit here.
+// Limits returns what enforces each limit here.
 func (p *Provider) Limits() []vmfactory.Limit {
 	held := p.heldBy()
 	note := func(limit string) string {
@@ -44,8 +44,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 	}
 }
 
-// reach says what keeps a submission from its harness, on a kernel with that version
-// of Landlock.
+// reach returns what keeps a submission from its harness, on a kernel with that version of Landlock.
 func (o owners) reach(landlock int) vmfactory.Limit {
 	const mend = "; run drover as root, or with newuidmap and two users or more lent in /etc/subuid, for a user of its own"
 	l := vmfactory.Limit{Name: "reach of submissions", HeldBy: wire.HeldByUser, Note: "by drover-run, out of their harness"}
@@ -61,13 +60,13 @@ func (o owners) reach(landlock int) vmfactory.Limit {
 	return l
 }
 
-// heldBy is what the provider holds of a VM's limits, for the agent's reports.
+// heldBy returns which of a VM's limits the provider enforces, for the agent's reports.
 func (p *Provider) heldBy() map[string]string {
 	held := map[string]string{wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace}
 	if p.cgroups.host.Has(cgroup.Memory) {
 		held[core.LimitMemory] = wire.HeldByCgroup
 	}
-	if p.cgroups.host.Has(cgroup.Pids) && p.cgroups.apart { // else the agent's processes are among them
+	if p.cgroups.host.Has(cgroup.Pids) && p.cgroups.apart { // otherwise the agent's processes are counted too
 		held[core.LimitPids] = wire.HeldByCgroup
 	}
 	if p.cgroups.host.Has(cgroup.CPU) {

@@ -19,39 +19,39 @@ import (
 	"drover/vmfactory"
 )
 
-// Name is what a pool's provider setting says for this provider.
+// Name is this provider's name in the settings of pools.
 const Name = "local"
 
-// CgroupsOff as a cgroup setting leaves all limits to rlimits and watchdogs.
+// CgroupsOff is a cgroup setting that leaves all limits to rlimits and watchdogs.
 const CgroupsOff = "off"
 
-// Config is how a host makes VMs.
+// Config configures how a host makes VMs.
 type Config struct {
-	Run          string  // the host's run folder: VMs' folders; made if it is not there, for its owner only
+	Run          string  // the host's run folder, with the VMs' folders; created if missing, for its owner only
 	TieToProcess bool    // VMs end when this process does, however it ends
-	Cgroup       string  // of version 2, to make VMs' cgroups in; "" finds one, CgroupsOff uses none
-	Agent        string  // the program that VMs start; "" is drover-agent beside the executable, or the executable itself where there is none
-	Version      string  // that it must be of, which is drover's own; "" is any
-	CPUs         float64 // most CPUs that a VM may use, where cgroups hold them; 0 is DefaultCPUs
+	Cgroup       string  // cgroup of version 2 for VMs' cgroups; "" finds one, CgroupsOff uses none
+	Agent        string  // the program that VMs start; "" is drover-agent beside the executable, or the executable itself if there is none
+	Version      string  // the version that it must have, drover's own; "": any
+	CPUs         float64 // most CPUs that a VM may use, if cgroups limit them; 0 is DefaultCPUs
 }
 
-// DefaultCPUs is what a VM may use if nothing is set.
+// DefaultCPUs is how many CPUs a VM may use by default.
 const DefaultCPUs = 1
 
-// anchorEvery is how soon a VM ends whose folder was removed by somebody else, as
-// when a cluster was killed for good and its files were deleted.
+// anchorEvery is how soon a VM ends whose folder was removed, for instance after a cluster was killed and its files
+// were deleted.
 const anchorEvery = 30 * time.Second
 
 // Provider makes VMs on this host.
 type Provider struct {
 	cfg      Config
 	traces   trace.Set
-	tag      string // tells the run folders of a host apart, in cgroups' names
+	tag      string // distinguishes the run folders of a host in cgroups' names
 	owners   owners
 	cgroups  cgroups
-	anchor   time.Duration // between an agent's looks whether its VM's folder is there
+	anchor   time.Duration // interval at which an agent checks that its VM's folder exists
 	spawn    spawner
-	agent    error  // the small program is of another version than ours; nil if it is not, or is not there
+	agent    error  // the small program is of another version than ours; nil if it is not, or is missing
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
 	mu sync.Mutex // guards the lifeline
@@ -59,9 +59,8 @@ type Provider struct {
 
 var _ vmfactory.Provider = (*Provider)(nil)
 
-// New returns the provider of a run folder, and removes what dead VMs and killed
-// creations left beside it. Returns INVALID for a bad setting and UNAVAILABLE for
-// a folder that cannot be used. Whether VMs can be made at all says Ready.
+// New returns the provider of a run folder, and removes what dead VMs and interrupted creations left there. Returns
+// INVALID for a bad setting and UNAVAILABLE for a folder that cannot be used. Whether VMs can be made is up to Ready.
 func New(cfg Config) (*Provider, error) {
 	run, err := filepath.Abs(cfg.Run)
 	switch {
@@ -97,7 +96,7 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// sweep learns which VMs there are and removes what belongs to none.
+// sweep finds the existing VMs and removes everything that belongs to none.
 func (p *Provider) sweep() error {
 	const most = 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
@@ -111,12 +110,11 @@ func (p *Provider) sweep() error {
 	})
 }
 
-// Name is what a pool's provider setting says.
+// Name returns the provider's name in the settings of pools.
 func (p *Provider) Name() string { return Name }
 
-// Image names the file system of the pool's VMs: the host's own system, by its
-// distribution. Returns INVALID for a pool that asks for another, or for
-// a network.
+// Image names the file system of the pool's VMs: the host's own system, by its distribution. Returns INVALID for a
+// pool with an image or a network.
 func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
 	if pool.Network == core.NetworkEgress {
 		return "", core.Errorf(core.CodeInvalid, pool.Name, "pool %s: provider %s has no network for its VMs: leave network at %s, or use provider lxc",
@@ -129,7 +127,7 @@ func (p *Provider) Image(_ context.Context, pool core.Pool) (string, error) {
 	return "host:" + distribution(), nil
 }
 
-// distribution is such as "debian-12", from the host's own description.
+// distribution returns the host's name and version, such as "debian-12".
 func distribution() string {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
@@ -147,8 +145,7 @@ func distribution() string {
 	return strings.Trim(id+"-"+version, "-")
 }
 
-// Close ends the process that starts VMs, and, if they are tied to this process,
-// the VMs. It must be the last call.
+// Close ends the process that starts VMs, and the VMs if they are tied to this process. It must be the last call.
 func (p *Provider) Close() error {
 	p.spawn.close()
 	p.mu.Lock()

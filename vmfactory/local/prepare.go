@@ -20,7 +20,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
-	_ "drover/core/agent/boot"   // our executable is the agent's, too
+	_ "drover/core/agent/boot"   // our executable is also the agent
 	_ "drover/core/agent/boxrun" // and drover-run
 	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
@@ -48,15 +48,14 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	if err := p.traces.Await(ctx, id); err != nil {
 		return err
 	}
-	if p.owners.mode != singleMode && p.others()[r.Place] { // who looked for a place at the same moment
+	if p.owners.mode != singleMode && p.others()[r.Place] { // taken at the same moment by another VM
 		return core.Errorf(core.CodeBadVM, id, "VM %s has users of the host that a VM of another run folder has", id)
 	}
 	return nil
 }
 
-// start brings the VM's first process on its way to being the agent. Until it
-// gets its plan it waits, and if this process dies it ends: its birth is noted
-// before that, so that no process runs unnoted.
+// start starts the VM's first process. It waits for its plan; if this process dies before sending it, the first
+// process ends. It is recorded before the plan is sent, so that no process runs unrecorded.
 func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	id := r.VM
 	g := p.cgroups.at(p.cgroups.name(p.tag, id))
@@ -92,7 +91,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	return errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode()))
 }
 
-// bear starts the first process, gives it its users and puts it into its cgroup.
+// bear starts the first process, maps its users and puts it into its cgroup.
 func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int) (int, error) {
 	born, err := g.Open()
 	if err != nil {
@@ -112,20 +111,20 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Grou
 	return pid, nil
 }
 
-// plan tells the first process how to become the agent.
+// plan returns the steps by which the first process becomes the agent.
 func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.host.Has(cgroup.Memory)
 	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups, program: p.spawn.file()})
 	if err != nil {
 		return enter.Plan{}, err
 	}
-	// First: what is opened from here on closes at Exec, but for what is kept.
+	// First: descriptors opened from here on are closed at Exec, except those that are kept.
 	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{agent.ControlFD + wire.Controls}}}, steps...)
 	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }
 
-// config is what the agent is told.
+// config returns the agent's settings.
 func (p *Provider) config(r trace.Record, usage agent.Cgroup, controls []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"drover/vmfactory/enter"
 )
 
-// Ready goes the whole way into a VM once, short of the agent. Returns
-// UNAVAILABLE with what this machine forbids and how to mend it.
+// Ready makes a VM once, up to the start of its agent. Returns UNAVAILABLE with what this machine forbids and how to
+// mend it.
 func (p *Provider) Ready(ctx context.Context) error {
 	unready := func(format string, args ...any) error {
 		return core.Errorf(core.CodeUnavailable, "", "this machine cannot make VMs: "+format, args...)
@@ -64,11 +64,11 @@ func executable() string {
 	return path
 }
 
-// arrived is what a rehearsal says when all went well.
+// arrived is the output of a successful rehearsal.
 const arrived = "arrived"
 
-// rehearse carries out the plan of a VM and returns what its process said: not
-// executing the agent, it says that it arrived.
+// rehearse carries out the plan of a VM and returns the output of its process, which reports its arrival instead of
+// executing the agent.
 func (p *Provider) rehearse(ctx context.Context) (string, error) {
 	r := trace.Record{VM: "rehearsal", Pool: core.DefaultPool("rehearsal")}
 	plan, err := p.plan(r, nil)
@@ -108,7 +108,7 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 	return said, nil
 }
 
-// because explains a failure by the settings that are known to cause it.
+// because explains a failure by kernel settings that are known to cause it.
 func because(err error, m mode, setting func(name string) string) string {
 	text := err.Error()
 	ordinary := m != rangeMode

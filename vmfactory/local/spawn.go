@@ -16,32 +16,29 @@ import (
 	"drover/vmfactory/enter"
 )
 
-// born are the namespaces of a VM's first process. It leaves its cgroup
-// namespace itself, once it is in its cgroup.
+// born are the namespaces of a VM's first process. It unshares its cgroup namespace itself, once it is in its cgroup.
 const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// needed are the capabilities that it needs in them until it gives them up.
+// needed are the capabilities that it needs in them until it drops them.
 var needed = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL, unix.CAP_CHOWN,
 	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE,
 }
 
-// spawner is our end of the small process that starts VMs' first processes. It
-// starts with the first of them and ends with Close or with this process; what
-// it started lives on.
+// spawner is our end of the small process that starts VMs' first processes. It starts with the first of them and ends
+// with Close or with this process; the processes that it started live on.
 type spawner struct {
-	program string // what it is, and what VMs start
+	program string // the program of the spawner, and of VMs
 	mu      sync.Mutex
 	socket  int
 	cmd     *exec.Cmd
 	closed  bool
 }
 
-// itself is the program that we are.
+// itself is the path of our own program.
 const itself = "/proc/self/exe"
 
-// file is where that program lies, or "" if it was removed meanwhile: VMs are without
-// drover-run then.
+// file returns the path of that program, or "" if it was removed: VMs are without drover-run then.
 func (s *spawner) file() string {
 	path := s.program
 	if path == itself {
@@ -56,9 +53,8 @@ func (s *spawner) file() string {
 	return path
 }
 
-// agentProgram is what VMs start: the small program if it is there and can be
-// executed in VMs, else ours, which is the same and heavier. One of another version
-// is a half-done upgrade, of which somebody must hear.
+// agentProgram returns the program that VMs start: the small one if it exists and can be executed in VMs, else ours,
+// which does the same but is larger. A small one of another version is an error: an upgrade is half done.
 func agentProgram(path, version string) (string, error) {
 	if path == "" {
 		var err error
@@ -79,9 +75,8 @@ func agentProgram(path, version string) (string, error) {
 
 var errClosed = errors.New("the provider is closed")
 
-// start starts a VM's first process with these descriptors from 0 on, in the
-// cgroup that the descriptor cgroup is of unless that is below 0. A spawner that
-// was killed is replaced once.
+// start starts a VM's first process with these descriptors from 0 on, in the cgroup of the descriptor cgroup unless
+// that is below 0. A spawner that was killed is replaced once.
 func (s *spawner) start(files []int, cgroup int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +154,7 @@ func (s *spawner) stop() {
 		return
 	}
 	process.CloseFD(s.socket)
-	_ = s.cmd.Wait() // how it ended changes nothing
+	_ = s.cmd.Wait() // the exit status does not matter
 	s.cmd = nil
 }
 

@@ -14,22 +14,22 @@ import (
 
 // The names of a VM's cgroups begin with these, then the tag of its run folder.
 const (
-	drover        = "drover-"     // what is of any provider
-	payloadPrefix = "drover-lxc-" // what is in the container
-	monitorPrefix = "drover-lxm-" // its monitor
+	drover        = "drover-"     // of any provider
+	payloadPrefix = "drover-lxc-" // of the processes in the container
+	monitorPrefix = "drover-lxm-" // of its monitor
 )
 
-// initName is the cgroup below a VM's own that liblxc makes, and starts the
-// container in. It must not be there before.
+// initName is the cgroup below a VM's own that liblxc makes, and in which it starts the container. It must not exist
+// before.
 const initName = "init"
 
-// cgroups is how this host's cgroups are laid out.
+// cgroups is the layout of this host's cgroups.
 type cgroups struct {
 	cgroup.Host
 	why string // what is missing, and how to mend it
 }
 
-// findCgroups looks at what is mounted.
+// findCgroups reads the layout from the mounts.
 func findCgroups(root string, fsType func(string) int64) cgroups {
 	c := cgroups{Host: cgroup.Find(root, fsType)}
 	if missing := c.Missing(); len(missing) > 0 {
@@ -39,11 +39,10 @@ func findCgroups(root string, fsType func(string) int64) cgroups {
 	return c
 }
 
-// use is what liblxc is told to use beside version 2: less than all there is where
-// that is more.
+// use returns the hierarchies that liblxc is to use besides version 2; it would use more by default.
 func (c *cgroups) use() string { return strings.Join(c.Used(), ",") }
 
-// of is the cgroups of a VM.
+// of returns the cgroups of a VM.
 func (c *cgroups) of(tag, vm string) cgroup.Group { return c.At(payload(tag, vm), true) }
 
 func payload(tag, vm string) string { return payloadPrefix + tag + "-" + vm }
@@ -53,7 +52,7 @@ func monitor(tag, vm string) string { return monitorPrefix + tag + "-" + vm }
 func (c *cgroups) found(tag string) []string {
 	var all []string
 	for _, top := range c.Tops() {
-		entries, _ := os.ReadDir(top) // one that cannot be read has nothing of ours
+		entries, _ := os.ReadDir(top) // an unreadable folder has none of ours
 		for _, e := range entries {
 			for _, prefix := range []string{payload(tag, ""), monitor(tag, "")} {
 				id, ours := strings.CutPrefix(e.Name(), prefix)
@@ -66,7 +65,7 @@ func (c *cgroups) found(tag string) []string {
 	return all
 }
 
-// folders are all places where a VM may have a cgroup.
+// folders returns all places where a VM may have a cgroup.
 func (c *cgroups) folders(tag, vm string) []string {
 	var all []string
 	for _, top := range c.Tops() {
@@ -82,8 +81,8 @@ func (c *cgroups) exists(tag, vm string) bool {
 	})
 }
 
-// end kills all that is in a VM's cgroups, what is in the container first, and
-// removes them. Those that are not there are fine.
+// end kills all processes in a VM's cgroups, those in the container first, and removes the cgroups. Missing ones are
+// no error.
 func (c *cgroups) end(ctx context.Context, tag, vm string) error {
 	for _, name := range []string{payload(tag, vm), monitor(tag, vm)} {
 		for _, top := range c.Tops() {

@@ -7,14 +7,13 @@ import (
 	"drover/vmfactory"
 )
 
-// Check asks the VM's agent whether it is ready and alone, and sees that its
-// limits are in force.
+// Check asks the VM's agent whether it is ready and unused, and verifies that its limits are in force.
 func (p *Provider) Check(ctx context.Context, id string) error {
 	r, err := p.traces.Read(id)
 	if err != nil {
 		return core.Wrap(err, core.CodeBadVM, id, "VM %s is not whole", id)
 	}
-	if egress(r.Pool) { // others may have flushed the host's rules
+	if egress(r.Pool) { // another program may have flushed the host's rules
 		if err := p.firewall.stand(ctx); err != nil {
 			return core.Wrap(err, core.CodeBadVM, id, "the host's network cannot be closed to VM %s", id)
 		}
@@ -30,9 +29,8 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	return p.limited(r)
 }
 
-// List looks at the folders and asks each VM's agent what became of it. VMs that
-// have no folder any more are found by their cgroups. It sweeps folders that never
-// became VMs, or are none any more.
+// List reads the folders and asks each VM's agent for its state. VMs without a folder are found by their cgroups. It
+// also removes folders that belong to no VM.
 func (p *Provider) List(ctx context.Context) ([]vmfactory.Instance, error) {
 	if err := p.traces.Sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

@@ -11,7 +11,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Where things are in the container while it is made.
+// Paths in the container while it is being made.
 const (
 	imageAt   = "/run/image" // as the monitor sees it; see starter.c
 	rootAt    = "/run/root"
@@ -19,26 +19,26 @@ const (
 	cgroupsAt = "run/cgroup" // of the container, where its agent reads usage
 )
 
-// devices are all that a VM has.
+// devices are all devices that a VM has.
 var devices = []string{"null", "zero", "full", "random", "urandom"}
 
-// Bounds of the small places; the large ones have the pool's.
+// Bounds of the small places; the large ones have the pool's limit.
 const (
 	devSize   = 64 << 10
 	runSize   = 256 << 10
 	someFiles = 128
 	mostShm   = 16 << 20 // of /dev/shm
-	perInode  = 4 << 10  // bytes of a place for each file it may have
+	perInode  = 4 << 10  // bytes of a place for each file that it may hold
 	fewInodes = 2048
 )
 
-// needed are the capabilities that the container's first process needs in its own
-// user namespace until it gives most of them up; see package confine.
+// needed are the capabilities that the container's first process needs in its own user namespace until it drops most
+// of them; see package confine.
 var needed = []string{
 	"sys_admin", "net_admin", "setpcap", "setuid", "setgid", "kill", "chown", "dac_override", "fowner", "sys_ptrace", "sys_resource",
 }
 
-// config is the text of a container's config, as lxc.container.conf(5) has it.
+// config is the text of a container's config in the format of lxc.container.conf(5).
 type config struct{ strings.Builder }
 
 func (c *config) set(key, format string, args ...any) {
@@ -55,7 +55,7 @@ func (c *config) tmpfs(at string, size, files int64, mode string, id int, more s
 	c.mount("tmpfs", at, "tmpfs", fmt.Sprintf("size=%d,nr_inodes=%d,mode=%s,uid=%d,gid=%d,nosuid,nodev%s", size, files, mode, id, id, more))
 }
 
-// container tells liblxc what a VM is.
+// container describes a VM to liblxc.
 type container struct {
 	vm      string
 	payload string // cgroups
@@ -87,18 +87,18 @@ func (k container) text() string {
 	c.set("console.path", "none")
 	c.set("log.file", "/proc/self/fd/%d", logFD)
 	c.set("log.level", "ERROR")
-	c.set("cgroup.dir.container", "%s/%s", k.payload, initName) // their limits are set and looked after by us
+	c.set("cgroup.dir.container", "%s/%s", k.payload, initName) // we set and check their limits
 	c.set("cgroup.dir.monitor", "%s", k.monitor)
 	k.net(&c)
 	k.places(&c)
 	return c.String()
 }
 
-// places are the container's mounts beside its image.
+// places adds the container's mounts other than its image.
 func (k container) places(c *config) {
 	disk := k.limits.Disk
 	files := max(fewInodes, disk/perInode)
-	c.set("mount.auto", "proc:rw") // as far as its user namespace may; made read-only by the last steps
+	c.set("mount.auto", "proc:rw") // as far as its user namespace may; the last steps make it read-only
 	c.tmpfs("dev", devSize, someFiles, "755", agentID, ",noexec")
 	for _, name := range devices {
 		c.mount("/dev/"+name, "dev/"+name, "none", "bind,ro,nosuid,noexec,create=file")

@@ -2,10 +2,10 @@ package lxc
 
 import "context"
 
-// Destroy kills all that is in the VM and its monitor, and removes what it has on
-// the host; the folder goes last. The monitor is not asked to do any of it.
+// Destroy kills all processes in the VM and its monitor, and removes everything of it from the host, its folder last.
+// It needs no help from the monitor.
 func (p *Provider) Destroy(ctx context.Context, id string) error {
-	// The container's first process dies with its monitor, by the kernel's hand.
+	// The kernel kills the container's first process together with its monitor.
 	return p.traces.Destroy(ctx, id, func(ctx context.Context) error {
 		if err := p.cgroups.end(ctx, p.tag, id); err != nil {
 			return err

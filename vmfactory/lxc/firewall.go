@@ -28,17 +28,17 @@ import (
 // on where anything else may be in need of it: a table of nftables of somebody else, or a link
 // that is no network card.
 type firewall struct {
-	closed []string // networks beside those that are always closed
+	closed []string // networks besides those that are always closed
 
 	mu   sync.Mutex
-	seen time.Time // when they were last put in place
-	file *os.File  // whose lock it shares
+	seen time.Time // when the rules were last put in place
+	file *os.File  // the file whose lock it shares
 }
 
-// fresh is how long the rules are believed to stand, which others may flush.
+// fresh is for how long the rules are assumed to be in place; other programs may flush them.
 const fresh = 10 * time.Second
 
-// liftTimeout is how long taking them away may take.
+// liftTimeout bounds the removal of the rules.
 const liftTimeout = 10 * time.Second
 
 const (
@@ -46,7 +46,7 @@ const (
 	off        = "0"
 )
 
-// stand puts the rules in place, or again. Without them no VM gets a cable.
+// stand puts the rules in place, or restores them. Without them no VM gets a cable.
 func (f *firewall) stand(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,12 +66,12 @@ func (f *firewall) stand(ctx context.Context) error {
 	return nil
 }
 
-// share takes the lock together with the others. Who has it alone is about to end.
+// share takes the shared lock. A firewall with the exclusive lock is about to end.
 func (f *firewall) share() error {
 	if f.file != nil {
 		return nil
 	}
-	var space unix.Stat_t // a file for each network; the first thread may be in a VM's for good
+	var space unix.Stat_t // a file for each network; the first thread may have entered a VM's for good
 	if err := unix.Stat("/proc/thread-self/ns/net", &space); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (f *firewall) share() error {
 	return nil
 }
 
-// forward turns forwarding on, and notes first that it was off.
+// forward turns forwarding on, after recording that it was off.
 func forward(note *os.File) error {
 	was, err := os.ReadFile(forwarding)
 	if err != nil {
@@ -104,7 +104,7 @@ func forward(note *os.File) error {
 	return os.WriteFile(forwarding, []byte("1"), 0)
 }
 
-// lift takes the rules away, if this is the last firewall of the host and no cable is left.
+// lift removes the rules, if this is the last firewall of the host and no cable is left.
 func (f *firewall) lift(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,11 +138,11 @@ func (f *firewall) lift(ctx context.Context) error {
 	return unforward(ctx, file, virtual)
 }
 
-// unforward turns forwarding off if it was before the first firewall stood, and nobody else
-// may need it. Else it is theirs from now on.
+// unforward turns forwarding off if it was off before the first firewall, and no other program may need it. Otherwise
+// it stays on.
 func unforward(ctx context.Context, note *os.File, needed bool) error {
 	was := make([]byte, 1)
-	if n, _ := note.ReadAt(was, 0); n == 0 || string(was) != off { // nothing noted is nothing to undo
+	if n, _ := note.ReadAt(was, 0); n == 0 || string(was) != off { // nothing was recorded
 		return nil
 	}
 	tables, err := said(ctx, "", "nft", "list", "tables")

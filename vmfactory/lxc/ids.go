@@ -9,33 +9,32 @@ import (
 // Users inside a VM.
 const (
 	agentID = 0           // of the agent
-	jobID   = wire.JobUID // of user code, user and group
-	boxID   = wire.BoxUID // of the box, where a harness runs what it does not trust
+	jobID   = wire.JobUID // of user code, both user and group
+	boxID   = wire.BoxUID // of the box, in which a harness runs untrusted programs
 )
 
-// Each container has a range of the host's users and groups that no other has.
+// Each container has its own range of the host's users and groups.
 const (
 	idsEach = 1 << 16
-	lastID  = 1<<32 - 2 // a user id has 32 bits, and the last is nobody's
+	lastID  = 1<<32 - 2 // a user id has 32 bits, and the last one stands for no user
 )
 
-// Containers take users from the upper part of what neither people nor other
-// programs' containers use (see systemd's list of user ranges); the lower part
-// is provider local's.
+// Containers take users from the upper part of a range that neither people nor other programs' containers use (see
+// systemd's list of user ranges); the lower part is provider local's.
 const (
 	DefaultFirstID = 2_013_265_920
 	DefaultIDs     = 2_048*idsEach - 131_072
 )
 
-// firstID is the host's user that is root in the VM at a place.
+// firstID returns the host's user that is root in the VM at a place.
 func (p *Provider) firstID(place int) int { return p.cfg.FirstID + place*idsEach }
 
-// takePlace finds users of the host that no other VM has.
+// takePlace returns a place whose users no other VM has.
 func (p *Provider) takePlace(id string) (int, error) {
 	return p.traces.Places.Take(id, p.cfg.IDs/idsEach, p.tag, p.others())
 }
 
-// others are the places whose users VMs of other run folders have, or of other providers.
+// others returns the places whose users belong to VMs of other run folders or providers.
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
 	own := payload(p.tag, "")
@@ -48,7 +47,7 @@ func (p *Provider) others() map[int]bool {
 	return held
 }
 
-// floor is the place of a user, by how many there are before him.
+// floor returns the place of the user with this offset from the first.
 func floor(id int) int {
 	if id < 0 {
 		return -1

@@ -20,10 +20,10 @@ const (
 	enterName = enter.EnterName
 )
 
-// etcAt holds the files of /etc that a VM has of its own, over those of its image.
+// etcAt holds the VM's own files of /etc, which cover those of its image.
 const etcAt = "run/etc"
 
-// files are those files, by name.
+// files returns those files, by name.
 func files(image, vm, resolvers string) (map[string]string, error) {
 	people, err := imageFile(image, "etc/passwd")
 	if err != nil {
@@ -45,8 +45,7 @@ func files(image, vm, resolvers string) (map[string]string, error) {
 	}, nil
 }
 
-// imageFile reads a small text of an image, which follows no link out of it; ""
-// if there is none.
+// imageFile reads a small text file of an image, without following links out of it; "" if there is none.
 func imageFile(image, name string) (string, error) {
 	const most = 64 << 10
 	root, err := os.OpenRoot(image)
@@ -56,7 +55,7 @@ func imageFile(image, name string) (string, error) {
 	defer root.Close() //nolint:errcheck // read only
 	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return "", nil // an image without it, or with a link that leads out of it
+		return "", nil // the file is missing, or is a link out of the image
 	}
 	defer f.Close() //nolint:errcheck // read only
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -66,8 +65,8 @@ func imageFile(image, name string) (string, error) {
 	return string(text), err
 }
 
-// account puts the users of VMs into a list of users or groups, in the place of those
-// who have their names or numbers there, and one for root if it has none.
+// account adds the users of VMs to a list of users or groups, replacing entries with their names or numbers, and adds
+// root if it is missing.
 func account(list, root string, own ...string) string {
 	var all []string
 	for line := range strings.Lines(list) {
@@ -86,17 +85,17 @@ func account(list, root string, own ...string) string {
 	return strings.Join(append(all, own...), "\n") + "\n"
 }
 
-// plan tells the container's first process how to become the agent.
+// plan returns the steps by which the container's first process becomes the agent.
 func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	vm := r.VM
 	own, err := files(image, vm, p.resolvers(r.Pool))
 	if err != nil {
 		return enter.Plan{}, fmt.Errorf("read the image: %w", err)
 	}
-	// First: what is opened from here on closes at Exec, but for what is kept.
+	// First: descriptors opened from here on are closed at Exec, except those that are kept.
 	steps := []enter.Step{
 		{Do: enter.Fds, Num: []uint64{agentFD}},
-		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE}, // liblxc shares them: each of the next would be there twice
+		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE}, // liblxc makes mounts shared: each of the following would appear twice
 		{Do: enter.Loopback},
 		{Do: enter.Mkdir, Path: etcAt, Bits: 0o755},
 	}
@@ -104,7 +103,7 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 		from, at := etcAt+"/"+name, "etc/"+name
 		steps = append(steps,
 			enter.Step{Do: enter.Write, Path: from, Text: text, Bits: 0o444},
-			enter.Step{Do: enter.Mount, From: from, Path: at, Bits: unix.MS_BIND, Maybe: true}, // an image need not have it
+			enter.Step{Do: enter.Mount, From: from, Path: at, Bits: unix.MS_BIND, Maybe: true}, // an image may lack it
 		)
 	}
 	steps = append(steps, enter.Step{Do: enter.Write, Path: "proc/sys/user/max_user_namespaces", Text: "0", Maybe: true})

@@ -8,8 +8,8 @@ import "C" // starter.c
 
 import golxc "github.com/lxc/go-lxc"
 
-// linked tells that the program has liblxc, and with it the starter.
+// linked reports that the program has liblxc, and with it the starter.
 const linked = true
 
-// version is liblxc's.
+// version returns liblxc's version.
 func version() string { return golxc.Version() }

@@ -6,15 +6,15 @@ import (
 	"drover/vmfactory"
 )
 
-// What holds limits here, beside the words that package agent has.
+// What enforces limits here, besides the names that package agent has.
 const (
 	heldByTmpfs     = "tmpfs"
 	heldByNamespace = "namespace"
 	heldByNftables  = "nftables"
 )
 
-// Limits says what holds which limit here. It is the same everywhere: a host that
-// cannot hold one is not ready.
+// Limits returns what enforces each limit here. It is the same on every host: a host that cannot enforce one is not
+// ready.
 func (p *Provider) Limits() []vmfactory.Limit {
 	return []vmfactory.Limit{
 		{Name: "memory", HeldBy: wire.HeldByCgroup},
@@ -31,7 +31,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 	}
 }
 
-// heldBy is what the provider holds of a VM's limits, for the agent's reports.
+// heldBy returns which of a VM's limits the provider enforces, for the agent's reports.
 func heldBy(pool core.Pool) map[string]string {
 	held := map[string]string{
 		core.LimitMemory: wire.HeldByCgroup, core.LimitPids: wire.HeldByCgroup, wire.LimitCPU: wire.HeldByCgroup, wire.LimitDisk: heldByTmpfs, wire.LimitNetwork: heldByNamespace,

@@ -19,43 +19,42 @@ import (
 	"drover/vmfactory/trace"
 )
 
-// Name is what a pool's provider setting says for this provider.
+// Name is this provider's name in the settings of pools.
 const Name = "lxc"
 
-// Images are the file systems that VMs can have.
+// Images provides the file systems of VMs.
 type Images interface {
-	// Rootfs makes the image that ref names ready on this host, and returns its
-	// digest and the folder that holds it. The folder stays as it is while VMs of
-	// the digest live. Returns NOTFOUND, or UNAVAILABLE with the reason.
+	// Rootfs makes the image that ref names ready on this host, and returns its digest and its folder. The folder
+	// stays unchanged while VMs of the digest live. Returns NOTFOUND, or UNAVAILABLE with the reason.
 	Rootfs(ctx context.Context, ref string) (digest, path string, err error)
 }
 
-// Config is how a host makes containers.
+// Config configures how a host makes containers.
 type Config struct {
-	Run          string // the host's run folder: VMs' folders; made if it is not there, for its owner only
+	Run          string // the host's run folder, with the VMs' folders; created if missing, for its owner only
 	Images       Images
 	Agent        string  // the agent program; "" is drover-agent beside the executable
-	Version      string  // that it must be of, which is drover's own; "" is any
+	Version      string  // the version that it must have, drover's own; "": any
 	TieToProcess bool    // VMs end when this process does, however it ends
-	CPUs         float64 // most processors of a VM whose pool says nothing; 0 is DefaultCPUs
-	FirstID      int     // first of the host's users and groups that containers may have; 0 is DefaultFirstID
-	IDs          int     // how many; 0 is DefaultIDs
+	CPUs         float64 // most processors of a VM whose pool does not set them; 0 is DefaultCPUs
+	FirstID      int     // first of the host's users and groups for containers; 0 is DefaultFirstID
+	IDs          int     // their number; 0 is DefaultIDs
 
-	DNS    []string // servers of names, by address, for pools with egress; none is DefaultDNS
-	Closed []string // networks that they do not reach either, such as the public ones of the cluster's own machines
+	DNS    []string // addresses of name servers for pools with egress; empty: DefaultDNS
+	Closed []string // further networks that they must not reach, such as the public ones of the cluster's own machines
 }
 
-// DefaultCPUs is what a VM may use if nothing is set.
+// DefaultCPUs is how many processors a VM may use by default.
 const DefaultCPUs = 1
 
-// anchorEvery is how soon a VM ends whose folder was removed by somebody else.
+// anchorEvery is how soon a VM ends whose folder was removed.
 const anchorEvery = 30 * time.Second
 
 // Provider makes VMs on this host.
 type Provider struct {
 	cfg      Config
 	traces   trace.Set
-	tag      string // tells the run folders of a host apart, in names of containers and cgroups
+	tag      string // distinguishes the run folders of a host in the names of containers and cgroups
 	cgroups  cgroups
 	anchor   time.Duration
 	starter  starter
@@ -68,9 +67,8 @@ type Provider struct {
 
 var _ vmfactory.Provider = (*Provider)(nil)
 
-// New returns the provider of a run folder, and removes what dead VMs and killed
-// creations left beside it. Returns INVALID for a bad setting and UNAVAILABLE for
-// a folder that cannot be used. Whether VMs can be made at all says Ready.
+// New returns the provider of a run folder, and removes what dead VMs and interrupted creations left there. Returns
+// INVALID for a bad setting and UNAVAILABLE for a folder that cannot be used. Whether VMs can be made is up to Ready.
 func New(cfg Config) (*Provider, error) {
 	cfg, err := cfg.filled()
 	if err != nil {
@@ -98,7 +96,7 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// filled returns c with the defaults where it leaves something open.
+// filled returns c with defaults for zero fields.
 func (c Config) filled() (Config, error) {
 	run, err := filepath.Abs(c.Run)
 	if c.Run == "" || err != nil {
@@ -134,7 +132,7 @@ func (c Config) filled() (Config, error) {
 	return c, nil
 }
 
-// sweep learns which VMs there are and ends what belongs to none.
+// sweep finds the existing VMs and removes everything that belongs to none.
 func (p *Provider) sweep() error {
 	const most = 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
@@ -150,9 +148,8 @@ func (p *Provider) sweep() error {
 	return nil
 }
 
-// strays are VMs without a folder, of which there are cgroups all the same. A
-// VM's folder is there before its cgroups and goes after them, so the cgroups
-// are looked at first.
+// strays returns VMs that have cgroups but no folder. A VM's folder is made before its cgroups and removed after
+// them, so the cgroups are read first.
 func (p *Provider) strays() []string {
 	var all []string
 	for _, id := range p.cgroups.found(p.tag) {
@@ -163,11 +160,11 @@ func (p *Provider) strays() []string {
 	return all
 }
 
-// Name is what a pool's provider setting says.
+// Name returns the provider's name in the settings of pools.
 func (p *Provider) Name() string { return Name }
 
-// Image names the file system of the pool's VMs by its digest. Returns INVALID
-// for a pool that names none, and what the store of images returns.
+// Image returns the digest of the file system of the pool's VMs. Returns INVALID for a pool without an image, and the
+// errors of the image store.
 func (p *Provider) Image(ctx context.Context, pool core.Pool) (string, error) {
 	if pool.Image == "" {
 		return "", core.Errorf(core.CodeInvalid, pool.Name,
@@ -191,8 +188,7 @@ func (p *Provider) Uses(digest string) (bool, error) {
 	return false, nil
 }
 
-// Close ends the process that starts VMs, and, if they are tied to this process,
-// the VMs. It must be the last call.
+// Close ends the process that starts VMs, and the VMs if they are tied to this process. It must be the last call.
 func (p *Provider) Close() error {
 	p.starter.close()
 	p.program.Close()

@@ -20,32 +20,29 @@ import (
 	"drover/vmfactory/trace"
 )
 
-// A VM of a pool with egress has a cable of its own to the host, with one address
-// at its end, from a network that is reserved for tests of networks (RFC 2544), so
-// that it meets nobody's own. VMs share no bridge: none can take another's address,
-// or hear what is sent to it.
+// A VM of a pool with egress has its own cable to the host, with one address at its end, from a network that is
+// reserved for tests of networks (RFC 2544), so that it conflicts with no real one. VMs share no bridge: none can
+// take another's address, or receive its packets.
 const (
-	cables  = "drover" // how the names of the host's ends begin
+	cables  = "drover" // prefix of the names of the host's ends
 	network = "198.18.0.0/16"
 	gateway = "198.18.0.1"
 	firstVM = 16 // the last two bytes of the first VM's address
 )
 
-// closed are the networks that VMs never reach: whatever is not a public address
-// of somebody else, and one that is: a cloud's service for its machines, which
-// hands out their secrets. The host's own addresses are closed by another rule.
+// closed are the networks that VMs never reach: all addresses that are not public, and one that is: a cloud's
+// metadata service for its machines, which hands out secrets. Another rule closes the host's own addresses.
 var closed = []string{
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
 	"192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 	"168.63.129.16/32",
 }
 
-// mostFlows is how many connections, of whatever protocol, the host keeps in mind
-// for a VM; it has room for so many of all its programs together.
+// mostFlows is how many connections, of any protocol, the host tracks for a VM; its table has a fixed size for all
+// its programs.
 const mostFlows = 1024
 
-// DefaultDNS are servers of names that everybody can reach. Those of the host are
-// mostly at addresses that are closed.
+// DefaultDNS returns public name servers. The host's own are mostly at closed addresses.
 func DefaultDNS() []string { return []string{"9.9.9.9", "1.1.1.1"} }
 
 // link is a VM's cable.
@@ -57,7 +54,7 @@ type link struct {
 // egress reports whether a pool's VMs reach more than their loopback.
 func egress(pool core.Pool) bool { return pool.Network == core.NetworkEgress }
 
-// link returns what belongs to a VM, nil if it has no network.
+// link returns the cable of a VM, nil if it has no network.
 func (p *Provider) link(r trace.Record) *link {
 	if !egress(r.Pool) {
 		return nil
@@ -88,11 +85,10 @@ func (k container) net(c *config) {
 	}
 }
 
-// rules is the host's firewall for the cables. They replace what is there in one
-// step, so that there is no moment without, and what is counted stays. Other tables
-// of the host may forbid more; what this one drops none of them can allow.
+// rules returns the host's firewall for the cables. It replaces the present rules atomically, so that there is no
+// moment without, and keeps counters. Other tables of the host may forbid more, but cannot allow what this one drops.
 func rules(more []string) string {
-	var also strings.Builder // on their own: in one set they might overlap
+	var also strings.Builder // separate rules: in one set they might overlap
 	for _, n := range more {
 		fmt.Fprintf(&also, "\n\t\tiifname %q ip daddr %s drop", cables+"*", n)
 	}
@@ -124,9 +120,8 @@ table inet drover {
 `, cables+"*", network, strings.Join(closed, ", "), also.String(), mostFlows)
 }
 
-// name gives the host's end the gateway's address, by which it then asks for the VM
-// and answers it. Without one it would do so by another of the host's, which the VM
-// learns, and late, as on a network of many.
+// name gives the host's end the gateway's address, which it then uses in its ARP requests and replies. Otherwise it
+// would use another address of the host, which the VM would learn, and only after a delay.
 func (l *link) name() error {
 	end, err := netlink.LinkByName(l.end)
 	if err != nil {
@@ -136,9 +131,9 @@ func (l *link) name() error {
 	return netlink.AddrReplace(end, &netlink.Addr{IPNet: &only})
 }
 
-// neighbour is what a VM's own network lets out: what its host passes on. A kernel has
-// one table of neighbours for all its namespaces, with room for some thousand; who names
-// his cable, or a group of receivers, could have it look for whomever he likes.
+// neighbour limits what a VM's own network sends out to what its host forwards. A kernel has one neighbour table for
+// all its namespaces, with room for some thousand entries; a program that chooses its cable or a multicast group as
+// the target could fill it with lookups of any address.
 const neighbour = `table inet drover {
 	chain output {
 		type filter hook output priority 0; policy accept;
@@ -149,8 +144,8 @@ const neighbour = `table inet drover {
 }
 `
 
-// narrow leaves a VM one neighbour, its host, and both ends of its cable no IPv6. In are
-// processes of the VM.
+// narrow leaves a VM one neighbour, its host, and disables IPv6 on both ends of its cable. In are processes of the
+// VM.
 func (l *link) narrow(ctx context.Context, in []int) error {
 	if len(in) == 0 {
 		return errors.New("it has ended")
@@ -160,7 +155,7 @@ func (l *link) narrow(ctx context.Context, in []int) error {
 	}
 	ended := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends in that network
+		runtime.LockOSThread() // never unlocked: the thread ends in that network
 		ended <- l.narrowInside(ctx, in[0])
 	}()
 	return <-ended
@@ -182,19 +177,18 @@ func (l *link) narrowInside(ctx context.Context, pid int) error {
 	return command(ctx, neighbour, "nft", "-f", "-")
 }
 
-// withoutIPv6 takes its addresses from an interface of the thread's network.
+// withoutIPv6 removes IPv6 addresses from an interface of the thread's network.
 func withoutIPv6(name string) error {
 	err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0)
-	if errors.Is(err, os.ErrNotExist) { // a kernel without
+	if errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
 		return nil
 	}
 	return err
 }
 
-// forget removes the host's end of the cable and ends the connections of a VM that
-// is no more. The kernel would remove the end by itself, but later than the next VM
-// of that address comes, whose route then exists already. Who is at the other end of
-// a connection could reach that VM through it.
+// forget removes the host's end of the cable and the tracked connections of a VM that is gone. The kernel would
+// remove the end by itself, but possibly after the next VM of that address has its route; the peer of an old
+// connection could then reach that VM through it.
 func (l *link) forget() error {
 	if err := l.cut(); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, l.end, "the cable %s cannot be removed", l.end)
@@ -204,7 +198,7 @@ func (l *link) forget() error {
 	if err == nil {
 		_, err = netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, &of)
 	}
-	if errors.Is(err, unix.ENOENT) { // it ended by itself meanwhile
+	if errors.Is(err, unix.ENOENT) { // it ended by itself in the meantime
 		return nil
 	}
 	return core.Wrap(err, core.CodeUnavailable, l.address, "the connections of %s cannot be ended", l.address)
@@ -228,7 +222,7 @@ func command(ctx context.Context, input, name string, args ...string) error {
 	return err
 }
 
-// said runs one and returns what it says.
+// said runs a tool of the host and returns its output.
 func said(ctx context.Context, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(input)
@@ -243,7 +237,7 @@ func said(ctx context.Context, input, name string, args ...string) (string, erro
 	return string(out), nil
 }
 
-// checkNetworks returns INVALID for settings that are no addresses or networks.
+// checkNetworks returns INVALID for settings that are not addresses or networks.
 func (c Config) checkNetworks() error {
 	for _, server := range c.DNS {
 		if addr, err := netip.ParseAddr(server); err != nil || !addr.Is4() {
@@ -258,7 +252,7 @@ func (c Config) checkNetworks() error {
 	return nil
 }
 
-// resolvers is a VM's resolv.conf.
+// resolvers returns a VM's resolv.conf.
 func (p *Provider) resolvers(pool core.Pool) string {
 	if !egress(pool) {
 		return ""

@@ -22,19 +22,18 @@ import (
 // startLimit is how long a VM may take to become ready.
 const startLimit = 30 * time.Second
 
-// configFile of a VM's folder is for liblxc.
+// configFile is the file in a VM's folder for liblxc.
 const configFile = "lxc.conf"
 
-// Create leaves the VM's folder with its record and secret. Returns CONFLICT if
-// the id is taken, INVALID for a pool that cannot be made here, and what the store
-// of images returns.
+// Create makes the VM's folder with its record and secret. Returns CONFLICT if the id is taken, INVALID for a pool
+// that cannot be made here, and the errors of the image store.
 func (p *Provider) Create(ctx context.Context, id string, pool core.Pool) error {
 	return p.traces.Create(ctx, id, pool, p.Image, p.takePlace)
 }
 
-// Prepare starts the container and returns once its agent answers ready and its
-// limits are seen to be in force. Returns NOTFOUND for a VM that was not created,
-// CONFLICT for one that was started before, BADVM if it does not become ready.
+// Prepare starts the container and returns once its agent answers ready and its limits are verified to be in force.
+// Returns NOTFOUND for a VM that was not created, CONFLICT for one that was started before, BADVM if it does not
+// become ready.
 func (p *Provider) Prepare(ctx context.Context, id string) error {
 	r, err := p.traces.Read(id)
 	if err != nil {
@@ -61,28 +60,26 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 		}
 	}
 	p.traces.Reached("ready")
-	if p.others()[r.Place] { // who looked for a place at the same moment
+	if p.others()[r.Place] { // taken at the same moment by another VM
 		return core.Errorf(core.CodeBadVM, id, "VM %s has users of the host that a VM of another run folder has", id)
 	}
 	return p.limited(r)
 }
 
-// limited returns BADVM for a VM whose limits are not in force, or that is not where
-// they are: what liblxc was told proves nothing. A vmfactory that was killed may have
-// left one that nobody has looked at.
+// limited returns BADVM for a VM whose limits are not in force, or that is not in its cgroups: they are verified
+// because liblxc may not have applied them, and a killed vmfactory may have left a VM without verifying them.
 func (p *Provider) limited(r trace.Record) error {
 	g := p.cgroups.of(p.tag, r.VM)
 	err := errors.Join(g.InForce(r.Pool.Limits, r.Pool.Limits.Cores(p.cfg.CPUs)), g.Inhabited(initName))
 	return core.Wrap(err, core.CodeBadVM, r.VM, "VM %s runs without its limits", r.VM)
 }
 
-// start brings the container on its way. Until its first process gets its plan it
-// waits, and if this process dies it ends, and its monitor with it: that one is
-// noted before.
+// start starts the container. Its first process waits for its plan; if this process dies before sending it, the
+// container ends, and its monitor with it. The monitor is recorded before the plan is sent.
 func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	id := r.VM
 	name, _, _ := strings.Cut(r.Pool.Image, "@")
-	_, image, err := p.cfg.Images.Rootfs(ctx, name+"@"+r.Image) // what it was when the VM was created
+	_, image, err := p.cfg.Images.Rootfs(ctx, name+"@"+r.Image) // the image when the VM was created
 	if err != nil {
 		return err
 	}
@@ -136,7 +133,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	return p.send(d, agent, plan)
 }
 
-// send gives a started container what it waits for: its agent's settings and its plan.
+// send sends a started container its agent's settings and its plan.
 func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) error {
 	if err := d.Config.Send(agent); err != nil {
 		return err
@@ -149,7 +146,7 @@ func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) err
 	return nil
 }
 
-// container is what liblxc is told of a VM.
+// container returns the description of a VM for liblxc.
 func (p *Provider) container(r trace.Record, cgroups []string) container {
 	return container{
 		vm: r.VM, payload: payload(p.tag, r.VM), monitor: monitor(p.tag, r.VM), firstID: p.firstID(r.Place),
@@ -157,14 +154,14 @@ func (p *Provider) container(r trace.Record, cgroups []string) container {
 	}
 }
 
-// agent is what the agent is told.
+// agent returns the agent's settings.
 func (p *Provider) agent(r trace.Record, usage agent.Cgroup, controls []int) ([]byte, error) {
 	secret, err := os.ReadFile(filepath.Join(p.traces.Path(r.VM), agent.SecretFile))
 	if err != nil {
 		return nil, err
 	}
 	renews := uintptr(unix.CLONE_NEWIPC)
-	if !egress(r.Pool) { // the way out is in the VM's own network
+	if !egress(r.Pool) { // the proxy is in the VM's own network
 		renews |= unix.CLONE_NEWNET
 	}
 	return json.Marshal(agent.Config{
@@ -174,7 +171,7 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, controls []int) ([]
 	})
 }
 
-// Descriptors of the first process beside those that package agent names.
+// Descriptors of the first process besides those that package agent names.
 const (
 	logFD   = 2
 	agentFD = agent.ControlFD + wire.Controls // the agent program

@@ -10,7 +10,7 @@ import (
 	"drover/vmfactory/confine"
 )
 
-// oldestLiblxc is the first version with all that the config says.
+// oldestLiblxc is the first version that knows all settings in the config.
 const oldestLiblxc = 5
 
 // Ready returns nil or UNAVAILABLE with what is missing on this machine and how
@@ -57,8 +57,7 @@ func lacksKernel() string {
 	return ""
 }
 
-// lacksIDs looks whether root has the users here that containers get: in a
-// container he may have few.
+// lacksIDs checks whether root has the users here that containers get: inside a container it may have few.
 func (p *Provider) lacksIDs() string {
 	for _, file := range []string{"/proc/self/uid_map", "/proc/self/gid_map"} {
 		f, err := os.Open(file)

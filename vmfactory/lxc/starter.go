@@ -21,24 +21,23 @@ import (
 // starter.c has it as well.
 const starterName = "drover-lxc"
 
-// starter is our end of the process that forks monitors. It starts with the first
-// of them and ends with Close or with this process; containers live on.
+// starter is our end of the process that forks monitors. It starts with the first monitor and ends with Close or with
+// this process; containers live on.
 type starter struct {
 	mu     sync.Mutex
 	socket int
 	cmd    *exec.Cmd
 	closed bool
-	silent time.Duration // after so long without an answer it is given up; 0 is the constant starterTimeout
+	silent time.Duration // after this time without an answer it is killed; 0 is the constant starterTimeout
 }
 
-// starterTimeout is how long the starter may take for an answer: it only forks.
+// starterTimeout is how long the starter may take to answer: it only forks.
 const starterTimeout = 10 * time.Second
 
 var errClosed = errors.New("the provider is closed")
 
-// start forks the monitor of a container, which starts it with these descriptors
-// from 0 on, and returns its pid. A starter that was killed is replaced; a
-// request that it may have read is not repeated.
+// start forks the monitor of a container, which starts it with these descriptors from 0 on, and returns its pid. A
+// starter that was killed is replaced; a request that it may have read is not repeated.
 func (s *starter) start(name, config, rootfs, controllers, program string, files []int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *starter) start(name, config, rootfs, controllers, program string, files
 	return pid, nil
 }
 
-// answer reads the pid of a monitor, or why there is none.
+// answer reads the pid of a monitor, or the reason why there is none.
 func (s *starter) answer() (int, error) {
 	var reply [8]byte
 	for {
@@ -118,13 +117,13 @@ func (s *starter) open() error {
 	return nil
 }
 
-// stop ends the starter. By itself it ends when its socket is closed, unless it hangs.
+// stop ends the starter. Unless it hangs, it ends by itself when its socket is closed.
 func (s *starter) stop() {
 	if s.cmd == nil {
 		return
 	}
 	process.CloseFD(s.socket)
-	_, _ = s.cmd.Process.Kill(), s.cmd.Wait() // how it ended changes nothing
+	_, _ = s.cmd.Process.Kill(), s.cmd.Wait() // the exit status does not matter
 	s.cmd = nil
 }
 

@@ -2,8 +2,8 @@
 
 package lxc
 
-// linked tells that the program has liblxc, and with it the starter.
+// linked reports that the program has liblxc, and with it the starter.
 const linked = false
 
-// version is liblxc's.
+// version returns liblxc's version.
 func version() string { return "" }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe brings one text to a process that is about to be.
+// Pipe carries one text to a process that is about to be started.
 type Pipe struct{ Read, Write int }
 
 // NewPipe makes a pipe that no other program inherits.
@@ -34,7 +34,7 @@ func (p *Pipe) Send(text []byte) error {
 	return nil
 }
 
-// Close closes what is open of both ends.
+// Close closes the open ends.
 func (p *Pipe) Close() {
 	CloseFD(p.Read)
 	CloseFD(p.Write)

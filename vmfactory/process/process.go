@@ -1,5 +1,4 @@
-// Package process names processes of this host for as long as the host runs, and
-// ends them.
+// Package process identifies processes of this host, uniquely until its next restart, and ends them.
 package process
 
 import (
@@ -19,12 +18,11 @@ import (
 	"drover/core"
 )
 
-// Process names one process of this host for as long as the host runs: a pid
-// alone may be another's by tomorrow.
+// Process identifies one process of this host until its next restart: a pid alone may be reused.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from the host's start to its own
-	Boot  string `json:"boot"`  // which start of the host
+	Boot  string `json:"boot"`  // boot of the host
 }
 
 var bootID = sync.OnceValues(func() (string, error) {
@@ -32,7 +30,7 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(text)), err
 })
 
-// Identify names the process that has pid now.
+// Identify returns the process that has pid now.
 func Identify(pid int) (Process, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -56,8 +54,8 @@ func startOf(pid int) (uint64, error) {
 	return strconv.ParseUint(string(fields[field-afterName]), 10, 64)
 }
 
-// Open returns a descriptor of the process, or -1 if it is gone. The descriptor
-// comes first: a pid that has the same start afterwards had it all the while.
+// Open returns a descriptor of the process, or -1 if it is gone. It opens the pid first: if its start is the same
+// afterwards, the pid belonged to the process all the time.
 func (p Process) Open() (int, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -84,8 +82,7 @@ func (p Process) Open() (int, error) {
 	return -1, err
 }
 
-// Alive reports whether the process still runs; one that is dead and not reaped
-// does not.
+// Alive reports whether the process is still running; a zombie is not.
 func (p Process) Alive() (bool, error) {
 	fd, err := p.Open()
 	if err != nil || fd < 0 {
@@ -96,8 +93,8 @@ func (p Process) Alive() (bool, error) {
 	return !ended, err
 }
 
-// Kill ends the process and returns once it is dead. The first process of a pid
-// namespace dies last: with it all others in there are dead.
+// Kill ends the process and returns once it is dead. The first process of a pid namespace dies last: then all others
+// in the namespace are dead.
 func (p Process) Kill(ctx context.Context) error {
 	fd, err := p.Open()
 	if err != nil || fd < 0 {
@@ -108,7 +105,7 @@ func (p Process) Kill(ctx context.Context) error {
 		return err
 	}
 	for {
-		const look = 100 * time.Millisecond // between looks at ctx
+		const look = 100 * time.Millisecond // between checks of ctx
 		ended, err := WaitEnd(fd, look)
 		if err != nil || ended {
 			return err
@@ -119,7 +116,7 @@ func (p Process) Kill(ctx context.Context) error {
 	}
 }
 
-// WaitEnd waits for the end of a process, at most so long.
+// WaitEnd waits for the end of a process, for at most the given time.
 func WaitEnd(fd int, most time.Duration) (bool, error) {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(most.Milliseconds())) //nolint:gosec // a descriptor

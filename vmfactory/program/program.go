@@ -1,5 +1,5 @@
-// Package program is drover-agent, the small static program that VMs start: every
-// provider's first process, and its agent.
+// Package program opens drover-agent, the small static program that is every provider's first process in a VM, and
+// its agent.
 package program
 
 import (
@@ -19,10 +19,10 @@ import (
 	"drover/vmfactory/process"
 )
 
-// Name is what it is called, beside drover's own unless a setting names another.
+// Name is the file name of the program, beside drover's executable unless a setting names another.
 const Name = "drover-agent"
 
-// Beside is the path that it has beside the program that we are.
+// Beside returns its path beside our own executable.
 func Beside() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -31,20 +31,18 @@ func Beside() (string, error) {
 	return filepath.Join(filepath.Dir(self), Name), nil
 }
 
-// Agent is the program as an open file. VMs get it as that, not by a path: nothing
-// is mounted for it, and nobody in a VM can name it. All methods are safe for
-// concurrent use.
+// Agent is the program as an open file. VMs get it as a descriptor, not by a path: nothing is mounted for it, and no
+// process in a VM can name it. All methods are safe for concurrent use.
 type Agent struct {
 	Path    string
-	Version string // that it must be of; "" is any
+	Version string // the version that it must have; "" is any
 
 	mu   sync.Mutex
 	fd   int
 	info os.FileInfo
 }
 
-// Open returns a descriptor of the program, a new one when the file was replaced.
-// It stays ours.
+// Open returns a descriptor of the program, a new one if the file was replaced. It must not be closed by the caller.
 func (g *Agent) Open() (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +57,7 @@ func (g *Agent) Open() (int, error) {
 		return -1, err
 	}
 	if err := g.same(); err != nil {
-		if g.info != nil { // replaced before we are: what we have is still the right one
+		if g.info != nil { // replaced during an upgrade: the open file is still the right one
 			return g.fd, nil
 		}
 		return -1, err
@@ -73,8 +71,7 @@ func (g *Agent) Open() (int, error) {
 	return fd, nil
 }
 
-// static looks whether containers, whose users are others and whose libraries may
-// be any, can execute the program.
+// static checks that containers can execute the program: they have other users and perhaps other libraries.
 func static(path string, info os.FileInfo) error {
 	const everybody = 0o005
 	if info.Mode().Perm()&everybody != everybody {
@@ -93,11 +90,10 @@ func static(path string, info os.FileInfo) error {
 	return nil
 }
 
-// ErrVersion is a program that belongs to another drover than we are.
+// ErrVersion means that the program belongs to another version of drover.
 var ErrVersion = errors.New("it is of another version than drover")
 
-// same asks the program which version it is of. One from before it could be asked
-// says nothing.
+// same asks the program for its version. Programs before that option existed give no answer.
 func (g *Agent) same() error {
 	if g.Version == "" {
 		return nil

@@ -10,28 +10,28 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Limits of the VM that is attacked: so small that every attack soon meets them,
-// and that a host which holds nothing is not harmed by finding out.
+// Limits of the attacked VM: so small that every attack soon meets them, and that a host that enforces nothing is not
+// harmed.
 var limits = core.Limits{
 	Timeout: 4 * time.Second, Memory: 48 << 20, Disk: 8 << 20, FileSize: 8 << 20, Pids: 32, OpenFiles: 64, Output: 64 << 10,
 }
 
-// through is what an attack prints once it has had several times its limit.
+// through is what an attack prints after exceeding its limit several times over.
 const through = "got through"
 
-// attack is a program in the shell's own words, as nobody knows what else the
-// image has, and what becomes of it.
+// attack is a program that uses only the shell's builtins, because the image may have nothing else, and the judgement
+// of its run.
 type attack struct {
 	name   string
 	script string
 	judge  func(*trial, run) (core.Verdict, string)
 }
 
-// run is how an attack ended.
+// run is the result of an attack.
 type run struct {
 	agent.Exit
 	stdout string
-	bytes  int64 // received of both streams
+	bytes  int64 // received from both streams
 }
 
 // block makes x half a megabyte.
@@ -50,7 +50,7 @@ var attacks = []attack{
 }
 
 func (t *trial) processes(r run) (core.Verdict, string) {
-	most := 3 * limits.Pids // providers leave room for threads of the agent
+	most := 3 * limits.Pids // providers allow some more for threads of the agent
 	switch {
 	case t.peak > most:
 		return core.VerdictFail, fmt.Sprintf("%d processes were alive, and the limit is %d", t.peak, limits.Pids)
@@ -62,7 +62,7 @@ func (t *trial) processes(r run) (core.Verdict, string) {
 	return core.VerdictHeld, ""
 }
 
-// network looks for any way out. Nothing but the loopback of its own may be there.
+// network looks for any way out. Only the VM's own loopback may exist.
 func (t *trial) network(r run) (core.Verdict, string) {
 	if r.Code != 0 || !strings.Contains(r.stdout, "lo:") {
 		return core.VerdictWeak, "the VM does not say which network it has"
@@ -80,8 +80,8 @@ func (t *trial) network(r run) (core.Verdict, string) {
 	return core.VerdictHeld, ""
 }
 
-// idle reports whether an interface has carried nothing: the kernel gives every
-// namespace some of its tunnels' ends, which lead nowhere.
+// idle reports whether an interface has carried nothing: the kernel gives every namespace some unused ends of
+// tunnels.
 func idle(counts string) bool { return strings.Trim(counts, " 0") == "" }
 
 func (t *trial) output(r run) (core.Verdict, string) {

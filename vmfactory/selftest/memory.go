@@ -16,8 +16,8 @@ import (
 	"drover/vmfactory"
 )
 
-// Memory makes tests, and remembers in a folder what was passed: as long as
-// nothing has changed of what was tested, a restarted vmfactory need not ask again.
+// Memory makes tests, and records passed ones in a folder: as long as nothing of what was tested has changed, a
+// restarted vmfactory skips the test.
 type Memory struct {
 	Run     string // the host's run folder
 	Version string // of drover
@@ -25,11 +25,10 @@ type Memory struct {
 	run func(ctx context.Context, p vmfactory.Provider, folder string, pool core.Pool, vm string) core.SelfTest // nil: Run
 }
 
-// maxMemory bounds what is read of a test that was made before.
+// maxMemory bounds the bytes that are read of a recorded test.
 const maxMemory = 64 << 10
 
-// Trial is Run, unless the same was tested and passed before. It implements
-// vmfactory.Trial.
+// Trial is Run, unless the same was tested and passed before. It implements vmfactory.Trial.
 func (m Memory) Trial(ctx context.Context, p vmfactory.Provider, pool core.Pool, vm string) core.SelfTest {
 	of, err := m.of(ctx, p, pool)
 	if err != nil {
@@ -51,13 +50,13 @@ func (m Memory) Trial(ctx context.Context, p vmfactory.Provider, pool core.Pool,
 		err = remember(path, res)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		// A test that passed counts all the same: it will be made again at the next start.
+		// A passed test counts even if it cannot be recorded: it is repeated at the next start.
 		_ = os.Remove(path)
 	}
 	return res
 }
 
-// of names what is tested: change any of it, and the test must be made again.
+// of returns a name for what is tested: if any of it changes, the test must be repeated.
 func (m Memory) of(ctx context.Context, p vmfactory.Provider, pool core.Pool) (string, error) {
 	image, err := p.Image(ctx, pool)
 	if err != nil {
@@ -90,7 +89,7 @@ func recall(path string) (core.SelfTest, bool) {
 	return was, err == nil && json.Unmarshal(text, &was) == nil && len(was.Attacks) == len(attacks)
 }
 
-// remember writes a test down, whole or not at all.
+// remember records a test atomically.
 func remember(path string, res core.SelfTest) error {
 	text, err := json.Marshal(res)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package selftest has a host prove, before it takes work, that its VMs hold what
-// they must: it attacks a disposable VM of each provider.
+// Package selftest verifies, before a host takes work, that its VMs enforce their limits: it attacks a disposable VM
+// of each provider.
 //
-// It tells a host that was set up wrong, on which limits are not in force. It is no
-// proof that a provider's walls have no holes: the conformance suite and its list
-// of attacks look for those.
+// It detects a host that is set up wrongly, where limits are not in force. It does not prove that a provider has no
+// holes: the conformance suite and its list of attacks look for those.
 package selftest
 
 import (
@@ -22,10 +21,10 @@ import (
 // host about one.
 const Timeout = 30 * time.Second
 
-// last bounds what must be done however the test ended.
+// last bounds the cleaning up after a test.
 const last = 20 * time.Second
 
-// trial is one test under way.
+// trial is one test in progress.
 type trial struct {
 	provider vmfactory.Provider
 	vm       string
@@ -33,8 +32,8 @@ type trial struct {
 	peak     int // most processes seen at once
 }
 
-// Run makes a VM of the pool's image, named vm, in the provider's run folder,
-// attacks it, and destroys it. It leaves nothing, whatever happens.
+// Run makes a VM of the pool's image, named vm, in the provider's run folder, attacks it, and destroys it. It always
+// cleans up.
 func Run(ctx context.Context, p vmfactory.Provider, folder string, pool core.Pool, vm string) core.SelfTest {
 	began := time.Now()
 	res := core.SelfTest{At: began.UnixMilli(), Attacks: []core.SelfCheck{}}
@@ -92,7 +91,7 @@ func (t *trial) attack(ctx context.Context, folder string, pool core.Pool, res *
 	return nil
 }
 
-// run runs a script and counts the processes that it has meanwhile.
+// run runs a script and counts the processes that exist during it.
 func (t *trial) run(ctx context.Context, script string) (run, error) {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -116,7 +115,7 @@ func (t *trial) run(ctx context.Context, script string) (run, error) {
 	return r, err
 }
 
-// destroy ends the VM and sees that the provider has nothing of it any more.
+// destroy ends the VM and verifies that the provider has nothing left of it.
 func (t *trial) destroy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), last)
 	defer cancel()

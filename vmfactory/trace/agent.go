@@ -15,10 +15,9 @@ import (
 	"drover/vmfactory"
 )
 
-// Await waits for the first answer of a VM's agent. The socket takes the call before the agent is there,
-// and hangs up when the last who has it is dead. The client gives up a silent agent,
-// which one that is still starting on a busy machine is, so it gets a second chance.
-// Returns BADVM if the agent does not become ready.
+// Await waits for the first answer of a VM's agent. The socket accepts the call before the agent is ready, and closes
+// it when its last holder is dead. The client gives up a silent agent; an agent that is still starting on a busy
+// machine is silent too, so it gets a second chance. Returns BADVM if the agent does not become ready.
 func (s Set) Await(ctx context.Context, id string) error {
 	status, err := s.status(ctx, id)
 	if err != nil && ctx.Err() == nil {
@@ -36,8 +35,7 @@ func (s Set) Await(ctx context.Context, id string) error {
 	return nil
 }
 
-// Unused asks the agent of a VM whether it is ready and alone.
-// Returns BADVM with the reason if it is not.
+// Unused asks the agent of a VM whether it is ready and unused. Returns BADVM with the reason if it is not.
 func (s Set) Unused(ctx context.Context, id string) error {
 	who, err := s.First(id)
 	if err != nil {
@@ -71,7 +69,7 @@ func (s Set) status(ctx context.Context, id string) (agent.Status, error) {
 	return c.Status(ctx)
 }
 
-// Survey looks at the folders and, by check, at what became of each VM.
+// Survey lists the VMs in the folders, with their states by check.
 func (s Set) Survey(ctx context.Context, check func(ctx context.Context, id string) error) ([]vmfactory.Instance, error) {
 	ids, err := s.Found()
 	if err != nil {
@@ -103,11 +101,10 @@ func (s Set) Survey(ctx context.Context, check func(ctx context.Context, id stri
 	return all, ctx.Err()
 }
 
-// LogFile holds what a VM's first process said, in its folder.
+// LogFile has the output of a VM's first process, in its folder.
 const LogFile = "agent.log"
 
-// LastWords returns what was said of a VM's start before it failed, ready to be
-// added to a sentence.
+// LastWords returns the end of a VM's log after a failed start, formatted for the end of a sentence.
 func (s Set) LastWords(id string) string {
 	f, err := os.Open(filepath.Join(s.Path(id), LogFile))
 	if err != nil {

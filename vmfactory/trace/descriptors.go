@@ -12,18 +12,18 @@ import (
 	"drover/vmfactory/process"
 )
 
-// Descriptors are those of a VM's first process while it is made.
+// Descriptors are those of a VM's first process while it is started.
 type Descriptors struct {
-	Plan, Config process.Pipe // what it is told: first how to become the agent, then what the agent is
+	Plan, Config process.Pipe // its input: the plan by which it becomes the agent, then the agent's settings
 	Null         int
-	Controls     []int // into cgroups of user code, as package cgroup opens them; none if there are none
+	Controls     []int // for entering cgroups of user code, in the order of package cgroup; nil if there are none
 
 	log, socket, anchor int
-	lifeline            int // its maker's; below 0 if nothing ends the VM with its maker
+	lifeline            int // its maker's; below 0 if the VM outlives its maker
 }
 
-// Descriptors opens them, the agent's listening socket among them: bound in the
-// VM's folder, which the VM never sees. The lifeline may be below 0.
+// Descriptors opens them, including the agent's listening socket, which is bound in the VM's folder; the VM never
+// sees the folder. The lifeline may be below 0.
 func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 	none := process.Pipe{Read: -1, Write: -1}
 	d = &Descriptors{Plan: none, Config: none, Null: -1, log: -1, socket: -1, anchor: -1, lifeline: lifeline}
@@ -48,28 +48,27 @@ func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 	if d.socket, err = listen(folder); err != nil {
 		return d, err
 	}
-	// It leads nowhere: a file that is only named can be neither read nor left.
+	// Opened as a path only: nothing can be read through it, and it leads to no other folder.
 	if d.anchor, err = unix.Open(filepath.Join(folder, agent.SocketFile), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
 		return d, fmt.Errorf("name the agent's socket: %w", err)
 	}
 	return d, nil
 }
 
-// Theirs lists them, and what comes after them, in the order that the first process
-// and the agent expect.
+// Theirs lists them, followed by more, in the order that the first process and the agent expect.
 func (d *Descriptors) Theirs(more ...int) []int {
 	all := []int{d.Plan.Read, d.Null, d.log, d.socket, d.Config.Read, d.lifeline, d.anchor}
 	all = append(all, d.Controls...)
 	all = append(all, slices.Repeat([]int{-1}, wire.Controls-len(d.Controls))...)
 	for i, fd := range all {
 		if fd < 0 {
-			all[i] = d.Null // nobody uses it
+			all[i] = d.Null // unused
 		}
 	}
 	return append(all, more...)
 }
 
-// Close closes them, but for the lifeline.
+// Close closes them, except the lifeline.
 func (d *Descriptors) Close() {
 	d.Plan.Close()
 	d.Config.Close()
@@ -78,7 +77,7 @@ func (d *Descriptors) Close() {
 	}
 }
 
-// Open names the controls that are open, as the agent is told.
+// Open returns the indexes of the open controls, for the agent's settings.
 func (d *Descriptors) Open() []int {
 	var all []int
 	for i, fd := range d.Controls {

@@ -10,9 +10,9 @@ import (
 	"drover/vmfactory/process"
 )
 
-// Create leaves a VM's folder with its record and secret. image says what file system a pool's VMs
-// have, and take gives the VM its place. Returns what these two return, CONFLICT if the id
-// is taken, INVALID for a pool that no provider takes.
+// Create makes a VM's folder with its record and secret. Image returns the file system of a pool's VMs, and take
+// gives the VM its place. Returns their errors, CONFLICT if the id is taken, INVALID for a pool that no provider
+// accepts.
 func (s Set) Create(
 	ctx context.Context, id string, pool core.Pool, image func(context.Context, core.Pool) (string, error), take func(id string) (int, error),
 ) error {
@@ -38,8 +38,8 @@ func (s Set) Create(
 	return core.Wrap(err, core.CodeUnavailable, id, "the folder of VM %s cannot be made", id)
 }
 
-// Destroy kills a VM's first process, then all that rest finds of the VM, and removes its folder
-// last. One of another provider is left alone.
+// Destroy kills a VM's first process, then calls rest to end everything else of it, and removes its folder last. A VM
+// of another provider is left alone.
 func (s Set) Destroy(ctx context.Context, id string, rest func(context.Context) error) error {
 	if err := core.CheckName("VM", id); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (s Set) Destroy(ctx context.Context, id string, rest func(context.Context) 
 }
 
 func (s Set) end(ctx context.Context, id string, rest func(context.Context) error) error {
-	// A note that cannot be read was cut when the machine lost its power; with it ended all that
-	// it names. One that was started and not noted ends by itself: it never gets its plan.
+	// An unreadable note was truncated when the machine lost power, which also ended its process. A process that was
+	// started but not noted ends by itself: it never gets its plan.
 	if who, err := s.First(id); err == nil {
 		if err := who.Kill(ctx); err != nil {
 			return err
@@ -75,14 +75,14 @@ func (s Set) end(ctx context.Context, id string, rest func(context.Context) erro
 	return os.RemoveAll(left)
 }
 
-// Reached reports to Step how far a VM is.
+// Reached calls Step, for tests.
 func (s Set) Reached(name string) {
 	if s.Step != nil {
 		s.Step(name)
 	}
 }
 
-// FirstFile of a VM's folder says which process on the host lives as long as the VM.
+// FirstFile in a VM's folder identifies the process on the host that lives as long as the VM.
 const FirstFile = "first.json"
 
 // First returns that process.
@@ -92,7 +92,7 @@ func (s Set) First(id string) (process.Process, error) {
 	return who, err
 }
 
-// NoteFirst keeps which process that is.
+// NoteFirst records that process.
 func (s Set) NoteFirst(id string, pid int) error {
 	who, err := process.Identify(pid)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"drover/vmfactory/process"
 )
 
-// listen binds the agent's socket in a VM's folder, by a short name: the path of
-// a socket has room for 107 bytes.
+// listen binds the agent's socket in a VM's folder, by a short name: the path of a socket is limited to 107 bytes.
 func listen(folder string) (int, error) {
 	dir, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"drover/core"
 )
 
-// Places are what each VM of a run folder has for itself by number, such as users
-// of the host. All methods are safe for concurrent use.
+// Places are numbers by which each VM of a run folder has something for itself, such as users of the host. All
+// methods are safe for concurrent use.
 type Places struct {
 	mu   sync.Mutex
 	held map[int]string // place → the VM that has it
 }
 
-// places returns those that the VMs' records name as held.
+// places returns the places in the VMs' records.
 func (s Set) places() (*Places, error) {
 	ids, err := s.Found()
 	if err != nil {
@@ -29,9 +29,8 @@ func (s Set) places() (*Places, error) {
 	return p, nil
 }
 
-// Take gives a VM one of n places that no other has. It begins where the seed points, so that
-// run folders of one host rarely meet; elsewhere are the places that VMs of others have.
-// Returns FULL if all are held.
+// Take gives a VM one of n places that no other has. It begins at a place derived from the seed, so that run folders
+// of one host rarely collide; elsewhere are places of other run folders' VMs. Returns FULL if all are taken.
 func (p *Places) Take(id string, n int, seed string, elsewhere map[int]bool) (int, error) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(seed)) // never fails
@@ -47,7 +46,7 @@ func (p *Places) Take(id string, n int, seed string, elsewhere map[int]bool) (in
 	return 0, core.Errorf(core.CodeFull, id, "all %d places for VMs on this host, each with users of its own, are taken", n)
 }
 
-// Free takes back what a VM has.
+// Free releases a VM's place.
 func (p *Places) Free(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

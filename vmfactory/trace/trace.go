@@ -1,7 +1,6 @@
-// Package trace is what VMs of every provider have on their host: a folder
-// <run>/<vm> with who the VM is and its secret, the descriptors that its first
-// process gets, a place of its own, and an agent that can be asked. A VM's folder
-// is the first and the last thing there is of it.
+// Package trace keeps the trace that VMs of every provider have on their host: a folder <run>/<vm> with the VM's
+// record and secret, the descriptors of its first process, and its place. A VM's folder is the first thing that is
+// made of it and the last that is removed.
 package trace
 
 import (
@@ -19,20 +18,20 @@ import (
 	"drover/core/agent"
 )
 
-// RecordFile holds who a VM is, in its folder.
+// RecordFile has the record of a VM, in its folder.
 const RecordFile = "vm.json"
 
-// MakingPrefix starts the name of a folder that is not a VM yet, or no more.
+// MakingPrefix starts the names of folders that are being made or removed.
 const MakingPrefix = ".making-"
 
-// Record is who a VM is: what Create knows of it.
+// Record describes a VM when it is created.
 type Record struct {
 	VM       string    `json:"vm"`
 	Provider string    `json:"provider"`
 	Pool     core.Pool `json:"pool"`
 	Image    string    `json:"image"`
 	Made     int64     `json:"made_ms"` // ms since 1970
-	Place    int       `json:"place"`   // which of the host's users it has
+	Place    int       `json:"place"`   // number of its users on the host
 }
 
 // Set is the folders of one provider's VMs.
@@ -41,13 +40,13 @@ type Set struct {
 	Provider string // its name
 
 	Places *Places           // nil before Sweep
-	Step   func(name string) // is called with how far a VM is: tests die there
+	Step   func(name string) // called at each step, for tests that die there
 }
 
-// Path is a VM's folder, whether it is there or not.
+// Path returns a VM's folder, whether it exists or not.
 func (s Set) Path(id string) string { return filepath.Join(s.Run, id) }
 
-// Keep makes the folder of a VM, all of it or nothing.
+// Keep makes the folder of a VM atomically.
 func (s Set) Keep(r Record) error {
 	tmp, err := os.MkdirTemp(s.Run, MakingPrefix+r.VM+"-")
 	if err != nil {
@@ -96,8 +95,7 @@ func (s Set) Foreign(id string) bool {
 	return err == nil && r.Provider != s.Provider
 }
 
-// Found lists the VMs that have a folder, readable or not, but for those of other
-// providers.
+// Found lists the VMs that have a folder, readable or not, except those of other providers.
 func (s Set) Found() ([]string, error) {
 	entries, err := os.ReadDir(s.Run)
 	if err != nil {
@@ -115,9 +113,8 @@ func (s Set) Found() ([]string, error) {
 	return ids, nil
 }
 
-// unname makes the folder of a VM that is no more one of nobody, to be removed, in
-// one step: what a kill leaves in the midst of removing it is not taken for a VM,
-// and goes with Sweep. Returns "" if there is none.
+// unname renames the folder of a dead VM, to be removed: if the removal is interrupted, the rest is not taken for a
+// VM, and Sweep removes it. Returns "" if there is no folder.
 func (s Set) unname(id string) (string, error) {
 	as := filepath.Join(s.Run, MakingPrefix+id+"-"+rand.Text())
 	err := os.Rename(s.Path(id), as)
@@ -127,8 +124,8 @@ func (s Set) unname(id string) (string, error) {
 	return as, err
 }
 
-// Sweep removes what a killed Create, or the end of a VM, left a minute ago or earlier, and learns
-// at first which places the VMs that are there have.
+// Sweep removes folders that a killed Create or Destroy left at least a minute ago. Its first call reads the places
+// of the existing VMs.
 func (s *Set) Sweep() error {
 	entries, err := os.ReadDir(s.Run)
 	if err != nil {
@@ -147,7 +144,7 @@ func (s *Set) Sweep() error {
 	return all
 }
 
-// WriteJSON writes a file that only its owner reads, all of it or nothing.
+// WriteJSON writes a file that only its owner can read, atomically.
 func WriteJSON(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -168,8 +165,7 @@ func ReadJSON(path string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// Abandoned tells folders that were left by the dead from those that somebody
-// is at work on.
+// Abandoned distinguishes folders left by dead processes from those that a process is working on.
 func Abandoned(folder string) bool {
 	info, err := os.Stat(folder)
 	return err == nil && time.Since(info.ModTime()) > time.Minute
