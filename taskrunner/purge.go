@@ -113,7 +113,7 @@ func (p *Purge) tokens(ctx context.Context, before time.Time) error {
 	}
 }
 
-// outputs expires what results of each pool that says so wrote and collected.
+// outputs expires the outputs of results of each pool that has KeepOutputs.
 func (p *Purge) outputs(ctx context.Context, now time.Time, job *Job) (int, error) {
 	pools, err := p.Store.Pools(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Purge) outputs(ctx context.Context, now time.Time, job *Job) (int, erro
 	return total, nil
 }
 
-// files purges what no row names.
+// files purges the files to which no row refers.
 func (p *Purge) files(ctx context.Context, now time.Time) (core.Purged, error) {
 	named := newFilter(p.bits)
 	if err := p.Store.Digests(ctx, func(digest string) error {

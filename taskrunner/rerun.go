@@ -40,7 +40,7 @@ func (x *Experiments) Part() Kind {
 	}}
 }
 
-// request is what a run asks for.
+// request returns the request of a run.
 func (x *Experiments) request(ctx context.Context, e school.Experiment, args school.RerunArgs) (core.Spec, error) {
 	as, err := x.Store.GetAssignment(ctx, e.Class, e.Assignment)
 	if err == nil && as.Deleting {
@@ -78,12 +78,12 @@ func (x *Experiments) tooLate(ctx context.Context, id, request string) error {
 	return core.Wrap(err, core.CodeOf(err), request, "%s of experiment %s, which is %s, is not stopped yet", request, id, e.State)
 }
 
-// pause is how long a run waits for room: the longer the more often there was none,
-// because each time uses up a generation of its request.
+// pause returns how long a run waits for room. It grows with each refusal, because each uses up a generation of its
+// request.
 func (x *Experiments) pause(ctx context.Context, request string) time.Duration {
 	row, err := x.Store.Get(ctx, request)
 	if err != nil {
-		return roomPause // it was not even let into the store
+		return roomPause // it was refused before it was stored
 	}
 	return min(roomPause*time.Duration(row.Spec.Generation), roomPauseMost)
 }

@@ -19,21 +19,21 @@ import (
 type Deps struct {
 	Owners core.Owners
 	Tasks  core.Tasks
-	Store  school.ResultStore // whole: each kind of task asks for its own part
+	Store  school.ResultStore // the whole store: each kind of task asks for a part of it
 	Blobs  core.Blobs
 	Work   Requests
-	Intake TaskSubmitter // takes the deliveries of webhooks, and parts of tasks
+	Intake TaskSubmitter // accepts the deliveries of webhooks, and parts of tasks
 	Clock  clock.Clock   // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew  func(ctx context.Context) (time.Duration, error)
 	Now   func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log   logrus.FieldLogger
-	Kinds []Kind // beside the built-in ones, or in their place
+	Kinds []Kind // in addition to the built-in ones, or in their place
 
-	Callbacks map[string]core.Callback // by the compatible API that requests came in by
+	Callbacks map[string]core.Callback // by the compatible API that the request came in by
 }
 
-// Runner does tasks.
+// Runner runs tasks.
 type Runner struct {
 	cfg     Config
 	owners  core.Owners
@@ -50,7 +50,7 @@ type Runner struct {
 	draining chan struct{}
 }
 
-// New checks the config and makes a runner. Returns INVALID for a config that cannot be.
+// New checks the config and makes a runner. Returns INVALID for an invalid config.
 func New(cfg Config, deps Deps) (*Runner, error) {
 	cfg = cfg.filled()
 	if err := cfg.check(); err != nil {
@@ -76,13 +76,12 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 // Collector returns the runner's Prometheus metrics.
 func (r *Runner) Collector() prometheus.Collector { return r.metrics }
 
-// Drain asks Run to claim no more, finish what is in hand and return.
+// Drain makes Run claim no more tasks, finish the running ones and return.
 func (r *Runner) Drain() { r.drained.Do(func() { close(r.draining) }) }
 
-// Run works until Drain was called and its tasks are done, or until ctx ends: then
-// it stops its tasks and gives them back. When its epoch ends it stops them too,
-// and starts a new one. Returns BUSY if another machine has the host's name,
-// VERSION if Redis is of another schema.
+// Run works until Drain was called and its tasks are done, or until ctx ends: then it stops its tasks and gives them
+// back. When its epoch ends it also stops them, and starts a new one. Returns BUSY if another machine has the host's
+// name, VERSION if Redis is of another schema.
 func (r *Runner) Run(ctx context.Context) error {
 	telling, hush := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -97,7 +96,7 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) live(ctx context.Context) error {
 	reg := r.cfg.Registration
 	presence, left, err := worker.Join(ctx, r.owners, worker.PresenceConfig{
-		Registration: reg, BeatEvery: reg.Beat + reg.Beat/4, // the loop's calls carry it at the beat, but for one that stalls
+		Registration: reg, BeatEvery: reg.Beat + reg.Beat/4, // the loop's calls carry the heartbeat, unless one stalls
 		Hear: func(core.Beat) { r.metrics.beat.Set(float64(r.clock.Now().UnixMilli()) / 1000) },
 	})
 	if err != nil {

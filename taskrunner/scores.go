@@ -17,11 +17,11 @@ const (
 	csvType     = "text/csv; charset=utf-8"
 )
 
-// noScore stands in an assignment's CSV where there is no score.
+// noScore is the cell of an assignment's CSV where there is no score.
 const noScore = "None"
 
-// Scores makes lists of scores. A person's grade goes before the result's score.
-// Users are named by e-mail address or, without one, by handle.
+// Scores makes lists of scores. A person's grade takes precedence over the result's score. Users are named by e-mail
+// address or, without one, by handle.
 type Scores struct {
 	Store interface {
 		school.Roster
@@ -31,9 +31,8 @@ type Scores struct {
 	downloads
 }
 
-// AssignmentCSV is school.KindAssignmentCSV: one row for the newest submission of each
-// user, with its score and moment. Who teaches the class is left out, who has left
-// it is not.
+// AssignmentCSV is school.KindAssignmentCSV: one row for the newest submission of each user, with its score and time.
+// Staff of the class are left out; former members are included.
 func (s *Scores) AssignmentCSV() Kind {
 	return Kind{Name: school.KindAssignmentCSV, Handle: func(ctx context.Context, job *Job) (End, error) {
 		var args school.AssignmentCSVArgs
@@ -68,8 +67,8 @@ func (s *Scores) AssignmentCSV() Kind {
 	}}
 }
 
-// Gradebook is school.KindGradebook: one row for each student of a class, one column
-// for each of its assignments. Who has left the class is left out.
+// Gradebook is school.KindGradebook: one row for each student of a class, one column for each of its assignments.
+// Former members are left out.
 func (s *Scores) Gradebook() Kind {
 	return Kind{Name: school.KindGradebook, Handle: func(ctx context.Context, job *Job) (End, error) {
 		args := school.GradebookArgs{Fill: school.DefaultFill}
@@ -95,7 +94,7 @@ func (s *Scores) Gradebook() Kind {
 	}}
 }
 
-// columns are the assignments of a class.
+// columns returns the assignments of a class.
 func (s *Scores) columns(ctx context.Context, class string) (columns []string, err error) {
 	c, err := s.Store.GetClass(ctx, class)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *Scores) grades(ctx context.Context, t *table, args school.GradebookArgs
 	return nil
 }
 
-// called is what a user is called in lists.
+// called returns a user's name in lists.
 func (s *Scores) called(ctx context.Context, handle string) (string, error) {
 	u, err := s.Store.GetUser(ctx, handle)
 	switch {

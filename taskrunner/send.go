@@ -9,7 +9,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// sender sends what others are told, and none of them may take all slots.
+// sender sends messages to receivers, none of which may take all slots.
 type sender struct {
 	poster *poster
 	gate   *gate
@@ -21,8 +21,7 @@ func newSender(cfg Config, c clock.Clock) *sender {
 	return &sender{poster: post, gate: newGate(c, cfg.Slots), clock: c}
 }
 
-// try sends a delivery that the gate has let in under a name. Returns an error for every
-// answer but a 2xx.
+// try sends a delivery that the gate has admitted under a name. Returns an error for every answer but a 2xx.
 func (s *sender) try(ctx context.Context, job *Job, name string, m core.Message) (a answer, err error) {
 	begun := s.clock.Now()
 	defer func() { s.gate.leave(name, s.clock.Now().Sub(begun), err, ctx.Err() == nil) }()
@@ -37,7 +36,7 @@ func (s *sender) try(ctx context.Context, job *Job, name string, m core.Message)
 	return a, err
 }
 
-// putOff lets a delivery wait that the gate has sent away.
+// putOff makes a delivery wait that the gate has turned away.
 func putOff(wait time.Duration) End {
 	return End{Later: wait + time.Duration(rand.Int64N(int64(wait)/4+1))} //nolint:gosec // it spreads load
 }

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	tellEvery       = time.Second // at most so often is progress told
-	stillThere      = time.Minute // at least so often is it told that a task goes on
+	tellEvery       = time.Second // the shortest interval between reports of progress
+	stillThere      = time.Minute // the longest interval between reports that a task goes on
 	hungAfter       = 3 * stillThere
 	maxProgressText = 200 // bytes
 )
 
-// teller tells Redis how far a task is: not too often, the last word always. As
-// long as the task goes on it says so again and again, so that one that takes
-// hours is not taken for hung.
+// teller reports a task's progress to Redis, at bounded intervals and always the last one. It also reports regularly
+// that the task goes on, so that one that takes hours is not taken for hung.
 type teller struct {
 	clock clock.Clock
 	tell  func(ctx context.Context, p core.TaskProgress, limit time.Duration) error
@@ -26,16 +25,16 @@ type teller struct {
 
 	mu    sync.Mutex
 	last  core.TaskProgress
-	said  bool      // there is progress
-	fresh bool      // it was not told
-	until time.Time // the handler returns by then; zero once it has
+	said  bool      // there was progress
+	fresh bool      // the last progress is not reported yet
+	until time.Time // the handler returns by then; zero after it has
 }
 
 func newTeller(c clock.Clock, timeout time.Duration, tell func(context.Context, core.TaskProgress, time.Duration) error) *teller {
 	return &teller{clock: c, tell: tell, news: make(chan struct{}, 1), until: c.Now().Add(timeout)}
 }
 
-// say notes progress, to be told soon.
+// say records progress, to be reported soon.
 func (t *teller) say(p core.TaskProgress) {
 	t.mu.Lock()
 	t.last, t.said, t.fresh = p, true, true
@@ -46,7 +45,7 @@ func (t *teller) say(p core.TaskProgress) {
 	}
 }
 
-// progress returns what was said last, nil if nothing was.
+// progress returns the last progress, nil if there was none.
 func (t *teller) progress() *core.TaskProgress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +56,7 @@ func (t *teller) progress() *core.TaskProgress {
 	return &p
 }
 
-// run tells until ctx ends, or until lost was called: the task is not the runner's any more.
+// run reports until ctx ends, or until lost was called: the task is not the runner's any more.
 func (t *teller) run(ctx context.Context, lost func(error)) {
 	for {
 		select {
@@ -76,17 +75,17 @@ func (t *teller) run(ctx context.Context, lost func(error)) {
 	}
 }
 
-// handled says that the handler has returned and what follows may take its time,
-// and tells what is not told yet.
+// handled records that the handler has returned, so that what follows may take its time, and reports the last
+// progress.
 func (t *teller) handled(ctx context.Context) {
 	t.mu.Lock()
 	t.until = time.Time{}
 	t.mu.Unlock()
-	_ = t.flush(ctx, false) // the end that is recorded has it too
+	_ = t.flush(ctx, false) // the recorded end has the progress, too
 }
 
-// flush tells what is not told yet and, if still, that the task goes on. A handler
-// that does not obey its time-out is not covered for.
+// flush reports progress that is not reported yet and, if still, that the task goes on. It does not do the latter for
+// a handler that ignores its timeout.
 func (t *teller) flush(ctx context.Context, still bool) error {
 	now := t.clock.Now()
 	t.mu.Lock()

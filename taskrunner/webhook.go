@@ -14,20 +14,19 @@ import (
 	"drover/core/webhook"
 )
 
-// maxDeliveryAge is how old a delivery may become that is not even tried, because
-// its receiver fails slowly all the time: longer than all tries of one that is.
+// maxDeliveryAge is the age after which a delivery is not tried for the first time any more, because its receiver
+// keeps failing slowly: longer than all tries of a delivery take.
 const maxDeliveryAge = 4 * 24 * time.Hour
 
-// deliveries tells webhooks what happened: at least once, each delivery under the same
-// id however often it is tried. One that was received by a 2xx is never sent again, but
-// for a taskrunner that dies before it has recorded that.
+// deliveries notify webhooks of events, at least once, with the same id at each try. A delivery that was answered
+// with a 2xx is not sent again, unless the taskrunner dies before it has recorded the answer.
 type deliveries struct {
 	*sender
 
 	store deliveryStore
 }
 
-// deliveryStore is where webhooks are, and ends to tell them of.
+// deliveryStore has the webhooks, and the ends of which they are notified.
 type deliveryStore interface {
 	newsStore
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
@@ -68,7 +67,7 @@ func (d *deliveries) handle(ctx context.Context, job *Job) (End, error) {
 	switch {
 	case err == nil:
 		return End{Note: "delivered: " + a.text}, nil
-	case args.Event == core.EventTest: // somebody waits to see what becomes of it
+	case args.Event == core.EventTest: // a person is waiting for the result
 		return End{}, core.Errorf(core.CodeInvalid, w.ID, "the test was not delivered: %v", err)
 	case a.status == http.StatusGone:
 		return End{}, d.disable(ctx, w, core.Errorf(core.CodeInvalid, w.ID, "the receiver wants no more (%s)", a.text))
@@ -78,7 +77,7 @@ func (d *deliveries) handle(ctx context.Context, job *Job) (End, error) {
 	return End{}, err
 }
 
-// payload is what the delivery says, the same at every try.
+// payload returns the body of the delivery, the same at every try.
 func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArgs, w *core.Webhook) ([]byte, error) {
 	if args.Event == core.EventTest {
 		return webhook.Test(job.Task.ID, w, time.UnixMilli(job.Task.Created))
@@ -90,7 +89,7 @@ func (d *deliveries) payload(ctx context.Context, job *Job, args core.WebhookArg
 	return n.payload(job.Task.ID)
 }
 
-// later puts off a delivery that the gate has sent away.
+// later postpones a delivery that the gate has turned away.
 func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait time.Duration, why string) (End, error) {
 	if why != "" && job.Age > maxDeliveryAge {
 		return End{}, d.givenUp(ctx, job, w, core.Errorf(core.CodeLimit, w.ID, "the receiver has been failing for days: %s", why))
@@ -98,15 +97,15 @@ func (d *deliveries) later(ctx context.Context, job *Job, w core.Webhook, wait t
 	return putOff(wait), nil
 }
 
-// givenUp disables a webhook to which a delivery could not be made at all, if nothing
-// else got through since that was begun. It returns why, for the task.
+// givenUp disables a webhook after a delivery has failed finally, if no other one has succeeded since that one was
+// begun. It returns why, for the task.
 func (d *deliveries) givenUp(ctx context.Context, job *Job, w core.Webhook, why error) error {
 	const look = 1000
 	received, err := d.store.ListTasks(ctx, core.TaskFilter{
 		Kind: core.KindWebhook, Lane: w.ID, States: []core.TaskState{core.TaskDone}, Limit: look,
 	})
 	if err != nil {
-		return why // the next delivery that dies will do
+		return why // the next failed delivery will do it
 	}
 	for _, t := range received {
 		if t.Ended >= job.Task.Created {
@@ -116,10 +115,10 @@ func (d *deliveries) givenUp(ctx context.Context, job *Job, w core.Webhook, why 
 	return d.disable(ctx, w, why)
 }
 
-// disable stops a webhook and says so in the audit log. It returns why, for the task.
+// disable disables a webhook and writes that to the audit log. It returns why, for the task.
 func (d *deliveries) disable(ctx context.Context, w core.Webhook, why error) error {
 	begun := d.clock.Now()
-	w.Disabled, w.Secret = true, "" // the secret that is there is kept
+	w.Disabled, w.Secret = true, "" // the stored secret is kept
 	err := d.store.AddAuditEntry(ctx, core.AuditEntry{
 		ID: strings.ToLower(ulid.Make().String()), At: begun.UnixMilli(), Actor: core.System().Handle, Action: core.ActWebhook,
 		Class: w.Class, Subject: w.ID, Text: clip(fmt.Sprintf("disables webhook %s: %v", w.ID, why)),
@@ -128,7 +127,7 @@ func (d *deliveries) disable(ctx context.Context, w core.Webhook, why error) err
 		_, err = d.store.PutWebhook(ctx, w)
 	}
 	if err != nil {
-		return why // somebody changed it just now, or the store is away: the next delivery that dies will do
+		return why // the webhook was just changed, or the store is away: the next failed delivery will do it
 	}
 	return core.Wrap(why, core.CodeInvalid, w.ID, "webhook %s is disabled now", w.ID)
 }

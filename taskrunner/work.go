@@ -16,10 +16,10 @@ import (
 	"drover/core/worker"
 )
 
-// maxNote bounds what is kept of how a task ended, in bytes.
+// maxNote bounds a task's note, in bytes.
 const maxNote = 2000
 
-// hintTimeout bounds what may fail without harm: notes and hints.
+// hintTimeout bounds calls that may fail without harm: notes and hints.
 const hintTimeout = 5 * time.Second
 
 // try is one try of a task.
@@ -30,7 +30,7 @@ type try struct {
 	log  logrus.FieldLogger
 	job  *Job
 
-	stopped bool // because somebody cancelled it
+	stopped bool // it was cancelled
 }
 
 // start runs a task, unless it was cancelled before, and hands its end to the loop.
@@ -55,7 +55,7 @@ func (e *epoch) start(work context.Context, c core.TaskClaim) {
 	})
 }
 
-// cancelled is the cause of a handler's end that somebody asked for.
+// cancelled is the cause with which a cancelled task's handler is stopped.
 func cancelled(by string) error { return core.Errorf(core.CodeCancelled, "", "cancelled by %s", by) }
 
 func (e *epoch) newTry(c core.TaskClaim) *try {
@@ -73,7 +73,7 @@ func unknown(_ context.Context, job *Job) (End, error) {
 	return End{}, core.Errorf(core.CodeInvalid, job.Task.ID, "no taskrunner of this version knows tasks of kind %q", job.Task.Kind)
 }
 
-// label keeps the kinds in metrics to those that there are.
+// label returns a kind as a label of metrics, one of the known ones.
 func (e *epoch) label(kind string) string {
 	if _, known := e.kinds[kind]; !known {
 		return "unknown"
@@ -85,8 +85,8 @@ func (t *try) tell(ctx context.Context, p core.TaskProgress, limit time.Duration
 	return t.tasks.ProgressTask(ctx, t.cfg.Registration.Owner, t.n, t.Task.Key(), t.Token, p, limit)
 }
 
-// do runs a task and records its end, store first. Ctx is the handler's, which a
-// cancellation ends; work lasts until the runner stops.
+// do runs a task and records its end, in the store first. Ctx is the handler's and ends with a cancellation; work
+// lasts until the runner stops.
 func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core.TaskFinish {
 	telling, hush := context.WithCancel(work)
 	told := make(chan struct{})
@@ -128,8 +128,8 @@ func (t *try) do(work, ctx context.Context, cancel context.CancelCauseFunc) core
 	return f
 }
 
-// ghost reports whether the task has its end already, because Redis was set back to a time
-// before. Without an answer of the store it is done once more.
+// ghost reports whether the task has ended already, because Redis was set back. If the store does not answer, the
+// task is run once more.
 func (t *try) ghost(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (t *try) ghost(ctx context.Context) bool {
 	return err == nil && (now.Generation > t.Task.Generation || now.Generation == t.Task.Generation && now.State.Terminal())
 }
 
-// failed notes a failure and says what follows of it.
+// failed records a failure and returns the outcome.
 func (t *try) failed(work context.Context, err error) core.Outcome {
 	ctx, cancel := context.WithTimeout(work, hintTimeout)
 	defer cancel()
@@ -156,7 +156,7 @@ func (t *try) failed(work context.Context, err error) core.Outcome {
 	return t.record(work, core.TaskDead, core.OutcomeDead, End{Note: why})
 }
 
-// handle is one bounded try. A panic is the handler's failure.
+// handle makes one try. A panic is a failure of the handler.
 func (t *try) handle(ctx context.Context) (end End, err error) {
 	if ctx.Err() != nil {
 		return End{}, context.Cause(ctx)
@@ -167,7 +167,7 @@ func (t *try) handle(ctx context.Context) (end End, err error) {
 	defer func() {
 		t.metrics.seconds.WithLabelValues(t.label(t.Task.Kind)).Observe(t.clock.Now().Sub(begun).Seconds())
 		if p := recover(); p != nil {
-			t.log.WithField("stack", string(debug.Stack())).Errorf("the handler panicked: %v", p) // for who runs drover, not for who asked
+			t.log.WithField("stack", string(debug.Stack())).Errorf("the handler panicked: %v", p) // for operators, not for the requester
 			err = core.Errorf(core.CodeInternal, t.Task.ID, "the handler of %s panicked: %v", t.Task.Kind, p)
 		}
 	}()
@@ -178,8 +178,8 @@ func (t *try) handle(ctx context.Context) (end End, err error) {
 	return end, err
 }
 
-// record makes the end durable, however long the store is away. If the runner
-// has to stop before, the task is given back and will be done again.
+// record makes the end durable, however long the store is away. If the runner has to stop before, the task is given
+// back and will be run again.
 func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Outcome, end End) core.Outcome {
 	_, err := backoff.Retry(ctx, func() (bool, error) {
 		first, err := t.store.EndTask(ctx, core.TaskEnd{
@@ -210,8 +210,7 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 	return core.OutcomeRetry
 }
 
-// wakeParent tells the task that this one is a part of that it may go on. It is a
-// hint: without it the parent looks at its own pace.
+// wakeParent wakes the task of which this one is a part. It is only a hint: the parent also polls.
 func (t *try) wakeParent(ctx context.Context) {
 	if t.Task.Parent == "" {
 		return
@@ -227,7 +226,7 @@ func (t *try) wakeParent(ctx context.Context) {
 	}
 }
 
-// clip bounds a note, which may hold what a handler was told by others.
+// clip shortens a note, which may quote what a handler received.
 func clip(s string) string { return clipTo(s, maxNote) }
 
 func clipTo(s string, most int) string {

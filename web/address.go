@@ -11,8 +11,8 @@ import (
 	"drover/core"
 )
 
-// believing lets requests that come through a proxy of one of the networks have the
-// address that it says they came from. What others say of themselves is not believed.
+// believing trusts proxies of the given networks: requests through them get the address that they report as their
+// origin. The same header from others is ignored.
 func believing(proxies []netip.Prefix, next http.Handler) (http.Handler, error) {
 	if len(proxies) == 0 {
 		return next, nil

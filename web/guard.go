@@ -13,11 +13,11 @@ import (
 	"drover/core/service/pattern"
 )
 
-// policy lets a page load what this site serves, and nothing run that is not in a file.
+// policy lets a page load only what this site serves, and run only scripts in files.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// headers holds browsers by what they are told. A handler may tighten the policy.
+// headers sets the security headers. A handler may tighten the policy.
 func headers(secure bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -35,7 +35,7 @@ func headers(secure bool, next http.Handler) http.Handler {
 	})
 }
 
-// sameSite refuses what a browser sends here from another site's page.
+// sameSite refuses requests that a browser sends from another site's page.
 func sameSite(origins []string, next http.Handler) (http.Handler, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range origins {
@@ -46,7 +46,7 @@ func sameSite(origins []string, next http.Handler) (http.Handler, error) {
 	return protection.Handler(next), nil
 }
 
-// compress compresses what is worth it; streams of events are not held back by it.
+// compress compresses answers that are worth it; streams of events are not delayed by it.
 func compress(next http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.ExceptContentTypes([]string{"text/event-stream", "application/zip", "application/octet-stream"}), gzhttp.SuffixETag("-gzip"),
@@ -57,7 +57,7 @@ func compress(next http.Handler) (http.Handler, error) {
 	return wrap(plainTags(next)), nil
 }
 
-// plainTags lets handlers see their own tags: those of compressed answers are others.
+// plainTags lets handlers see their own entity tags: those of compressed answers differ.
 func plainTags(next http.Handler) http.Handler {
 	plain := strings.NewReplacer(`-gzip"`, `"`, `-zstd"`, `"`)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +70,7 @@ func plainTags(next http.Handler) http.Handler {
 	})
 }
 
-// recorder notes what was answered.
+// recorder records the status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -92,8 +92,8 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // token is a token of drover, wherever in a path it stands.
 var token = pattern.New(`dro_\w+`)
 
-// shown is a path without keys, which the paths of the Tango API hold: neither those that
-// are tokens nor what else stands where they do.
+// shown returns a path without keys, which paths of the Tango API contain: neither tokens nor anything else in their
+// place.
 func shown(path string) string {
 	path = token().ReplaceAllString(path, "KEY")
 	if !strings.HasPrefix(path, "/tango/") {
@@ -106,8 +106,7 @@ func shown(path string) string {
 	return strings.Join(words, "/")
 }
 
-// logged logs each request without its query, which may hold a secret, and turns a panic
-// into an error page.
+// logged logs each request without its query, which may contain a secret, and turns a panic into an error page.
 func logged(log logrus.FieldLogger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()

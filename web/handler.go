@@ -14,15 +14,15 @@ import (
 	"drover/core/service"
 )
 
-// Config says where the site is.
+// Config are the site's settings.
 type Config struct {
-	URL     *url.URL       // by which browsers reach it; https also where a proxy speaks it for the site
-	Proxies []netip.Prefix // whose word on where a request came from is believed
+	URL     *url.URL       // by which browsers reach it; https also if a proxy terminates TLS
+	Proxies []netip.Prefix // trusted to report where a request came from
 	Log     logrus.FieldLogger
 }
 
-// Handlers are the ways in. Each handler knows its callers itself: programs by a token,
-// pages and their events by a session.
+// Handlers are the parts of the site. Each authenticates its callers itself: programs by a token, pages and their
+// events by a session.
 type Handlers struct {
 	API    http.Handler // under /api/
 	Judge0 http.Handler // under /judge0/
@@ -32,8 +32,8 @@ type Handlers struct {
 	Checks map[string]service.Check
 }
 
-// Handler puts the compatible APIs behind what all requests pass. Returns INVALID for a URL that
-// browsers cannot have as an origin.
+// Handler dispatches to the handlers, behind what all requests pass. Returns INVALID for a URL that cannot be an
+// origin in browsers.
 func Handler(cfg Config, d Handlers) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", d.API)
@@ -62,10 +62,10 @@ func Handler(cfg Config, d Handlers) (http.Handler, error) {
 	return believing(cfg.Proxies, logged(cfg.Log, headers(cfg.URL.Scheme == "https", protected)))
 }
 
-// errAway is all that strangers hear of what is wrong inside.
+// errAway is all that strangers see of an internal fault.
 var errAway = errors.New("it does not answer")
 
-// untold are checks whose errors do not tell addresses and paths of the cluster.
+// untold returns the checks with errors that reveal no addresses and paths of the cluster.
 func untold(checks map[string]service.Check) map[string]service.Check {
 	all := make(map[string]service.Check, len(checks))
 	for name, check := range checks {

@@ -23,14 +23,14 @@ const (
 	readTimeout    = 30 * time.Second
 	writeTimeout   = 60 * time.Second
 	idleTimeout    = 2 * time.Minute
-	closeTimeout   = 5 * time.Second // for answers under way when it stops
+	closeTimeout   = 5 * time.Second // for answers in progress when it stops
 )
 
 // Server is the web's server.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
-	stop     context.CancelFunc // ends what streams
+	stop     context.CancelFunc // ends streams
 }
 
 // Listen listens on address (HOST:PORT), by TLS if it is given a certificate. Returns
@@ -60,7 +60,7 @@ func Listen(address string, certificate *tls.Certificate) (*Server, error) {
 // Addr is the address it listens on, with the port that a port of 0 became.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close gives the address back, where the server never runs.
+// Close releases the address of a server that is never run.
 func (s *Server) Close() error {
 	s.stop()
 	return s.listener.Close()

@@ -1,7 +1,6 @@
-// Command drover-agent is all that a VM has of drover: static, small, and shared
-// by all VMs of a host. A provider starts it as the VM's first process, where it
-// carries out the last steps of the way in and becomes the agent. It is of no use
-// to anybody else.
+// Command drover-agent is the only program of drover in a VM: static, small, and shared by all VMs of a host. A
+// provider starts it as the VM's first process, where it carries out the last steps into the VM and becomes the
+// agent. It has no other use.
 package main
 
 import (

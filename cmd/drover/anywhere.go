@@ -7,10 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// flagsFirst puts the flags of a command before its arguments, as the library
-// needs them, so that people may write them in any order. What follows "--" stays
-// where it is, and so does everything after run's first argument, which is
-// another program's.
+// flagsFirst moves the flags of a command before its arguments, as the library requires, so that people may write
+// them in any order. Everything after "--" stays where it is, and so does everything after run's first argument,
+// which belongs to another program.
 func flagsFirst(app *cli.App, args []string) []string {
 	flags, commands, top := app.Flags, app.Commands, true
 	at := 1
@@ -47,7 +46,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	return slices.Concat(first, rest, args[at:])
 }
 
-// words is how many arguments a flag takes, itself included.
+// words returns how many arguments a flag takes, including itself.
 func words(flags []cli.Flag, arg string) int {
 	name := strings.TrimLeft(arg, "-")
 	for _, f := range flags {

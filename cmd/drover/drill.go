@@ -97,7 +97,7 @@ func drillAction(c *cli.Context) error {
 	return nil
 }
 
-// openDrilled connects to the cluster of a drill, whose settings stand in environ.
+// openDrilled connects to the cluster of a drill, whose settings are in environ.
 func openDrilled(ctx context.Context, environ []string) (*drill.Client, error) {
 	cfg, err := config.Load(nil, environ)
 	if err != nil {

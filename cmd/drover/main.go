@@ -1,6 +1,5 @@
-// Command drover is the one program of the cluster: its components, its client
-// commands, and a whole cluster in one process. Here flags become settings, parts
-// are wired together, and errors become exit codes.
+// Command drover is the program of the cluster: its components, its client commands, and a whole cluster in one
+// process. The package has the tree of commands and the start of the program.
 package main
 
 import (
@@ -28,8 +27,8 @@ import (
 	_ "drover/core/agent/boot" // a VM's agent is this executable under another name
 )
 
-// gcPercent lets the heap, which is small, grow further between collections: a busy
-// runner otherwise collects some hundred times a second. GOGC in the environment wins.
+// gcPercent lets the heap, which is small, grow further between collections: otherwise a busy testrunner collects
+// some hundred times a second. GOGC in the environment takes precedence.
 const gcPercent = 400
 
 func main() {
@@ -70,13 +69,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return terminal.CodeOf(err)
 }
 
-// unknownCommand says what may have been meant.
+// unknownCommand suggests commands with similar names.
 func unknownCommand(c *cli.Context, name string) error {
 	known, of := c.App.Commands, "drover"
 	if c.Command != nil && len(c.Command.Subcommands) > 0 {
 		known, of = c.Command.Subcommands, c.Command.HelpName
 	}
-	const close = 0.8 // of 1; catches a slip or two, not another word
+	const close = 0.8 // of 1; finds a typing error or two, not another word
 	meant, best := "", close
 	for _, cmd := range known {
 		if like := smetrics.JaroWinkler(name, cmd.Name, 0.7, 4); like > best {

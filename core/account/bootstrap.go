@@ -10,10 +10,10 @@ import (
 // firstAdmin is the handle of the user that a new site begins with.
 const firstAdmin = "admin"
 
-// Bootstrap lets somebody in where no admin can sign in: it makes the user admin if there
-// is no admin at all, and a sign-in link for the first one. It returns "" for both where an
-// admin has a password or an identity. Several processes may do it at once: they agree on
-// the user, and each has a link of its own. Returns CONFLICT if a user called admin is none.
+// Bootstrap gives access to a site where no admin can sign in: it creates the user admin if there is no admin at all,
+// and makes a sign-in link for the first admin. It returns "" for both if an admin has a password or an identity.
+// Several processes may call it at once: they agree on the user, and each has its own link. Returns CONFLICT if a
+// user called admin is not an admin.
 func (d *Service) Bootstrap(ctx context.Context) (handle, secret string, err error) {
 	first, able, err := d.admins(ctx)
 	if err != nil || able {
@@ -29,7 +29,7 @@ func (d *Service) Bootstrap(ctx context.Context) (handle, secret string, err err
 	return first, l.Secret, err
 }
 
-// admins returns the first admin there is, and whether any can sign in.
+// admins returns the first admin, and whether any admin can sign in.
 func (d *Service) admins(ctx context.Context) (first string, able bool, err error) {
 	const page = 500
 	for after := ""; ; {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Cost is what hashing a password takes.
+// Cost are the parameters of hashing a password.
 type Cost struct {
 	Memory     uint32 // KiB
 	Iterations uint32
@@ -22,14 +22,14 @@ type Cost struct {
 // DefaultCost is the first that OWASP's Password Storage Cheat Sheet recommends.
 var DefaultCost = Cost{Memory: 19 << 10, Iterations: 2}
 
-// maxQueue is how many wait for their turn to hash; more are sent away.
+// maxQueue is how many callers may wait for their turn to hash; further ones are refused.
 const maxQueue = 64
 
-// Hasher hashes passwords by argon2id: at most one at a time for each processor, for
-// each takes memory, and strangers say how many there are.
+// Hasher hashes passwords by argon2id, at most one at a time for each processor: each takes memory, and strangers
+// decide how many there are.
 type Hasher struct {
 	params *argon2id.Params
-	dummy  string // hash of nobody's password
+	dummy  string // a hash that no password has
 	turns  chan struct{}
 	queue  atomic.Int64
 	done   atomic.Int64
@@ -46,7 +46,7 @@ func NewHasher(cost Cost) (*Hasher, error) {
 	return h, core.Wrap(err, core.CodeInternal, "", "no hash can be made")
 }
 
-// Count is how many hashes were made.
+// Count returns how many hashes were made.
 func (h *Hasher) Count() int64 { return h.done.Load() }
 
 // turn waits for a turn and runs do. Returns FULL if too many wait already.
@@ -74,8 +74,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (phc string, err err
 	return phc, err
 }
 
-// Verify compares a password with a hash; stale says that the hash is of another cost
-// than today's. No hash, "", takes as long and is never right. Returns FULL.
+// Verify compares a password with a hash; stale reports that the hash has other parameters than today's. For the hash
+// "" it takes as long and returns false. Returns FULL.
 func (h *Hasher) Verify(ctx context.Context, phc, password string) (right, stale bool, err error) {
 	known := phc != ""
 	if !known {
@@ -98,7 +98,7 @@ const (
 	MaxPassword = 256
 )
 
-// CheckPassword says whether a user may have a password. Returns INVALID.
+// CheckPassword checks whether a user may have a password. Returns INVALID.
 func CheckPassword(u school.User, password string) error {
 	lower := strings.ToLower(norm.NFKC.String(password))
 	mailbox, _, _ := strings.Cut(u.Email, "@")
@@ -115,7 +115,7 @@ func CheckPassword(u school.User, password string) error {
 	return nil
 }
 
-// common are the commonest passwords of those that are long enough.
+// common are the most common passwords that are long enough.
 var common = func() map[string]bool {
 	all := map[string]bool{}
 	for _, word := range strings.Fields(`

@@ -10,17 +10,17 @@ import (
 	"drover/core/store/bounds"
 )
 
-// Claim is what a provider of OpenID Connect says of somebody who signed in there.
+// Claim is what a provider of OpenID Connect reports of a user who signed in there.
 type Claim struct {
 	Issuer   string
 	Subject  string
 	Email    string
-	Verified bool // the provider knows that the address is its
+	Verified bool // the provider has verified the address
 }
 
-// SignInOIDC signs in whom a provider vouches for: the user that the identity is tied to,
-// or else, once and for all, the one with the same verified e-mail address. Nobody is
-// made. Returns FORBIDDEN for somebody unknown here and for a disabled user, INVALID.
+// SignInOIDC signs a user in by a provider's claim: the user to whom the identity is tied, or else the user with the
+// same verified e-mail address, to whom it is then tied permanently. It never creates a user. Returns FORBIDDEN for
+// an unknown and for a disabled user, INVALID.
 func (d *Service) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
 	if err := bounds.IdentityKey(c.Issuer, c.Subject); err != nil {
 		return SignedIn{}, err
@@ -47,7 +47,7 @@ func (d *Service) tie(ctx context.Context, c Claim) (handle string, err error) {
 		return "", core.Errorf(core.CodeForbidden, "", "the provider did not say that you have a verified e-mail address: verify it there, then sign in again")
 	}
 	u, err := d.enabled(ctx, c.Email)
-	another := err == nil && u.Email != lower(c.Email) // it was no address but a handle, or only looks like the user's
+	another := err == nil && u.Email != lower(c.Email) // found by handle, or by an address that only looks alike
 	if another || core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
 		return "", core.Errorf(core.CodeForbidden, "", "no user here has the e-mail address %.254q: ask who runs this site to make one with it", c.Email)
 	}
@@ -58,7 +58,7 @@ func (d *Service) tie(ctx context.Context, c Claim) (handle string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// An address can be given to another person there; the subject cannot.
+	// The provider may give an address to another person, but not the subject.
 	if slices.ContainsFunc(has, func(id school.Identity) bool { return id.Issuer == c.Issuer && id.Subject != c.Subject }) {
 		return "", core.Errorf(core.CodeForbidden, u.Handle, "another person at this provider is tied to the user with your e-mail address: ask who runs this site to untie it")
 	}
@@ -67,8 +67,8 @@ func (d *Service) tie(ctx context.Context, c Claim) (handle string, err error) {
 	})
 }
 
-// lower is an address as users have it. Only letters of ASCII are alike in both cases: the
-// Kelvin sign becomes a k in lower case, and whose it is is not who has the k.
+// lower returns an address as users have it. Only ASCII letters are folded: otherwise the Kelvin sign would become a
+// k, and its owner would be taken for the one with the k.
 func lower(address string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -78,8 +78,8 @@ func lower(address string) string {
 	}, address)
 }
 
-// Untie takes an identity off a user: one's own, or anybody's for admins. Returns
-// FORBIDDEN, NOTFOUND, and CONFLICT if one's own user could not sign in any more.
+// Untie removes an identity from a user: one's own, or anybody's for admins. Returns FORBIDDEN, NOTFOUND, and
+// CONFLICT if one's own user could not sign in any more.
 func (d *Service) Untie(ctx context.Context, a core.Actor, handle, issuer, subject string) error {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"drover/core/school"
 )
 
-// How long a sign-in link can be used, unless who makes it says, and at most.
+// How long a sign-in link can be used: the default, and the maximum.
 const (
 	LinkLife    = time.Hour
 	MaxLinkLife = 30 * 24 * time.Hour
@@ -37,9 +37,9 @@ func (l Link) At(site *url.URL) Link {
 	return l
 }
 
-// MakeLink makes a link by which a user can sign in once, within life (0: LinkLife), and then
-// sets a new password: for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, INVALID for a life
-// longer than MaxLinkLife, and CONFLICT for a user who is disabled.
+// MakeLink makes a link by which a user can sign in once, within life (0: LinkLife), and then sets a new password.
+// Only for admins. Returns FORBIDDEN, NOTFOUND, LIMIT, INVALID for a life longer than MaxLinkLife, and CONFLICT for a
+// disabled user.
 func (d *Service) MakeLink(ctx context.Context, a core.Actor, handle string, life time.Duration) (Link, error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return Link{}, err
@@ -67,18 +67,17 @@ func (d *Service) MakeLink(ctx context.Context, a core.Actor, handle string, lif
 	return l, d.change(ctx, a, u.Handle, "makes a sign-in link for "+u.Handle, func() error { return d.Store.AddToken(ctx, t) })
 }
 
-// ClassLinks says for whom links are made: a page of a class's members.
+// ClassLinks selects a page of a class's members for links.
 type ClassLinks struct {
 	Class string
-	Role  core.UserRole // in the class; "": whatever it is
-	Life  time.Duration // as MakeLink has it
+	Role  core.UserRole // in the class; "": any
+	Life  time.Duration // as in MakeLink
 	After string        // handle of the last member of the page before
 	Limit int           // most members of the page, 1 to 1000
 }
 
-// MakeLinks makes a link for each member of a class, but for those who are disabled, and
-// returns the handle that the next page begins after; "" for none. Returns as MakeLink does;
-// links that were made before an error are as good as others.
+// MakeLinks makes a link for each member of a class who is not disabled, and returns the handle after which the next
+// page begins; "" for none. Returns as MakeLink does; links made before an error are valid.
 func (d *Service) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (all []Link, next string, err error) {
 	if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
 		return nil, "", err
@@ -113,8 +112,8 @@ func (d *Service) MakeLinks(ctx context.Context, a core.Actor, of ClassLinks) (a
 	return all, next, nil
 }
 
-// LookAtLink returns nil if a link can be used. Looking does not use it up: programs
-// that scan mail fetch links. Returns ErrLink.
+// LookAtLink returns nil if a link can be used. It does not use it up: programs that scan mail fetch links. Returns
+// ErrLink.
 func (d *Service) LookAtLink(ctx context.Context, secret string) error {
 	_, err := d.link(ctx, secret)
 	return err
@@ -136,14 +135,14 @@ func (d *Service) link(ctx context.Context, secret string) (school.Token, error)
 	return t, nil
 }
 
-// void reports whether a link is older than what its user has done since: who has lost one
-// to somebody else is safe from it by another one, or by a new password.
+// void reports whether a link is older than its user's last change: another link, or a new password, invalidates a
+// link that got into the wrong hands.
 func void(link school.Token, a school.Account) bool {
 	return link.Created <= max(a.SignedOut, a.ChangedAt)
 }
 
-// RedeemLink signs in whom a link was made for, and uses it up. The password that the user
-// had, if any, is taken away, and its sessions end. Returns FORBIDDEN.
+// RedeemLink signs in the user of a link, and uses the link up. The user's password, if any, is removed, and sessions
+// end. Returns FORBIDDEN.
 func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, error) {
 	t, err := d.link(ctx, secret)
 	if err != nil {

@@ -11,24 +11,22 @@ import (
 	"drover/core/store/bounds"
 )
 
-// How often passwords are tried. An address may be a whole school's. Who signed in from
-// an address has tries of its own there, so that nobody is shut out by a stranger that
-// guesses elsewhere.
+// How often passwords may be tried. An address may be a whole school's. Users who have signed in from an address
+// before have tries of their own there, so that strangers who guess elsewhere do not lock them out.
 var (
 	perUser    = core.Rate{Every: time.Minute, Burst: 10}
 	perAddress = core.Rate{Every: time.Second, Burst: 300}
 
-	// An address is a user's own as long as this, which it uses up, is not whole again.
+	// An address counts as a user's own until this rate, which a sign-in uses up, has recovered.
 	acquaintance = core.Rate{Every: 30 * 24 * time.Hour, Burst: 1}
 )
 
 // ErrWrong is SignIn's FORBIDDEN for an unknown user and a wrong password.
 var ErrWrong = core.Errorf(core.CodeForbidden, "", "there is no such user, or the password is wrong")
 
-// SignIn signs a user in, named by handle or e-mail address, by its password, from an IP
-// address. Returns ErrWrong for an unknown user and a wrong password alike, FORBIDDEN for a
-// disabled user only with the right one; FULL if too much was tried, with how
-// long to wait.
+// SignIn signs a user in, named by handle or e-mail address, by its password, from an IP address. Returns ErrWrong
+// for an unknown user and a wrong password alike; FORBIDDEN for a disabled user, only with the right password; FULL
+// after too many tries, with the time to wait.
 func (d *Service) SignIn(ctx context.Context, name, password, address string) (SignedIn, error) {
 	name = strings.TrimSpace(name)
 	u, err := d.Store.GetUser(ctx, name)
@@ -49,9 +47,9 @@ func (d *Service) SignIn(ctx context.Context, name, password, address string) (S
 			return SignedIn{}, err
 		}
 	}
-	in := d.welcome(u, a) // of this moment: a password that is changed while this one is verified ends it
+	in := d.welcome(u, a) // before verifying: a password change in the meantime ends this session
 	if len(password) > MaxPassword {
-		password = "" // nobody's, and takes as long
+		password = "" // takes as long, and is never right
 	}
 	right, stale, err := d.Hasher.Verify(ctx, a.Password, password)
 	switch {
@@ -69,7 +67,7 @@ func (d *Service) SignIn(ctx context.Context, name, password, address string) (S
 	return in, err
 }
 
-// mayTry returns FULL if too much was tried lately.
+// mayTry returns FULL if there were too many tries lately.
 func (d *Service) mayTry(ctx context.Context, name, place string) error {
 	at, err := d.Limits.Take(ctx, "sign-in-address:"+place, perAddress, 1)
 	if err != nil {
@@ -93,8 +91,8 @@ func (d *Service) mayTry(ctx context.Context, name, place string) error {
 	return err
 }
 
-// MayBegin returns FULL if too many sessions in which nobody has signed in yet were begun
-// from an IP address lately: each takes memory of Redis.
+// MayBegin returns FULL if too many sessions without a user were begun from an IP address lately: each takes memory
+// in Redis.
 func (d *Service) MayBegin(ctx context.Context, address string) error {
 	a, err := d.Limits.Take(ctx, "sign-in-stranger:"+network(address), perAddress, 1)
 	if err == nil && !a.Allowed {
@@ -112,7 +110,7 @@ func tooMany(a core.Allowance) error {
 	return core.Errorf(core.CodeFull, "", "too many tries to sign in: try again in %s", wait)
 }
 
-// network is what counts as one address: of IPv6 the half that one line is given.
+// network returns what counts as one address: for IPv6, the half that a provider assigns to one customer.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -127,7 +125,7 @@ func network(address string) string {
 	return ip.String()
 }
 
-// rehash stores a password by today's cost. What fails is done at the next sign-in.
+// rehash stores a password with today's parameters. A failure is repaired at the next sign-in.
 func (d *Service) rehash(ctx context.Context, a school.Account, password string) {
 	phc, err := d.Hasher.Hash(ctx, password)
 	if err == nil {
@@ -136,9 +134,8 @@ func (d *Service) rehash(ctx context.Context, a school.Account, password string)
 	}
 }
 
-// ChangePassword sets the actor's own password, and ends its sessions. was is the present
-// one; who has none, having come by a link or a provider, leaves it empty. Returns INVALID
-// for a password that is no good, FORBIDDEN for a wrong present one, FULL.
+// ChangePassword sets the actor's own password, and ends its sessions. Was is the present one, empty for a user
+// without one. Returns INVALID for a bad password, FORBIDDEN for a wrong present one, FULL.
 func (d *Service) ChangePassword(ctx context.Context, actor core.Actor, was, password, address string) (SignedIn, error) {
 	u, err := d.enabled(ctx, actor.Handle)
 	if err != nil {
@@ -174,7 +171,7 @@ func (d *Service) ChangePassword(ctx context.Context, actor core.Actor, was, pas
 	return d.welcome(u, a), err
 }
 
-// prove returns FORBIDDEN if a password is not the account's.
+// prove returns FORBIDDEN if the password is not the account's.
 func (d *Service) prove(ctx context.Context, a school.Account, password, address string) error {
 	if err := d.mayTry(ctx, a.User, network(address)); err != nil {
 		return err
@@ -200,8 +197,8 @@ func (d *Service) newHash(ctx context.Context, u school.User, password string) (
 	return phc, bounds.Account(school.Account{User: u.Handle, Password: phc})
 }
 
-// GivePassword sets a user's password for it, which it must change when it signs in
-// next, and ends its sessions: for admins. Returns FORBIDDEN, NOTFOUND, INVALID, FULL.
+// GivePassword sets another user's password, which the user must change at the next sign-in, and ends the user's
+// sessions. Only for admins. Returns FORBIDDEN, NOTFOUND, INVALID, FULL.
 func (d *Service) GivePassword(ctx context.Context, actor core.Actor, handle, password string) error {
 	if err := core.Allow(actor, core.ActUserManage, core.Object{}); err != nil {
 		return err

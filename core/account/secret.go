@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A secret is a mark, 32 random bytes and a checksum of what stands before it, in base 62:
-// scanners know it where it should not be, and what was mistyped is refused unasked.
+// A secret is a mark, 32 random bytes and a checksum of both, in base 62: scanners recognize a leaked secret, and
+// typing errors are refused without a query.
 const (
 	tokenMark = "dro_" // of a program
 	linkMark  = "drl_" // of a sign-in link
@@ -26,7 +26,7 @@ func newSecret(mark string) string {
 	return text + checksum(text)
 }
 
-// wellFormed says whether a text can be a secret of the mark.
+// wellFormed reports whether a text can be a secret of the mark.
 func wellFormed(mark, secret string) bool {
 	cut := len(mark) + bodyLen
 	return len(secret) == cut+sumLen && strings.HasPrefix(secret, mark) && checksum(secret[:cut]) == secret[cut:]
@@ -41,7 +41,7 @@ func base62(n *big.Int, width int) string {
 	return strings.Repeat("0", width-len(text)) + text
 }
 
-// hashOf is by what the store knows a secret.
+// hashOf returns the hash under which the store has a secret.
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

@@ -12,7 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Service signs users in and keeps what they sign in with. The fields are set once; all
+// Service signs users in and manages their passwords, links, tokens and identities. The fields are set once; all
 // methods are safe for concurrent use, by several processes as well.
 type Service struct {
 	Store  Store
@@ -34,11 +34,11 @@ type Store interface {
 	Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error)
 }
 
-// SignedIn is a user that has proved who it is.
+// SignedIn is an authenticated user.
 type SignedIn struct {
 	User    school.User
 	Account school.Account
-	Since   int64 // when its session begins, ms since 1970: for Present
+	Since   int64 // begin of its session, ms since 1970: for Present
 }
 
 func (d *Service) now() time.Time {
@@ -55,13 +55,13 @@ func (d *Service) newID() string {
 	return strings.ToLower(ulid.Make().String())
 }
 
-// change does what a sentence says to a user's account, once that is in the audit log.
+// change writes a sentence about a user's account to the audit log and then does what it says.
 func (d *Service) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
 	entry := core.AuditEntry{Action: core.ActAccount, Subject: user, Text: text}
 	return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, entry, do)
 }
 
-// put changes an account as edit says, again if somebody else changed it in that very moment.
+// put changes an account by edit, and repeats that after a concurrent change.
 func (d *Service) put(ctx context.Context, user string, edit func(a *school.Account) error) (school.Account, error) {
 	const tries = 5
 	for n := 1; ; n++ {
@@ -79,21 +79,21 @@ func (d *Service) put(ctx context.Context, user string, edit func(a *school.Acco
 	}
 }
 
-// own returns the actor of a user that changes what is its own.
+// own returns the actor for a user who changes its own account.
 func own(user string) core.Actor { return core.Actor{Handle: user} }
 
-// welcome makes a user that proved who it is one that is signed in.
+// welcome returns an authenticated user as signed in.
 func (d *Service) welcome(u school.User, a school.Account) SignedIn {
 	return SignedIn{User: u, Account: a, Since: d.next(a)}
 }
 
-// next is now, ms since 1970, and later than all that ended sessions before: those that
-// begin are not ended by that, and those that are there are ended by what comes next.
+// next returns now, ms since 1970, but later than everything that ended sessions before: a new session is not ended
+// by an earlier sign-out, and an existing one is ended by the next.
 func (d *Service) next(a school.Account) int64 {
 	return max(d.now().UnixMilli(), a.SignedOut+1, a.ChangedAt+1)
 }
 
-// enabled returns a user that may sign in. Returns NOTFOUND, and FORBIDDEN for one who is disabled.
+// enabled returns a user that may sign in. Returns NOTFOUND, and FORBIDDEN for a disabled user.
 func (d *Service) enabled(ctx context.Context, handle string) (school.User, error) {
 	u, err := d.Store.GetUser(ctx, handle)
 	if err == nil && u.Disabled {
@@ -106,9 +106,9 @@ func disabled(handle string) error {
 	return core.Errorf(core.CodeForbidden, handle, "user %s is disabled: ask who runs this site to enable it again", handle)
 }
 
-// Present returns the user of a session that began at a time, ms since 1970, with its
-// account of this moment. Returns FORBIDDEN if the session is over: the user is
-// disabled or gone, has signed out everywhere, or has changed its password since.
+// Present returns the user of a session that began at a time, ms since 1970, with its current account. Returns
+// FORBIDDEN if the session is over: the user is disabled or gone, has signed out everywhere, or has changed its
+// password.
 func (d *Service) Present(ctx context.Context, handle string, since int64) (SignedIn, error) {
 	u, err := d.enabled(ctx, handle)
 	if core.Is(err, core.CodeNotFound) {
@@ -123,7 +123,7 @@ func (d *Service) Present(ctx context.Context, handle string, since int64) (Sign
 		return SignedIn{}, over()
 	case err != nil:
 		return SignedIn{}, err
-	case since <= max(a.SignedOut, a.ChangedAt) || since < u.Created: // a user made anew is another one
+	case since <= max(a.SignedOut, a.ChangedAt) || since < u.Created: // a user created again is another user
 		return SignedIn{}, over()
 	}
 	return SignedIn{User: u, Account: a, Since: since}, nil
@@ -133,8 +133,8 @@ func over() error {
 	return core.Errorf(core.CodeForbidden, "", "your session is over: sign in again")
 }
 
-// SignOut ends all sessions of a user and makes its sign-in links void: one's own, or
-// anybody's for admins. API tokens stay. Returns FORBIDDEN, NOTFOUND.
+// SignOut ends all sessions of a user and invalidates its sign-in links: one's own, or anybody's for admins. API
+// tokens stay. Returns FORBIDDEN, NOTFOUND.
 func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) error {
 	u, err := d.whose(ctx, a, handle)
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *Service) SignOut(ctx context.Context, a core.Actor, handle string) erro
 	})
 }
 
-// SetLanguage sets in what language the actor reads pages; "" is the browser's. Returns INVALID.
+// SetLanguage sets the language of the actor's pages; "" is the browser's. Returns INVALID.
 func (d *Service) SetLanguage(ctx context.Context, a core.Actor, language string) error {
 	return d.change(ctx, a, a.Handle, "reads pages in "+strings.TrimSpace("language "+language), func() error {
 		_, err := d.put(ctx, a.Handle, func(a *school.Account) error { a.Language = language; return nil })
@@ -176,7 +176,7 @@ func (d *Service) View(ctx context.Context, a core.Actor, handle string) (Sheet,
 	return s, err
 }
 
-// Sheet is what a user signs in with.
+// Sheet is an account with its tokens and identities.
 type Sheet struct {
 	Account     school.Account
 	HasPassword bool

@@ -9,14 +9,14 @@ import (
 	"drover/core/school"
 )
 
-// touchEvery is how exactly the use of tokens is noted.
+// touchEvery is the precision with which the use of tokens is recorded.
 const touchEvery = time.Minute
 
-// DefaultTokenLife is how long a token lasts if nobody says.
+// DefaultTokenLife is a token's default lifetime.
 const DefaultTokenLife = 90 * 24 * time.Hour
 
-// IssueToken makes a token for a program of the actor, good for the scopes and as long
-// as life (0 is DefaultTokenLife). The secret is shown this once. Returns INVALID, LIMIT.
+// IssueToken makes a token for a program of the actor, with the scopes and a lifetime (0 is DefaultTokenLife). The
+// secret is returned only here. Returns INVALID, LIMIT.
 func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, scopes []school.Scope, life time.Duration) (secret string, t school.Token, err error) {
 	if life == 0 {
 		life = DefaultTokenLife
@@ -33,8 +33,8 @@ func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, sco
 	return secret, t, nil
 }
 
-// ByToken finds whose a token is, and notes that it was used. Returns FORBIDDEN, in the
-// same words, for one that is not good or not good any more.
+// ByToken returns the user of a token, and records its use. Returns FORBIDDEN, with the same text, for an unknown and
+// for an expired token.
 func (d *Service) ByToken(ctx context.Context, secret string) (school.Token, SignedIn, error) {
 	refused := core.Errorf(core.CodeForbidden, "", "the token is not valid: it has expired, was revoked, or is not whole")
 	if !wellFormed(tokenMark, secret) {
@@ -62,7 +62,7 @@ func (d *Service) ByToken(ctx context.Context, secret string) (school.Token, Sig
 		return school.Token{}, SignedIn{}, err
 	}
 	if now-t.Used >= touchEvery.Milliseconds() {
-		_ = d.Store.TouchToken(ctx, t.ID, now) // the next use notes it
+		_ = d.Store.TouchToken(ctx, t.ID, now) // the next use records it
 	}
 	return t, SignedIn{User: u, Account: a}, nil
 }

@@ -1,21 +1,20 @@
-// Package agent is the host's end of the agent, the small program that is
-// the init of every VM: it stages files, runs a command as an unprivileged user
-// within limits, streams its output, and kills everything afterwards.
+// Package agent is the host's end of the agent, the small program that is the init of every VM: it stages files, runs
+// a command as an unprivileged user within limits, streams its output, and kills everything afterwards.
 //
-// It is plain HTTP over a unix socket that was bound outside the VM, under a
-// secret that only the VM's folder on the host knows:
+// The protocol is plain HTTP over a unix socket that was bound outside the VM, with a secret that is only in the VM's
+// folder on the host:
 //
 //	GET  /status          → Status
-//	PUT  /assignment      whose VM it is; once in its life
+//	PUT  /assignment      of this VM; once in its life
 //	PUT  /stage/<place>   entries; all of them are there afterwards, or nothing
 //	POST /run             a command, then its standard input → frames, the last an Exit
-//	PUT  /lay/<place>     entries that go over what is there
-//	POST /keep/<name>     remember what the place work holds
-//	POST /reset[/<name>]  remove every trace of earlier runs, and put back what was kept
-//	POST /kill            everything but the agent dies
+//	PUT  /lay/<place>     entries that overwrite existing ones
+//	POST /keep/<name>     keep the content of the place work
+//	POST /reset[/<name>]  remove every trace of earlier runs, and restore what was kept
+//	POST /kill            kill everything except the agent
 //
-// Package agent is the other end, package boot its way into our executable, and
-// package wire what the ends share.
+// Package server is the other end, package boot starts it in our executable, and package wire has what both ends
+// share.
 package agent
 
 import (
@@ -47,13 +46,13 @@ const (
 	Stderr = "stderr"
 )
 
-// What a provider tells an agent, and what the agent reports.
+// The provider's settings for an agent, and the agent's reports.
 type (
-	// Config is what a provider tells the agent of its VM.
+	// Config are the provider's settings for the agent of its VM.
 	Config = wire.Config
-	// Cgroup names files that tell the agent its VM's usage.
+	// Cgroup names the files from which the agent reads its VM's usage.
 	Cgroup = wire.Cgroup
-	// Status is what an agent says of itself.
+	// Status is the state of an agent.
 	Status = wire.Status
 	// Exit says how a run ended.
 	Exit = wire.Exit
@@ -71,24 +70,21 @@ const (
 	ControlFD  = wire.ControlFD
 )
 
-// AgentEnv is the whole environment of an agent. It keeps the Go runtime small;
-// nothing of it reaches user code.
+// AgentEnv returns the whole environment of an agent. It keeps the Go runtime small; user code does not get it.
 func AgentEnv() []string { return []string{"GOMAXPROCS=2"} }
 
 // Run is a command to run in a VM.
 type Run struct {
 	Args   []string // the program, by path or by name, and its arguments
-	Env    []string // NAME=value, laid over the VM's own
+	Env    []string // NAME=value, overrides the VM's own
 	Dir    string   // absolute; WorkDir if empty
 	Limits core.Limits
-	// Share is what this run alone gets of Limits, and CPU how long its processes
-	// together may compute: for one of several runs in a VM. Zero is all. Limits bind
-	// all later runs of the VM as well; a Share does not.
+	// Share lowers Limits for this run alone, and its CPU bounds the processor time of all its processes: for one of
+	// several runs in a VM. Zero is no bound. Limits bind all later runs of the VM as well; a Share does not.
 	Share core.Limits
 	CPU   time.Duration
-	// Harness is whether the command may run others in the VM's box, by drover-run.
+	// Harness allows the command to run others in the VM's box, by drover-run.
 	Harness bool
-	// Stdin may be nil for an empty one. A Read that is under way when the run
-	// ends keeps a goroutine until it returns.
+	// Stdin may be nil for an empty one. A Read in progress at the end of the run keeps a goroutine until it returns.
 	Stdin io.Reader
 }

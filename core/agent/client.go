@@ -20,26 +20,26 @@ import (
 	"drover/core/agent/wire"
 )
 
-// ErrSilent is why an agent that says nothing any more is given up.
+// ErrSilent is in the error if an agent sent nothing for too long.
 var ErrSilent = errors.New("the agent has fallen silent")
 
-// ErrUnclean is why an agent does nothing more that says so itself: what user code left in its VM
-// cannot be removed. Such errors are BADVM.
+// ErrUnclean is in the error if an agent refuses all work because what user code left in its VM cannot be removed.
+// Such errors are BADVM.
 var ErrUnclean = errors.New("what ran in it could not be removed")
 
-// Client talks to one VM's agent. It is safe for concurrent use.
+// Client calls one VM's agent. It is safe for concurrent use.
 type Client struct {
 	vm         string
 	dir        string
 	secret     string
 	http       http.Client
-	assignment atomic.Value  // string; on whose behalf the client stages and runs
-	silence    time.Duration // after which an agent is given up
-	stall      time.Duration // that long it may wait for us before it kills
+	assignment atomic.Value  // string; the assignment for which the client stages and runs
+	silence    time.Duration // after this silence an agent is given up
+	stall      time.Duration // for so long it may wait for us before it kills the run
 }
 
-// Dial reads the secret of the VM in dir and prepares to talk to its agent. It
-// does not connect yet. Returns BADVM if dir is not a VM's folder.
+// Dial reads the secret of the VM in dir and prepares the client. It does not connect yet. Returns BADVM if dir is
+// not a VM's folder.
 func Dial(dir string) (*Client, error) {
 	vm := filepath.Base(dir)
 	secret, err := readSecret(filepath.Join(dir, SecretFile))
@@ -52,7 +52,7 @@ func Dial(dir string) (*Client, error) {
 		DialContext:            c.connect,
 		DisableCompression:     true,
 		MaxIdleConns:           2,
-		IdleConnTimeout:        wire.Idle / 2, // before the agent hangs up
+		IdleConnTimeout:        wire.Idle / 2, // before the agent closes the connection
 		MaxResponseHeaderBytes: wire.MaxHead,
 		WriteBufferSize:        wire.MaxFrame,
 		ReadBufferSize:         8 << 10,
@@ -78,8 +78,8 @@ func readSecret(name string) (string, error) {
 	return string(b), nil
 }
 
-// connect goes by the folder's descriptor, since the address of a unix socket
-// holds about a hundred bytes and folders can be longer.
+// connect uses the folder's descriptor, since the address of a unix socket is limited to about a hundred bytes and
+// paths can be longer.
 func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 	dir, err := os.Open(c.dir)
 	if err != nil {
@@ -94,14 +94,14 @@ func (c *Client) connect(ctx context.Context, _, _ string) (net.Conn, error) {
 	return &line{Conn: conn, gone: make(chan struct{})}, nil
 }
 
-// line is a connection that tells when it is no more.
+// line is a connection that reports its end.
 type line struct {
 	net.Conn
 	once sync.Once
 	gone chan struct{}
 }
 
-// Close hangs up.
+// Close closes the connection.
 func (l *line) Close() error {
 	l.once.Do(func() { close(l.gone) })
 	return l.Conn.Close()
@@ -116,9 +116,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// Assign gives the VM its one assignment; the same again is fine. Returns
-// CONFLICT if it has another, INVALID for a name that is empty, longer than 128
-// bytes or not printable ASCII. All that c stages and runs later is on its behalf.
+// Assign gives the VM its one assignment; repeating it succeeds. Returns CONFLICT if it has another, INVALID for a
+// name that is empty, longer than 128 bytes or not printable ASCII. All later calls of c are for this assignment.
 func (c *Client) Assign(ctx context.Context, assignment string) error {
 	body, err := json.Marshal(wire.Assignment{Assignment: assignment})
 	if err != nil {
@@ -133,15 +132,15 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 	return nil
 }
 
-// Kill kills everything in the VM but the agent and returns when it is dead. A
-// run that was under way reports its end. Returns BADVM if something does not die.
+// Kill kills everything in the VM except the agent and returns when it is dead. A run in progress reports its end.
+// Returns BADVM if a process does not die.
 func (c *Client) Kill(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.stall+c.silence, ErrSilent)
 	defer cancel()
 	return c.call(ctx, http.MethodPost, wire.PathKill, nil, nil)
 }
 
-// Close ends idle connections. A run that is under way goes on.
+// Close closes idle connections. A run in progress goes on.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // call sends a request and reads a small JSON answer into it.
@@ -161,14 +160,14 @@ func (c *Client) call(ctx context.Context, method, path string, body io.Reader, 
 	return core.Wrap(json.Unmarshal(text, into), core.CodeBadVM, c.vm, "VM %s answered %s with nonsense", c.vm, path)
 }
 
-// send sends a request and returns the answer if it is 200.
+// send sends a request and returns the response if its status is 200.
 func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://vm"+path, body)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, c.vm, "call VM %s", c.vm)
 	}
 	req.Header["Authorization"] = []string{wire.AuthScheme + c.secret}
-	req.Header["User-Agent"] = nil // nobody reads it
+	req.Header["User-Agent"] = nil // not used
 	if owner, _ := c.assignment.Load().(string); owner != "" {
 		req.Header[wire.HeaderOwner] = []string{owner}
 	}
@@ -183,8 +182,7 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader) 
 	return nil, c.refused(ctx, resp)
 }
 
-// refused makes the agent's refusal our own: the caller's mistakes keep their
-// code, all else is a bad VM.
+// refused converts the agent's refusal: mistakes of the caller keep their code, all else is BADVM.
 func (c *Client) refused(ctx context.Context, resp *http.Response) error {
 	text, err := readSmall(resp.Body)
 	if err != nil {
@@ -212,8 +210,7 @@ func (c *Client) failed(r wire.Refusal) error {
 	return core.Errorf(core.CodeBadVM, c.vm, "VM %s failed: %s", c.vm, r.Text)
 }
 
-// broken says that the conversation failed: because the caller gave it up, or
-// because the VM is bad. A deadline that passed is the VM's fault.
+// broken converts a failed call: the caller gave it up, or the VM is bad. A deadline that passed is the VM's fault.
 func (c *Client) broken(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {

@@ -16,25 +16,24 @@ import (
 )
 
 type (
-	// Collection asks for files that a run left in a place.
+	// Collection names the files to collect from a place.
 	Collection = wire.Collection
-	// Taken is one of them.
+	// Taken is a collected file.
 	Taken = wire.Taken
-	// Skipped is what lies where a collection looked and was not taken.
+	// Skipped is a file that was not collected.
 	Skipped = wire.Skipped
 )
 
-// Collect takes files that runs have left in a place: "harness", "submission" or
-// "work". Only plain files are taken, within bounds on their number and bytes;
-// links are not followed, pipes and devices not opened. What take does not read of
-// a file is thrown away; an error of take ends the collection and is returned.
+// Collect reads files that runs have left in a place: "harness", "submission" or "work". Only plain files are read,
+// within bounds on their number and bytes; links are not followed, pipes and devices not opened. The part of a file
+// that take does not read is discarded; an error of take ends the collection and is returned.
 //
-// The VM's agent is not trusted to keep to any of this. Returns what was left
-// out; BADVM if the VM does not answer well, INVALID or CONFLICT if it refuses.
+// All of this is checked here again, since the VM's agent is not trusted. Returns what was left out; BADVM if the VM
+// does not answer correctly, INVALID or CONFLICT if it refuses.
 func (c *Client) Collect(ctx context.Context, place string, want Collection, take func(Taken, io.Reader) error) ([]Skipped, error) {
 	var body bytes.Buffer
 	to := json.NewEncoder(&body)
-	to.SetEscapeHTML(false) // it is small, and shall stay so
+	to.SetEscapeHTML(false) // keeps the body small
 	if err := to.Encode(want); err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "collect files of VM %s", c.vm)
 	}
@@ -60,7 +59,7 @@ func (c *Client) Collect(ctx context.Context, place string, want Collection, tak
 	return in.all(take)
 }
 
-// incoming is a collection on its way, held to what was asked for.
+// incoming is a collection in progress, checked against the request.
 type incoming struct {
 	client  *Client
 	ctx     context.Context
@@ -96,12 +95,12 @@ func (in *incoming) all(take func(Taken, io.Reader) error) ([]Skipped, error) {
 	}
 }
 
-// frame reads a frame that means something.
+// frame reads the next frame other than a keepalive.
 func (in *incoming) frame() (wire.Kind, []byte, error) {
 	for {
 		in.silence.Reset(in.client.silence)
 		kind, data, err := wire.ReadFrame(in.body, in.buf)
-		in.silence.Stop() // what follows here is not the VM's silence
+		in.silence.Stop() // time spent here is not the VM's silence
 		switch {
 		case errors.Is(err, io.EOF):
 			return 0, nil, in.client.broken(in.ctx, io.ErrUnexpectedEOF)
@@ -157,7 +156,7 @@ func (in *incoming) file(data []byte, take func(Taken, io.Reader) error) error {
 	return err
 }
 
-// asked reports whether a path is one that was asked for, or below one.
+// asked reports whether a path was requested, or is below one that was.
 func (in *incoming) asked(name string) bool {
 	return slices.ContainsFunc(in.want.Paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
@@ -167,7 +166,7 @@ type fileBody struct {
 	in   *incoming
 	left int64
 	rest []byte // of the last frame
-	err  error  // why there is no more of it
+	err  error  // why there is no more
 }
 
 // Read reads the file.

@@ -16,12 +16,10 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Run runs a command and hands its output to sink as it comes, one call at a
-// time; the bytes are sink's only until it returns, and a nil sink drops them. Run returns when everything
-// that the command started is dead. Returns INVALID or LIMIT for a command that
-// cannot be started, CONFLICT if one is running or the VM is not assigned to c,
-// BADVM if the VM fails. If ctx ends, everything in the VM is killed first and
-// the error wraps ctx's.
+// Run runs a command and passes its output to sink as it arrives, one call at a time. Sink must not keep the bytes; a
+// nil sink discards them. Run returns when everything that the command started is dead. Returns INVALID or LIMIT for
+// a command that cannot be started, CONFLICT if one is running or the VM is not assigned to c, BADVM if the VM fails.
+// If ctx ends, everything in the VM is killed first and the error wraps ctx's.
 func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data []byte)) (Exit, error) {
 	head, err := c.encode(run)
 	if err != nil {
@@ -39,7 +37,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	if err == nil || ctx.Err() == nil {
 		return exit, err
 	}
-	// The agent kills by itself once it notices; this waits until it has.
+	// The agent kills the run once it notices; this waits until it has.
 	give(nil)
 	if kerr := c.Kill(context.WithoutCancel(ctx)); kerr != nil {
 		return Exit{}, kerr
@@ -47,7 +45,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	return Exit{}, c.broken(ctx, err)
 }
 
-// encode makes the head of a run's body: the spec with its length.
+// encode returns the head of a run's body: the spec with its length.
 func (c *Client) encode(run Run) ([]byte, error) {
 	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Harness: run.Harness})
 	if err != nil {
@@ -59,9 +57,8 @@ func (c *Client) encode(run Run) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...), nil //nolint:gosec // at most MaxSpec
 }
 
-// input makes the body of a run from its head and standard input. The HTTP client
-// does not return before its last read of a body has, so what it reads is a pipe
-// that ends with ctx, and with the connection that the returned context is used for.
+// input returns the body of a run: its head and standard input. The HTTP client returns only after its last read of a
+// body, so the body is a pipe that ends with ctx, and with the connection for which the returned context is used.
 func input(ctx context.Context, head []byte, stdin io.Reader) (context.Context, io.Reader) {
 	if stdin == nil {
 		return ctx, bytes.NewReader(head)
@@ -96,7 +93,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 	}
 	defer resp.Body.Close() //nolint:errcheck // the last frame was read, or it is broken
 	if limit <= 0 {
-		limit = 1 << 62 // the VM's own limit holds
+		limit = 1 << 62 // the VM's own limit applies
 	}
 	left := map[wire.Kind]int64{wire.KindStdout: limit, wire.KindStderr: limit}
 	names := map[wire.Kind]string{wire.KindStdout: Stdout, wire.KindStderr: Stderr}
@@ -115,7 +112,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			if left[kind] -= int64(len(data)); left[kind] < 0 {
 				return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends more output than it was told to keep", c.vm)
 			}
-			silence.Stop() // a slow sink is not the VM's silence
+			silence.Stop() // time spent in a slow sink is not the VM's silence
 			sink(names[kind], data)
 			silence.Reset(c.silence)
 		case wire.KindExit:
@@ -129,7 +126,7 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 			}
 			return Exit{}, c.failed(fault)
 		case wire.KindAlive:
-		default: // what belongs to a collection
+		default: // frames of a collection
 			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends files in the middle of a run", c.vm)
 		}
 	}

@@ -14,33 +14,30 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Stage puts the files of a tar stream into an empty place ("harness",
-// "submission" or "work"), owned by the job user, once. All of it is there
-// afterwards, or nothing. Returns INVALID for an archive that is broken or holds
-// links, devices, pipes, sparse files, repeated or escaping names; LIMIT for one
-// that is too large, too deep or has too many entries; CONFLICT for a place that
-// is taken; and what the stream's Read returned if that failed.
+// Stage unpacks a tar stream into an empty place ("harness", "submission" or "work"), owned by the job user, once.
+// Afterwards all of it is there, or nothing. Returns INVALID for an archive that is broken or holds links, devices,
+// pipes, sparse files, repeated or escaping names; LIMIT for one that is too large, too deep or has too many entries;
+// CONFLICT for a place that is not empty; and the error of the stream's Read if that failed.
 func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
 	return c.put(ctx, wire.PathStage+place, archive)
 }
 
-// Lay puts the files of a tar stream over what a place holds; they win. Returns
-// as Stage does, but never CONFLICT; after an error some of them may be there.
+// Lay unpacks a tar stream into a place, overwriting existing files. Returns as Stage does, but never CONFLICT; after
+// an error some files may be there.
 func (c *Client) Lay(ctx context.Context, place string, archive io.Reader) error {
 	return c.put(ctx, wire.PathLay+place, archive)
 }
 
-// Keep remembers the files of the place work under a name of small letters, for Reset: plain files,
-// folders, links, with their modes and times. Returns LIMIT or INVALID where
-// that cannot be for what a run has left there, CONFLICT for a name that is taken.
+// Keep keeps the files of the place work under a name of small letters, for Reset: plain files, folders, links, with
+// their modes and times. Returns LIMIT or INVALID if what a run has left there cannot be kept, CONFLICT for a name
+// that is taken.
 func (c *Client) Keep(ctx context.Context, name string) error {
 	return c.tidy(ctx, wire.PathKeep+name)
 }
 
-// Reset removes every trace of earlier runs: files, in all places that user code
-// can write to, and shared memory, processes being dead already. The places take
-// archives again. What was kept under the name lies in work then; "" is nothing.
-// Returns NOTFOUND for an unknown name, LIMIT if there is no room.
+// Reset removes every trace of earlier runs: files, in all places that user code can write to, and shared memory;
+// their processes must be dead. The places accept archives again. Then it restores what was kept under the name to
+// work; "" is nothing. Returns NOTFOUND for an unknown name, LIMIT if there is no room.
 func (c *Client) Reset(ctx context.Context, kept string) error {
 	if kept == "" {
 		return c.tidy(ctx, wire.PathReset)
@@ -59,7 +56,7 @@ func (c *Client) tidy(ctx context.Context, path string) error {
 func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	silence := 4 * c.silence // a refused archive of thousands of files takes a while to remove
+	silence := 4 * c.silence // removing a refused archive of thousands of files takes a while
 	from := &source{r: archive, silence: time.AfterFunc(silence, func() { give(ErrSilent) }), most: silence}
 	defer from.silence.Stop()
 	entries := newEntries(from)
@@ -75,8 +72,8 @@ func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
 	return err
 }
 
-// source is the archive's stream. It remembers why reading failed, which is not
-// the archive's fault, and counts the time between reads as the agent's silence.
+// source is the archive's stream. It records why reading failed, which is not the archive's fault, and does not count
+// the time of reads as the agent's silence.
 type source struct {
 	r       io.Reader
 	err     error
@@ -94,8 +91,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// entries reads a tar as the agent takes it. What is wrong with the archive ends
-// the stream with an entry that makes the agent empty the place again.
+// entries converts a tar to the agent's format. A fault of the archive ends the stream with an entry that makes the
+// agent empty the place again.
 type entries struct {
 	tar  *tar.Reader
 	head []byte // of an entry, not yet read
@@ -127,13 +124,13 @@ func (e *entries) Read(b []byte) (int, error) {
 			e.err = broken(err)
 		}
 	} else {
-		clear(b) // the promised bytes are still owed; the void behind them counts
+		clear(b) // the promised bytes must be sent; the void entry after them counts
 	}
 	e.left -= int64(n)
 	return n, nil
 }
 
-// next puts the next entry's head in line.
+// next prepares the next entry's head.
 func (e *entries) next() {
 	entry := wire.Entry{Kind: wire.EntryVoid}
 	if e.err == nil {
@@ -182,8 +179,8 @@ func (e *entries) entry() (wire.Entry, error) {
 	}
 }
 
-// relative drops what tar programs put around a name: "./" before it and the "/"
-// behind a folder's. Anything else is for CheckName to judge.
+// relative removes what tar programs add to a name: "./" before it and the "/" after a folder's. CheckName judges the
+// rest.
 func relative(name string, kind wire.EntryKind) string {
 	if kind == wire.EntryDir {
 		name = strings.TrimSuffix(name, "/")

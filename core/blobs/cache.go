@@ -22,55 +22,51 @@ import (
 
 // CacheOptions are a Cache's settings.
 type CacheOptions struct {
-	Dir      string        // made (mode 0700) if only its last part is missing; drover's alone
-	MaxBytes int64         // of the files kept; those being fetched come on top
+	Dir      string        // created (mode 0700) if only its last part is missing; used by drover only
+	MaxBytes int64         // of the files kept; files being fetched come on top
 	Timeout  time.Duration // of one fetch; default 5 minutes
 	Clock    clock.Clock   // default: the machine's
 }
 
-// CacheStats counts what a Cache did since it was opened, and what its folder
-// held when it last looked.
+// CacheStats counts what a Cache did since it was opened, and the content of its folder when last read.
 type CacheStats struct {
 	Hits    int64 // calls served from the disk
 	Misses  int64 // calls that waited for a fetch
 	Fetches int64 // fetches from the store; calls for one file share one
-	Damaged int64 // files on the disk that did not have their digest
+	Damaged int64 // files on the disk whose content did not match their digest
 	Evicted int64 // files removed to make room
 	Files   int64 // kept
 	Bytes   int64 // kept
 }
 
-// Cache keeps files of a blob store on the local disk, by digest, as many as fit,
-// the least recently used ones leaving first. The folder is the truth: several
-// processes may share it, and a restart finds it again. A file gets its name once
-// it is whole and verified; each process verifies what it finds there once more,
-// so that what a crash tore is noticed. It is safe for concurrent use.
+// Cache keeps files of a blob store on the local disk, by digest, as many as fit; the least recently used are removed
+// first. The folder is the only state: several processes may share it, and it survives a restart. A file gets its
+// name once it is complete and verified; each process verifies every file once more, to detect files damaged by a
+// crash. Cache is safe for concurrent use.
 type Cache struct {
 	from core.Blobs
 	opts CacheOptions
 	root *os.Root
 
 	flights singleflight.Group // by hex digits
-	ctx     context.Context    // of fetches: no caller's end may cancel what others wait for
+	ctx     context.Context    // of fetches: one caller's end must not cancel a fetch for others
 	cancel  context.CancelFunc
 
 	mu       sync.Mutex
 	closed   bool
 	running  sync.WaitGroup         // flights
-	verified map[string]os.FileInfo // what this process has read whole, by hex digits
+	verified map[string]os.FileInfo // files that this process has read completely, by hex digits
 
 	hits, misses, fetches, damaged, evicted, files, bytes atomic.Int64
 }
 
-// Entries of the folder that are being fetched, and the age at which the fetcher
-// of one must have died.
+// Prefix of files that are being fetched, and the age at which their fetcher must have died.
 const (
 	fetchPrefix   = ".fetch-"
 	fetchStranded = time.Hour
 )
 
-// OpenCache opens the folder. Returns INVALID for settings that cannot be,
-// UNAVAILABLE if the folder cannot be used.
+// OpenCache opens the folder. Returns INVALID for invalid settings, UNAVAILABLE if the folder cannot be used.
 func OpenCache(from core.Blobs, opts CacheOptions) (*Cache, error) {
 	if opts.MaxBytes < 1 {
 		return nil, core.Errorf(core.CodeInvalid, opts.Dir, "a file cache of %d bytes holds nothing: give it more", opts.MaxBytes)
@@ -96,8 +92,7 @@ func OpenCache(from core.Blobs, opts CacheOptions) (*Cache, error) {
 	return c, nil
 }
 
-// Close ends running fetches and waits for them. Files that were handed out stay
-// readable. Later calls return UNAVAILABLE.
+// Close ends running fetches and waits for them. Open files stay readable. Later calls return UNAVAILABLE.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	was := c.closed
@@ -119,13 +114,12 @@ func (c *Cache) Stats() CacheStats {
 	}
 }
 
-// openTries is how often a file that was fetched may be evicted before it is opened: in a
-// crowded cache that others share every second time, so that ten in a row do happen.
+// openTries is how often a fetched file may be evicted before it is opened. In a crowded, shared cache that happens
+// every second time, so ten in a row do occur.
 const openTries = 100
 
-// Open returns a file, open for reading at its start; the caller closes it. It
-// stays readable whatever the cache does. Returns NOTFOUND, LIMIT if the file is
-// larger than the cache, UNAVAILABLE.
+// Open returns a file, open for reading at its start; the caller closes it. It stays readable even if it is evicted.
+// Returns NOTFOUND, LIMIT if the file is larger than the cache, UNAVAILABLE.
 func (c *Cache) Open(ctx context.Context, digest string) (*os.File, error) {
 	digits, err := hexOf(digest)
 	if err != nil {
@@ -165,8 +159,7 @@ func (c *Cache) count(waited bool) {
 	}
 }
 
-// ready opens a file that this process has verified, and notes its use. It
-// returns nil if there is none.
+// ready opens a file that this process has verified, and records its use. It returns nil if there is none.
 func (c *Cache) ready(digits string) (*os.File, error) {
 	c.mu.Lock()
 	closed, known := c.closed, c.verified[digits]
@@ -191,7 +184,7 @@ func (c *Cache) ready(digits string) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a file of the folder; nil if it is not there.
+// open opens a file of the folder; nil if it does not exist.
 func (c *Cache) open(digits string) (*os.File, os.FileInfo, error) {
 	f, err := c.root.Open(digits)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,8 +200,7 @@ func (c *Cache) open(digits string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// land makes a file be there, verified: a whole one of the folder, or one from
-// the store. It reports whether it fetched.
+// land makes sure that a file is in the folder and verified, fetching it if necessary. It reports whether it did.
 func (c *Cache) land(digits string) (fetched bool, err error) {
 	c.mu.Lock()
 	if c.closed {
@@ -230,8 +222,8 @@ func (c *Cache) land(digits string) (fetched bool, err error) {
 	return true, c.trim(digits)
 }
 
-// examine reads a file that this process has not verified yet and removes it if
-// it is not what its name says.
+// examine verifies a file that this process has not verified yet and removes it if its content does not match its
+// name.
 func (c *Cache) examine(digits string) (whole bool, err error) {
 	f, info, err := c.open(digits)
 	if err != nil || f == nil {
@@ -259,7 +251,7 @@ func (c *Cache) note(digits string, info os.FileInfo) {
 	c.verified[digits] = info
 }
 
-// fetch brings a file from the store under its name, whole or not at all.
+// fetch brings a file from the store into the folder, atomically.
 func (c *Cache) fetch(digits string) (err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.Timeout)
 	defer cancel()
@@ -286,8 +278,7 @@ func (c *Cache) fetch(digits string) (err error) {
 	return nil
 }
 
-// fill writes the content and checks it. It is not fsynced: what a power cut
-// tears is found by the next process.
+// fill writes the content and verifies it. It is not fsynced: the next process detects a file damaged by a power cut.
 func (c *Cache) fill(ctx context.Context, f *os.File, from io.Reader, digits string) (os.FileInfo, error) {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(watched{ctx, from}, c.opts.MaxBytes+1))

@@ -11,7 +11,7 @@ import (
 	"drover/core/service/pattern"
 )
 
-// scheme is how digests begin.
+// scheme is the prefix of digests.
 const scheme = "sha256:"
 
 var hexPattern = pattern.New(`^[0-9a-f]{64}$`)
@@ -25,7 +25,7 @@ func hexOf(digest string) (string, error) {
 	return digits, nil
 }
 
-// keyOf is where a digest's file lies.
+// keyOf returns the key of a digest's file.
 func keyOf(digits string) string {
 	return folder + digits[:2] + "/" + digits[2:4] + "/" + digits
 }
@@ -33,11 +33,11 @@ func keyOf(digits string) string {
 // folder is the prefix of all keys of files.
 const folder = "sha256/"
 
-// verified reads a file and hands out its end only if the whole has its digest.
+// verified reads a file and returns its last bytes only if the whole content matches its digest.
 type verified struct {
 	from   io.ReadCloser
 	digits string
-	left   int64 // bytes that should still come
+	left   int64 // bytes still expected
 	sum    hash.Hash
 	failed error
 }
@@ -46,7 +46,7 @@ func verify(from io.ReadCloser, digits string, size int64) io.ReadCloser {
 	return &verified{from: from, digits: digits, left: size, sum: sha256.New()}
 }
 
-// Read reads on. The bytes that complete the file are held back if it is damaged.
+// Read reads on. The bytes that complete a damaged file are held back.
 func (v *verified) Read(p []byte) (int, error) {
 	if v.failed != nil {
 		return 0, v.failed

@@ -10,8 +10,8 @@ import (
 	"gocloud.dev/blob"
 )
 
-// disk makes durable what a store in a folder writes. It is nil for the others:
-// their services answer when a file is safe.
+// disk makes writes to a store in a folder durable. It is nil for other stores, whose services answer when a file is
+// durable.
 type disk struct {
 	root string
 
@@ -19,14 +19,14 @@ type disk struct {
 	known map[string]bool // folders whose own names are durable; at most 65,793
 }
 
-// A service takes a large file in parts, so many at a time; all of those are in memory.
+// A service receives a large file in parts, so many at a time; all of those are in memory.
 const (
 	partBytes = 8 << 20
 	partsAt   = 2
 )
 
-// options let the writer's temporary file be reached: it is made private at once,
-// and fsynced by the returned function after the last byte and before its rename.
+// options gives access to the writer's temporary file: it is made private at once, and the returned function fsyncs
+// it after the last byte and before its rename.
 func (d *disk) options() (opts *blob.WriterOptions, sync func() error) {
 	opts = &blob.WriterOptions{
 		ContentType: "application/octet-stream", DisableContentTypeDetection: true,
@@ -45,8 +45,7 @@ func (d *disk) options() (opts *blob.WriterOptions, sync func() error) {
 	return opts, func() error { return file.Sync() }
 }
 
-// named makes the name of a key's file durable, and those of folders above it
-// that this program has not seen yet.
+// named makes the name of a key's file durable, and those of the folders above it that are new to this program.
 func (d *disk) named(key string) error {
 	if d == nil {
 		return nil
@@ -65,7 +64,7 @@ func (d *disk) named(key string) error {
 	}
 }
 
-// rename gives a key's file another key, at once and durably. A missing one is fine.
+// rename gives a key's file another key, atomically and durably. A missing file is no error.
 func (d *disk) rename(from, to string) error {
 	old, path := filepath.Join(d.root, filepath.FromSlash(from)), filepath.Join(d.root, filepath.FromSlash(to))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -75,7 +74,7 @@ func (d *disk) rename(from, to string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// First where it is, then where it is no more.
+	// First the new name, then the removal of the old one.
 	return errors.Join(err, d.named(to), syncDir(filepath.Dir(old)))
 }
 

@@ -17,9 +17,8 @@ type entry struct {
 	used time.Time
 }
 
-// trim removes the least recently used files until the rest fits, all but keep,
-// and what dead fetchers left. It reads the folder each time, which costs little
-// beside the fetch that made it necessary.
+// trim removes the least recently used files until the rest fits, except keep, and the leftovers of dead fetchers. It
+// reads the folder each time, which costs little compared to the fetch that made it necessary.
 func (c *Cache) trim(keep string) error {
 	entries, total, err := c.entries()
 	if err != nil {
@@ -46,7 +45,7 @@ func (c *Cache) trim(keep string) error {
 	return nil
 }
 
-// forget drops what is known of files that are gone, whoever removed them.
+// forget drops the records of files that are gone.
 func (c *Cache) forget(kept map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,8 +21,8 @@ const identity = "id"
 // idPattern is what crypto/rand.Text makes.
 var idPattern = pattern.New(`^[A-Z2-7]{26}$`)
 
-// ID returns the store's id, see core.Blobs. The first who asks makes it; of several at
-// once one does, and all return that one's.
+// ID returns the store's id, see core.Blobs. The first call makes it; of concurrent first calls one does, and all
+// return the same id.
 func (s *Store) ID(ctx context.Context) (string, error) {
 	id, err := s.readID(ctx)
 	if gcerrors.Code(err) != gcerrors.NotFound {
@@ -50,7 +50,7 @@ func (s *Store) readID(ctx context.Context) (string, error) {
 	return string(text), nil
 }
 
-// create makes a key's file unless there is one.
+// create makes a key's file unless it exists.
 func (s *Store) create(ctx context.Context, key, content string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (s *Store) create(ctx context.Context, key, content string) error {
 	return err
 }
 
-// create makes a key's file unless there is one, durably. It does so by a link: the
-// library's own condition does not hold between processes.
+// create makes a key's file unless it exists, durably. It uses a link, because the library's own condition does not
+// hold between processes.
 func (d *disk) create(key, content string) (err error) {
 	f, err := os.CreateTemp(d.root, "."+key+"-")
 	if err != nil {

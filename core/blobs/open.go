@@ -76,8 +76,8 @@ import (
 	"gocloud.dev/blob/memblob"
 )
 
-// openers open a store by its URL's scheme, given what follows "://". A service
-// that gocloud.dev knows is one import and one line here.
+// openers open a store by its URL's scheme, given what follows "://". A further service of gocloud.dev needs one
+// import and one line here.
 var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
 	"file": openFile,
 	"mem":  openMem,
@@ -89,17 +89,16 @@ func Schemes() []string {
 	return []string{"file://PATH", "s3://BUCKET?region=REGION", "mem://"}
 }
 
-// Open opens the store that a URL names: "file://PATH", a folder, absolute or
-// relative to the working folder, made (mode 0700) if only its last part is
-// missing; "s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true" (all but
-// the bucket may be left out), whose credentials come from the environment or the files of
-// the AWS tools and are not tried here; or "mem://", one of its own that ends with the
-// program. Returns INVALID for another URL, UNAVAILABLE if the store cannot be used.
+// Open opens the store that a URL names: "file://PATH", a folder, absolute or relative to the working folder, created
+// (mode 0700) if only its last part is missing; "s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true"
+// (only the bucket is required), whose credentials come from the environment or the files of the AWS tools and are
+// not tried here; or "mem://", a new one that ends with the program. Returns INVALID for another URL, UNAVAILABLE if
+// the store cannot be used.
 func Open(ctx context.Context, url string) (core.Blobs, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	open := openers[scheme]
 	if !ok || open == nil {
-		// The URL itself is not repeated: it may hold a password.
+		// The URL itself is not quoted: it may hold a password.
 		return nil, core.Errorf(core.CodeInvalid, "", "this blob store URL is not known: write %s", strings.Join(Schemes(), ", "))
 	}
 	s, err := open(ctx, rest)
@@ -136,7 +135,7 @@ func openFile(_ context.Context, path string) (*Store, error) {
 	return &Store{bucket: bucket, spool: root, disk: &disk{root: root, known: map[string]bool{}}}, nil
 }
 
-// makeRoot makes the folder for its owner alone if it is missing.
+// makeRoot makes the folder, accessible to its owner only, if it is missing.
 func makeRoot(root string) error {
 	err := os.Mkdir(root, 0o700)
 	switch {

@@ -22,11 +22,10 @@ import (
 // leavingFolder is the prefix of all keys of files that were trashed.
 const leavingFolder = "leaving/"
 
-// leavingName is a file that was trashed: its digits, when, ms since 1970, and
-// what makes its name new each time.
+// leavingName is the name of a trashed file: its digits, when, ms since 1970, and a random part.
 var leavingName = pattern.New(`^([0-9a-f]{64})\.(\d{1,15})\.[0-9a-f]+$`)
 
-// leavingPrefix is how the keys of a file begin that was trashed.
+// leavingPrefix returns the prefix of the keys of a trashed file.
 func leavingPrefix(digits string) string { return leavingFolder + digits[:2] + "/" + digits + "." }
 
 func leavingKey(digits string, now time.Time) string {
@@ -35,7 +34,7 @@ func leavingKey(digits string, now time.Time) string {
 	return leavingPrefix(digits) + strconv.FormatInt(now.UnixMilli(), 10) + "." + hex.EncodeToString(once)
 }
 
-// Purge deletes what nobody keeps, see core.Blobs and the package's comment.
+// Purge deletes unused files, see core.Blobs and the package's comment.
 func (s *Store) Purge(ctx context.Context, now time.Time, grace time.Duration, keep func(digest string) bool) (core.Purged, error) {
 	p := purge{keep: keep, before: now.Add(-grace).UnixMilli(), within: grace / 2}
 	if err := s.leaving(ctx, &p); err != nil {
@@ -47,7 +46,7 @@ func (s *Store) Purge(ctx context.Context, now time.Time, grace time.Duration, k
 			return ctx.Err()
 		}
 		digits := strings.TrimPrefix(digest, scheme)
-		// It is as old as this moment, not as the purge: somebody may just have put it.
+		// It is dated by this moment, not by the purge: it may just have been put.
 		if err := s.move(ctx, keyOf(digits), leavingKey(digits, now.Add(time.Since(began))), size, p.within); err != nil {
 			return err
 		}
@@ -57,16 +56,15 @@ func (s *Store) Purge(ctx context.Context, now time.Time, grace time.Duration, k
 	return p.done, fault(err, "")
 }
 
-// purge is one under way.
+// purge is a purge in progress.
 type purge struct {
 	keep   func(digest string) bool
-	before int64         // ms: what is older goes
+	before int64         // ms: older files are moved or deleted
 	within time.Duration // a file must be moved
 	done   core.Purged
 }
 
-// leaving deletes what was trashed long enough ago, and brings back what somebody
-// keeps by now.
+// leaving deletes files that were trashed long enough ago, and restores those that are used by now.
 func (s *Store) leaving(ctx context.Context, p *purge) error {
 	return s.parts(ctx, leavingFolder, func(o *blob.ListObject) error {
 		m := leavingName().FindStringSubmatch(o.Key[strings.LastIndexByte(o.Key, '/')+1:])
@@ -89,8 +87,7 @@ func (s *Store) leaving(ctx context.Context, p *purge) error {
 	})
 }
 
-// bringBack makes a file that was trashed one of the store's again. One that was
-// put since is the better one: it may have mended this.
+// bringBack restores a trashed file. A file put since takes precedence: it may have replaced a damaged one.
 func (s *Store) bringBack(ctx context.Context, from *blob.ListObject, digits string, within time.Duration) error {
 	there, err := s.bucket.Exists(ctx, keyOf(digits))
 	switch {
@@ -102,9 +99,8 @@ func (s *Store) bringBack(ctx context.Context, from *blob.ListObject, digits str
 	return s.move(ctx, from.Key, keyOf(digits), from.Size, within)
 }
 
-// move gives a file another key. One that is gone was moved by another purge. Where
-// there are no folders it copies and then deletes, but only within the time: after
-// that, somebody may take the copy for old.
+// move gives a file another key. A missing file was moved by another purge. Without folders it copies and then
+// deletes, but only within the time: after that, another purge may take the copy for old.
 func (s *Store) move(ctx context.Context, from, to string, size int64, within time.Duration) error {
 	if s.disk != nil {
 		return s.disk.rename(from, to)
@@ -146,8 +142,7 @@ func (s *Store) remove(ctx context.Context, key string) error {
 	return nil
 }
 
-// parts lists a folder bit by bit: a service does that by itself. On its way it removes
-// what writers to a disk that died have left.
+// parts lists a folder in parts, as a service does. It also removes leftovers of dead writers to a disk.
 func (s *Store) parts(ctx context.Context, folder string, fn func(o *blob.ListObject) error) error {
 	if s.disk == nil {
 		return s.below(ctx, folder, fn)

@@ -24,21 +24,19 @@ import (
 	"drover/core"
 )
 
-// s3Silence is how long a service may take to begin an answer. Those that take long say
-// that they are at it.
+// s3Silence is how long a service may take to begin an answer. For slow operations it sends signs of progress.
 const s3Silence = time.Minute
 
 // s3Copies is the largest object that S3 copies at once.
 const s3Copies = 5 << 30
 
-// What a URL may say after "?". The rest of the settings come from the environment and the
-// files of the AWS tools.
+// Parameters that a URL may have. The rest of the settings come from the environment and the files of the AWS tools.
 var s3Settings = []string{
 	"dualstack", "endpoint", "fips", "profile", "region", "request_checksum_calculation",
 	"response_checksum_validation", "role", "ssetype", "use_path_style",
 }
 
-// howToName mends a URL that holds credentials.
+// howToName is the remedy for a URL that holds credentials.
 const howToName = `the URL of a blob store holds no credentials: take them out of it, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
 or name a profile of ~/.aws/credentials by AWS_PROFILE or profile=NAME`
 
@@ -87,7 +85,7 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 	return &Store{bucket: b, spool: os.TempDir(), copies: s3Copies, idle: client.CloseIdleConnections}, nil
 }
 
-// readS3 takes a URL apart. It repeats nothing that may be a secret.
+// readS3 parses a URL. Its errors quote no part that may be a secret.
 func readS3(rest string) (bucket, folder string, settings url.Values, err error) {
 	if plain, err := url.QueryUnescape(rest); err == nil && strings.Contains(plain, "@") || strings.Contains(rest, "@") {
 		return "", "", nil, core.Errorf(core.CodeInvalid, "", "%s", howToName)
@@ -119,7 +117,7 @@ func readS3(rest string) (bucket, folder string, settings url.Values, err error)
 	return u.Host, folder, settings, nil
 }
 
-// checkS3 says what the environment lacks.
+// checkS3 returns what the environment lacks.
 func checkS3(ctx context.Context, cfg aws.Config, bucket string) error {
 	if cfg.Region == "" {
 		return core.Errorf(core.CodeInvalid, bucket, "the region of blob store s3://%s is not known: add region=NAME to its URL, or set AWS_REGION (for a service without regions, us-east-1)", bucket)
@@ -133,8 +131,8 @@ func checkS3(ctx context.Context, cfg aws.Config, bucket string) error {
 	return nil
 }
 
-// bounded is the HTTP client that the settings ask for, with an end to its waiting. It
-// follows no redirects: signatures hold for one address.
+// bounded returns the configured HTTP client with a timeout. It follows no redirects, because signatures hold for one
+// address.
 func bounded(asked aws.HTTPClient) *http.Client {
 	built, ok := asked.(*awshttp.BuildableClient)
 	if !ok {
@@ -145,7 +143,7 @@ func bounded(asked aws.HTTPClient) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// s3Mends says how to mend what a service refuses, by its code.
+// s3Mends are the remedies for a service's refusals, by code.
 var s3Mends = map[string]string{
 	"NoSuchBucket":                 "its bucket does not exist: make it, or name another one",
 	"NoSuchUpload":                 "it forgot an upload that was under way: try again",
@@ -161,7 +159,7 @@ var s3Mends = map[string]string{
 	"MovedPermanently":             "its bucket is in another region or at another endpoint: name that with region= or endpoint=",
 }
 
-// mendOf says how to mend an error of an S3 service; "" if it is none, or none that one can.
+// mendOf returns the remedy for an error of an S3 service; "" if there is none.
 func mendOf(err error) string {
 	var refused smithy.APIError
 	if !errors.As(err, &refused) {

@@ -26,8 +26,8 @@ type spooled struct {
 	size   int64
 }
 
-// spool reads a stream of at most limit bytes. Its file lies in dir and has no
-// name any more, so that nothing of it can be left behind. Returns LIMIT.
+// spool reads a stream of at most limit bytes. Its file is in dir without a name, so that nothing of it can be left
+// behind. Returns LIMIT.
 func spool(ctx context.Context, r io.Reader, limit int64, dir string) (*spooled, error) {
 	s, sum := &spooled{}, sha256.New()
 	from := io.TeeReader(io.LimitReader(watched{ctx, sent{r}}, limit+1), sum)
@@ -72,8 +72,8 @@ func (s *spooled) Close() error {
 	return s.file.Close()
 }
 
-// nameless makes a file that no folder lists, so that nothing of it stays
-// whoever is killed. On file systems that cannot, it has a name for a moment.
+// nameless makes a file without a name, so that nothing of it stays even if the process is killed. On file systems
+// without that, it has a name for a moment.
 func nameless(dir string) (*os.File, error) {
 	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600); err == nil {
 		return os.NewFile(uintptr(fd), filepath.Join(dir, "nameless")), nil
@@ -88,7 +88,7 @@ func nameless(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sent is a stream from a caller: if it breaks, the blame is there.
+// sent is a stream from a caller: if it breaks, the fault is the caller's.
 type sent struct{ from io.Reader }
 
 // Read reads on.

@@ -15,7 +15,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// stranded is the age at which the temporary file of a writer that died is removed.
+// stranded is the age at which the temporary file of a dead writer is removed.
 const stranded = 24 * time.Hour
 
 // Store is a core.Blobs in a bucket. It is safe for concurrent use.
@@ -46,7 +46,7 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (digest strin
 	return digest, whole.size, nil
 }
 
-// write makes a key's file of what content writes, whole or not at all.
+// write makes a key's file of what content writes, atomically.
 func (s *Store) write(ctx context.Context, key string, content func(w io.Writer) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,7 +68,7 @@ func (s *Store) write(ctx context.Context, key string, content func(w io.Writer)
 	return s.disk.named(key)
 }
 
-// ignoreEnd drops the error by which a writer says that it was cancelled.
+// ignoreEnd drops the error of a cancelled writer.
 func ignoreEnd(err error) error {
 	if errors.Is(err, context.Canceled) || gcerrors.Code(err) == gcerrors.Canceled {
 		return nil
@@ -76,8 +76,8 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// Open returns a file's content, see core.Blobs. The last bytes of a damaged one
-// are not handed out. ctx must last until the reading ends.
+// Open returns a file's content, see core.Blobs. The last bytes of a damaged file are not returned. Ctx must last
+// until the reading ends.
 func (s *Store) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
 	digits, err := hexOf(digest)
 	if err != nil {
@@ -93,8 +93,7 @@ func (s *Store) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return verify(r, digits, r.Size()), nil
 }
 
-// openLeaving opens a file that a purge has trashed, or that one has brought back
-// meanwhile.
+// openLeaving opens a trashed file, or one that a purge has just restored.
 func (s *Store) openLeaving(ctx context.Context, digits string) (*blob.Reader, error) {
 	objects, err := s.list(ctx, leavingPrefix(digits))
 	if err != nil {
@@ -120,11 +119,10 @@ func (s *Store) Each(ctx context.Context, fn func(digest string, size, stored in
 	}), "")
 }
 
-// listTries is how often the listing of a folder is begun anew because a file went away
-// under it.
+// listTries is how often the listing of a folder is repeated because a file was removed during it.
 const listTries = 100
 
-// list returns what lies below a prefix.
+// list returns everything below a prefix.
 func (s *Store) list(ctx context.Context, prefix string) ([]*blob.ListObject, error) {
 	var err error
 	for range listTries {
@@ -143,7 +141,7 @@ func (s *Store) list(ctx context.Context, prefix string) ([]*blob.ListObject, er
 	return nil, err
 }
 
-// below calls fn with what lies below a prefix, page by page.
+// below calls fn with everything below a prefix, page by page.
 func (s *Store) below(ctx context.Context, prefix string, fn func(o *blob.ListObject) error) error {
 	for each := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
 		o, err := each.Next(ctx)
@@ -179,8 +177,8 @@ func (s *Store) Close() error {
 	return fault(err, "")
 }
 
-// fault turns an error of the bucket into one of core's; those of core and the
-// end of a stream pass.
+// fault turns an error of the bucket into one of core's; errors of core and the end of a stream are returned
+// unchanged.
 func fault(err error, digest string) error {
 	var known *core.Error
 	switch {

@@ -1,10 +1,9 @@
-// Package config is every setting of drover in one struct: its name, its
-// default, where its value came from, and whether the values fit together.
+// Package config has every setting of drover in one struct: its name, its default, the source of its value, and
+// whether the values fit together.
 //
-// A setting named max_attempts is max_attempts in the one YAML file,
-// DROVER_MAX_ATTEMPTS in the environment and --max-attempts on a command line.
-// Flags win over the environment, the environment over the file, the file over
-// the default. An empty environment variable counts as unset.
+// A setting named max_attempts is max_attempts in the one YAML file, DROVER_MAX_ATTEMPTS in the environment and
+// --max-attempts on a command line. Flags override the environment, the environment overrides the file, the file
+// overrides the default. An empty environment variable counts as unset.
 package config
 
 import (
@@ -14,8 +13,8 @@ import (
 	"time"
 )
 
-// Config is all settings. Load makes it; the tags are the one place where a
-// setting's name, default, meaning and users are written down.
+// Config has all settings. Load makes it. The tags are the only place that defines a setting's name, default, meaning
+// and users:
 //
 //	koanf    its name in the file
 //	default  its value if nobody sets it; computed ones are in defaults.go
@@ -104,7 +103,7 @@ type Config struct {
 	sources map[string]Source // by name in the file
 }
 
-// What a host does about its own self-test.
+// What a host does after a failed self-test.
 const (
 	SelfTestOn   = "on"
 	SelfTestWarn = "warn"
@@ -116,14 +115,13 @@ const (
 	MonitorHeartbeat = "heartbeat"
 	MonitorProvider  = "provider"
 	MonitorReport    = "report"
-	MonitorNone      = "none" // stands alone: there is no monitor
+	MonitorNone      = "none" // stands alone: no monitors
 )
 
-// RatesNone stands alone in TaskRates or SubmitRate, or for a kind's rate: what they bound is not bounded.
+// RatesNone, alone in TaskRates or SubmitRate, or as a kind's rate, means no bound.
 const RatesNone = "none"
 
-// Source says where a value came from: "default", "file PATH",
-// "environment DROVER_X" or "flag --x".
+// Source is where a value came from: "default", "file PATH", "environment DROVER_X" or "flag --x".
 type Source string
 
 // Default is the source of a value that nobody set.
@@ -140,8 +138,8 @@ func (c *Config) Source(name string) Source {
 // File returns the path of the file that was read, or "" if there was none.
 func (c *Config) File() string { return c.file }
 
-// In returns a copy for a cluster that lives in the folder dir alone, whatever the
-// settings say of where data, Redis, store and blobs are.
+// In returns a copy for a cluster that is entirely in the folder dir, whatever the settings for data, Redis, store
+// and blobs are.
 func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)

@@ -11,8 +11,8 @@ import (
 	"github.com/docker/go-units"
 )
 
-// decode writes a layer's values over what is there, each setting by itself, so
-// that an error can name the setting and its source.
+// decode writes a layer's values over the present ones, each setting by itself, so that an error can name the setting
+// and its source.
 func (c *Config) decode(l layer) error {
 	var problems []error
 	v := reflect.ValueOf(c).Elem()
@@ -33,7 +33,7 @@ func (c *Config) decode(l layer) error {
 	return errors.Join(problems...)
 }
 
-// parse turns what a file, the environment or a flag says into a value of the kind.
+// parse converts a value from a file, the environment or a flag to the kind.
 func parse(kind Kind, raw any) (any, error) {
 	word, isText := raw.(string)
 	if isText {
@@ -89,8 +89,7 @@ func parseList(list []any) ([]string, error) {
 	return words, nil
 }
 
-// shape says what a value of the kind looks like. A URL is not quoted: it may
-// hold a password.
+// shape returns what is wrong with the format of a value. A URL is not quoted: it may hold a password.
 func shape(kind Kind, raw any) error {
 	want := map[Kind]string{
 		KindText:     "it must be one text; put it in quotes",
@@ -106,7 +105,7 @@ func shape(kind Kind, raw any) error {
 	return fmt.Errorf("%q is not right here: %s", fmt.Sprint(raw), want)
 }
 
-// text writes a value as the file would.
+// text formats a value as in the file.
 func text(v reflect.Value) string {
 	if list, ok := v.Interface().([]string); ok {
 		return strings.Join(list, ",")

@@ -113,7 +113,7 @@ func (c *Config) fill(m machine) error {
 	return c.absolute("run", &c.Run)
 }
 
-// fillURLs puts what has no URL into the data folder.
+// fillURLs derives missing URLs from the data folder.
 func (c *Config) fillURLs() {
 	if c.Redis == "" {
 		c.Redis = URL("unix://" + filepath.Join(c.Data, "redis.sock"))
@@ -144,7 +144,7 @@ func (c *Config) absolute(name string, dir *string) error {
 
 var notInName = pattern.New(`[^a-z0-9]+`)
 
-// hostName makes a valid name of a machine's, or returns "" if nothing is left of it.
+// hostName makes a valid name from a machine's, or returns "" if nothing is left of it.
 func hostName(machine string) string {
 	name := notInName().ReplaceAllString(strings.ToLower(machine), "-")
 	name = strings.Trim(name, "-")

@@ -128,7 +128,7 @@ func (c *Config) fileLayer(m machine, set, around layer) (layer, error) {
 	return layer{values, func(Setting) Source { return Source("file " + path) }}, refuseStrangers(path, values)
 }
 
-// refuseStrangers says which names in a file are no settings.
+// refuseStrangers refuses names in a file that are no settings.
 func refuseStrangers(path string, values map[string]any) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -146,7 +146,7 @@ func refuseStrangers(path string, values map[string]any) error {
 
 // suggest names the setting that a mistyped one was likely meant to be.
 func suggest(name string) string {
-	const close = 0.85 // of 1; catches a slip or two, not another word
+	const close = 0.85 // of 1; finds a typing error or two, not another word
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	best, score := "", close
 	for _, s := range Settings() {

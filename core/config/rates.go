@@ -19,8 +19,8 @@ const (
 	minRateEvery = time.Millisecond // Redis counts in them
 )
 
-// Rates returns the rates of kinds of task: their own, by kind, where the settings have no other.
-// Returns INVALID for a kind that there is not.
+// Rates returns the rates of kinds of task: their own, overridden by the settings. Returns INVALID for an unknown
+// kind.
 func (c *Config) Rates(own map[string]core.TaskRate) (map[string]core.TaskRate, error) {
 	if slices.Equal(c.TaskRates, []string{RatesNone}) {
 		return nil, nil
@@ -103,7 +103,7 @@ func parseRates(words []string) (map[string]core.TaskRate, []error) {
 	return rates, problems
 }
 
-// parseRate reads N/TIME:burst=N:most=N, of which each part may be missing, or none.
+// parseRate reads N/TIME:burst=N:most=N, each part optional, or none.
 func parseRate(text string) (r core.TaskRate, err error) {
 	if text == RatesNone {
 		return r, nil
@@ -130,7 +130,7 @@ func parseRate(text string) (r core.TaskRate, err error) {
 	return r, nil
 }
 
-// parseEvery reads N/TIME as the time that one of N has.
+// parseEvery reads N/TIME and returns the time for each one of N.
 func parseEvery(text string) (time.Duration, error) {
 	count, span, ok := strings.Cut(text, "/")
 	if !ok {

@@ -14,7 +14,7 @@ var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss
 // sentinelPassword is the parameter of a URL of Sentinels that holds their password.
 const sentinelPassword = "sentinel_password"
 
-// readPasswords puts the passwords that files hold into the URLs of Redis and the result store.
+// readPasswords puts the passwords in files into the URLs of Redis and the result store.
 func (c *Config) readPasswords() error {
 	return errors.Join(
 		c.readPassword(&c.Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "redis",
@@ -76,8 +76,8 @@ func (u URL) withSentinelPassword(password string) (URL, bool) {
 	return URL(parsed.String()), true
 }
 
-// checkRedis wants what the kind of URL needs: Sentinels the name of the primary, a Redis Cluster a
-// namespace that keeps all keys on one shard, a socket a path that Linux takes.
+// checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a Redis Cluster a
+// namespace that keeps all keys on one shard, a socket a path that Linux accepts.
 func (c *Config) checkRedis() error {
 	if err := c.checkURL("redis", c.Redis, redisSchemes...); err != nil {
 		return err

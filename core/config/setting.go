@@ -33,7 +33,7 @@ type Setting struct {
 	Flag    string // on a command line, without hyphens in front: max-attempts
 	Env     string // DROVER_MAX_ATTEMPTS
 	Kind    Kind
-	Default string // its value or, if it depends on the machine, what it is
+	Default string // its value or, if it depends on the machine, a description
 	Usage   string
 
 	field int      // its place in Config; -1 for the file's path
@@ -41,8 +41,8 @@ type Setting struct {
 	users []string // commands that read it; none means all
 }
 
-// Settings returns all settings in the order of Config, the file's path first. The list is everybody's: it is
-// not to be changed.
+// Settings returns all settings in the order of Config, the file's path first. The list is shared and must not be
+// changed.
 func Settings() []Setting { return settings() }
 
 // settings are made once, since each command asks for them.

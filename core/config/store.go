@@ -16,13 +16,13 @@ type mongoURL struct {
 	rest                   string // hosts, database and options
 }
 
-// mongo takes a URL of MongoDB apart. Returns false for another one.
+// mongo parses a URL of MongoDB. Returns false for another one.
 func (u URL) mongo() (mongoURL, bool) {
 	scheme, rest, _ := strings.Cut(string(u), "://")
 	if scheme != "mongodb" && scheme != "mongodb+srv" {
 		return mongoURL{}, false
 	}
-	// The last "@" before the database ends the password, also where somebody forgot to escape one.
+	// The last "@" before the database ends the password, even if somebody forgot to escape one.
 	end := strings.IndexAny(rest, "?")
 	if end < 0 {
 		end = len(rest)
@@ -46,7 +46,7 @@ func (m mongoURL) String() string {
 	return m.scheme + "://" + user + m.rest
 }
 
-// redacted is the URL without what nobody is to see.
+// redacted returns the URL without its password.
 func (m mongoURL) redacted() string {
 	if m.hasPassword {
 		m.password = hidden

@@ -16,7 +16,7 @@ import (
 // The smallest useful beat and poll: below them a process is busy with nothing else.
 const (
 	minBeat = 10 * time.Millisecond
-	maxBeat = 30 * time.Second // Redis takes a heartbeat that reaches further for one of another time
+	maxBeat = 30 * time.Second // Redis takes a heartbeat with a longer interval for one from another time
 	minPoll = time.Millisecond
 )
 
@@ -26,7 +26,7 @@ const maxSlots = 10_000
 // maxSocketPath is the longest path of a unix socket, in bytes, on Linux.
 const maxSocketPath = 107
 
-// Validate returns nil, or an INVALID error for every setting that cannot be.
+// Validate returns nil, or an INVALID error that names every invalid setting.
 func (c *Config) Validate() error {
 	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSubmits(), c.checkSite())
 }
@@ -41,8 +41,8 @@ func (c *Config) checkURLs() error {
 	)
 }
 
-// checkURL wants a URL, of one of the schemes if any are named. It quotes
-// nothing that may hold a password.
+// checkURL checks a URL, and that it has one of the schemes if any are named. It quotes nothing that may hold a
+// password.
 func (c *Config) checkURL(name string, u URL, schemes ...string) error {
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Scheme == "" {
@@ -91,9 +91,8 @@ func (c *Config) checkMetricsPort() error {
 	return nil
 }
 
-// MetricsAddress is where the component of a role answers /healthz and /metrics; "" for
-// nowhere. Those of a host share one setting, so each role has a port of its own, unless
-// that is 0: any free one.
+// MetricsAddress returns where the component of a role serves /healthz and /metrics; "" for nowhere. The components
+// of a host share one setting, so each role has its own port, unless that is 0: any free one.
 func (c *Config) MetricsAddress(role string) string {
 	host, first, err := net.SplitHostPort(c.MetricsListen)
 	port, notANumber := strconv.Atoi(first)

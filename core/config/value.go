@@ -23,7 +23,7 @@ func (u URL) Reveal() string { return string(u) }
 // hidden stands for what is not shown.
 const hidden = "xxxxx"
 
-// String returns the URL without passwords, wherever in it they stand.
+// String returns the URL with all passwords hidden.
 func (u URL) String() string {
 	if m, is := u.mongo(); is {
 		return m.redacted()
@@ -44,7 +44,7 @@ func (u URL) String() string {
 	return parsed.Redacted()
 }
 
-// MarshalText hides the password from encoders as String does from printers.
+// MarshalText hides passwords from encoders, as String does from printers.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 func secretWord(key string) bool {

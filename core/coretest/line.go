@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Line is what a program reaches a server through where a test wants it cut: it can
-// hold what the program says, and lose what it is answered.
+// Line is a connection to a server that a test can disturb: it can hold what the program sends, and lose answers.
 type Line struct {
 	Socket string // where it listens; of the form that MongoDB's driver takes too
 
@@ -112,8 +111,8 @@ func pass(to io.Writer, from io.Reader, good func([]byte) bool) {
 	}
 }
 
-// Holds makes the line hold whatever has the text in it, "" for everything. It is
-// delivered, late, after release: even if who said it is gone by then.
+// Holds makes the line hold everything sent with the text in it, "" for all. It is delivered late, after Release,
+// even if the sender is gone by then.
 func (l *Line) Holds(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

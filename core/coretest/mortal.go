@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// ErrDead is what a process gets to hear after its last step.
+// ErrDead is returned to a process after its last step.
 var ErrDead = errors.New("the process died")
 
 // Mortal lets a process die after so many steps: the last one is done, its

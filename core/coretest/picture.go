@@ -13,9 +13,8 @@ import (
 	"drover/core/service/pattern"
 )
 
-// Picture is a whole namespace in readable lines, "key: content" or, of a hash,
-// "key field: value", sorted. Times are written as TIME, specs as SPEC. Counts are left out: a consistency check holds them
-// against the rest.
+// Picture is a whole namespace in readable lines, "key: content" or, of a hash, "key field: value", sorted. Times are
+// written as TIME, specs as SPEC. Counters are left out: the consistency check compares them with the rest.
 type Picture []string
 
 var (

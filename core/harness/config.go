@@ -14,12 +14,12 @@ const (
 	TestFinal  = "final"
 )
 
-// Config is a harness's settings: the object in its harness.json. Keys that
-// drover does not know are passed to the harness as they stand.
+// Config is a harness's settings: the object in its harness.json. Keys that drover does not know are passed to the
+// harness unchanged.
 type Config struct {
-	// Timeout is the most wall time that one grading may take; 0 where the author set none.
+	// Timeout is the maximum wall time of one grading; 0 if the author set none.
 	Timeout time.Duration
-	// Raw is the whole object, as the harness gets it back.
+	// Raw is the whole object, which the harness gets.
 	Raw json.RawMessage
 
 	actions map[string][]json.RawMessage
@@ -28,9 +28,8 @@ type Config struct {
 
 // ParseConfig reads a harness.json, or returns an INVALID error.
 //
-// The settings are drover/timeout, drover/actions and drover/environment. A
-// harness that was written for Galah works unchanged: galah/… counts where
-// drover/… is missing.
+// The settings are drover/timeout, drover/actions and drover/environment. A harness that was written for Galah works
+// unchanged: galah/… is used if drover/… is missing.
 func ParseConfig(raw []byte) (Config, error) {
 	c, err := parseConfig(raw)
 	return c, invalid("the harness's configuration", err)
@@ -66,8 +65,8 @@ func parseConfig(raw []byte) (Config, error) {
 	return c, nil
 }
 
-// Actions are what a submission of the test type asks the harness to do: the
-// public ones, and the final ones as well where it is final. Never nil.
+// Actions returns the actions for a submission of the test type: the public ones, and for a final submission the
+// final ones as well. Never nil.
 func (c Config) Actions(testType string) []json.RawMessage {
 	actions := append([]json.RawMessage{}, c.actions[TestPublic]...)
 	if testType == TestFinal {

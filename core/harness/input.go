@@ -12,17 +12,17 @@ import (
 	"drover/core/school"
 )
 
-// Input is what a request's spec says to its harness: the spec's Input, parsed.
-// Everything in it is optional; Stdin fills what it leaves open.
+// Input is the parsed Input of a request's spec, for its harness. Every field is optional; Stdin fills the missing
+// ones.
 type Input struct {
 	Config Config // raw_harness.config
 	// TestType is raw_submission.test_type: public or final.
 	TestType string
-	// Stock is whether drover grades by the harness's cases.yaml itself.
+	// Stock is whether drover itself grades by the harness's cases.yaml.
 	Stock bool
 
 	harness, submission, assignment, provider object
-	actions                                   []json.RawMessage // nil where not given
+	actions                                   []json.RawMessage // nil if not given
 }
 
 // NewInput makes the Input of a spec for a harness with the given settings.
@@ -30,9 +30,8 @@ func NewInput(c Config, testType string) json.RawMessage {
 	return newInput(c, map[string]any{"test_type": testType}, nil)
 }
 
-// InputFor makes the Input of a spec that grades a submission to an assignment that has
-// a harness and the deadlines of who submitted it. Later runs of it, whoever asked for
-// them, tell the harness the same.
+// InputFor makes the Input of a spec that grades a submission to an assignment that has a harness and the deadlines
+// of the submission's user. Later runs give the harness the same Input.
 func InputFor(a school.Assignment, s school.Submission) json.RawMessage {
 	return newInput(
 		Config{Raw: a.Harness.Config, stock: a.Harness.Stock},
@@ -41,9 +40,8 @@ func InputFor(a school.Assignment, s school.Submission) json.RawMessage {
 	)
 }
 
-// Grading is the request that grades a submission to an assignment that has a harness and
-// the deadlines of who submitted it; whoever asks for it says the rest: id, submitter,
-// whom to tell.
+// Grading returns the request that grades a submission to an assignment that has a harness and the deadlines of the
+// submission's user. The caller adds id, submitter and webhooks.
 func Grading(a school.Assignment, s school.Submission) core.Spec {
 	return core.Spec{
 		Pool: a.Pool, Priority: a.Priority, Files: s.Files, Harness: &a.Harness.File, Input: InputFor(a, s),
@@ -68,7 +66,7 @@ func newInput(c Config, submission, assignment map[string]any) json.RawMessage {
 	return raw
 }
 
-// isoTime is a moment as harnesses read it; null for 0, which is never.
+// isoTime formats a time for harnesses; null for 0, which is never.
 func isoTime(ms int64) any {
 	if ms == 0 {
 		return nil
@@ -82,9 +80,8 @@ const (
 	stockCases = "cases"
 )
 
-// ParseInput reads a spec's Input; an empty one is fine. It returns an INVALID
-// error for objects that are none, for settings that are wrong, and for keys
-// that the contract does not know and that have no "/" in them.
+// ParseInput reads a spec's Input; an empty one is valid. It returns an INVALID error for invalid JSON objects, for
+// wrong settings, and for keys without a "/" that are not in the contract.
 func ParseInput(raw json.RawMessage) (Input, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
@@ -162,8 +159,8 @@ type Places struct {
 	Submission string
 }
 
-// Stdin makes the one object that a harness reads: the contract's fields, all of
-// them, null where nothing is known, and the platform's own, each with a "/" in its name.
+// Stdin makes the one object that a harness reads: all fields of the contract, null if not known, and the platform's
+// own, each with a "/" in its name.
 func (in Input) Stdin(spec *core.Spec, at Places, platform map[string]any) ([]byte, error) {
 	submitted := isoTime(spec.Submitted)
 	id := ""
@@ -198,7 +195,7 @@ func (in Input) Stdin(spec *core.Spec, at Places, platform map[string]any) ([]by
 	return json.Marshal(whole)
 }
 
-// filled returns the object with defaults where it says nothing.
+// filled returns the object with defaults for missing keys.
 func (o object) filled(defaults map[string]any) map[string]any {
 	whole := maps.Clone(defaults)
 	for key := range o {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// object is one JSON object, its values not yet looked at.
+// object is one JSON object with unparsed values.
 type object map[string]json.RawMessage
 
-// parseObject reads exactly one JSON object. Unlike encoding/json it minds the
-// case of keys and refuses a key that occurs twice, since nobody could say which one counts.
+// parseObject reads exactly one JSON object. Unlike encoding/json it distinguishes the case of keys and refuses
+// repeated keys.
 func parseObject(raw []byte) (object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	start, err := dec.Token()
@@ -48,7 +48,7 @@ func parseObject(raw []byte) (object, error) {
 	return members, nil
 }
 
-// syntax words a decoder's error for somebody who has only the text.
+// syntax explains a decoder's error for readers who have only the text.
 func syntax(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("is not JSON: it ends too early")
@@ -84,8 +84,8 @@ func shorten(s string, most int) string {
 	return s
 }
 
-// clean replaces what is not UTF-8 and every control character but tab and
-// newline: these texts reach terminals and pages.
+// clean replaces invalid UTF-8 and every control character except tab and newline: these texts are shown on terminals
+// and pages.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' {

@@ -15,21 +15,21 @@ import (
 
 // Bounds on a harness folder.
 const (
-	MaxPackFiles  = 8_000    // and folders: what a VM's agent unpacks
+	MaxPackFiles  = 8_000    // and folders: as many as a VM's agent accepts
 	MaxPackBytes  = 64 << 20 // of its archive
-	MaxConfigSize = 32 << 10 // bytes of harness.json: it travels in each request's spec
+	MaxConfigSize = 32 << 10 // bytes of harness.json, which is part of each request's spec
 )
 
 // Package is a harness folder as a request carries it.
 type Package struct {
 	Tar    []byte // the same folder gives the same bytes
 	Config Config
-	Cases  *cases.Plan // what the stock harness reads; nil where main grades
+	Cases  *cases.Plan // for the stock harness; nil if main grades
 }
 
-// Pack reads a harness folder, or a file with one as Read takes it. It returns an INVALID or LIMIT error that says how
-// to mend the folder: main must be there and executable or cases.yaml be there and
-// right, harness.json must be right if it is there, and only plain files and folders may be in it.
+// Pack reads a harness folder, or a file with one in a form that Read accepts. It returns an INVALID or LIMIT error
+// that says how to correct the folder. Required are an executable main or a valid cases.yaml; a harness.json must be
+// valid; only plain files and folders are allowed.
 func Pack(dir string) (Package, error) {
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
 		return readFile(dir)
@@ -51,7 +51,7 @@ func Pack(dir string) (Package, error) {
 		return Package{}, err
 	}
 	var out bytes.Buffer
-	// Bounded as it is, it need not be interruptible.
+	// It is bounded, so it need not be interruptible.
 	err = pack.Folder(context.Background(), dir, &out, packLimits())
 	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), dir, "the harness folder %s cannot be packed", dir)

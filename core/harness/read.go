@@ -16,10 +16,9 @@ import (
 // TarFile is the name under which requests carry a harness.
 const TarFile = "harness.tar"
 
-// Read is Pack for a folder that somebody else packed, as a tar, compressed or not, or a
-// zip: nothing in the archive is taken on trust. The same folder gives the same bytes as
-// Pack makes of it, with its owners, times and order left out, and litter, and a folder
-// that holds all the rest. Returns INVALID or LIMIT.
+// Read is Pack for a folder packed by any program, as a tar, compressed or not, or a zip, which is not trusted. The
+// same folder gives the same bytes as with Pack; owners, times, order, litter and a single top folder are ignored.
+// Returns INVALID or LIMIT.
 func Read(packed []byte) (Package, error) {
 	if len(packed) > MaxPackBytes {
 		return Package{}, core.Errorf(core.CodeLimit, "", "the harness has more than %d bytes", int64(MaxPackBytes))
@@ -111,9 +110,8 @@ func archivedConfig(folder *cases.Archive) (Config, error) {
 	return config, core.Wrap(err, core.CodeInvalid, ConfigFile, "%s of the harness", ConfigFile)
 }
 
-// PackFiles is Pack for a folder that is in memory, by path. Its main may be run,
-// whatever it says: archives of some systems do not tell. A folder that holds all the
-// rest is taken off: many programs pack it too.
+// PackFiles is Pack for a folder in memory, by path. Its main is made executable, because archives of some systems do
+// not record that. A single top folder is removed, because many programs add it.
 func PackFiles(files map[string]pack.File) (Package, error) {
 	files = withoutTop(files)
 	if main, ok := files[MainFile]; ok {
@@ -130,7 +128,7 @@ func PackFiles(files map[string]pack.File) (Package, error) {
 	return read(tar.Bytes())
 }
 
-// withoutTop takes the folder off that all files are in, if there is one.
+// withoutTop removes the folder that contains all files, if there is one.
 func withoutTop(files map[string]pack.File) map[string]pack.File {
 	top := ""
 	for name, f := range files {

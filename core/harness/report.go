@@ -27,7 +27,7 @@ const TooLarge = "Details not available (content too large)"
 type Report struct {
 	Score    *float64 // nil if it gave none
 	MaxScore *float64
-	Failed   bool // the harness could not grade this submission and says so
+	Failed   bool // the harness could not grade this submission, as it reports
 	Tests    []core.Test
 }
 
@@ -157,7 +157,7 @@ func parseTest(raw json.RawMessage) (core.Test, error) {
 	return test, members.more(&test)
 }
 
-// more reads what a harness may say of a test beside its points.
+// more reads the other fields of a test.
 func (o object) more(test *core.Test) error {
 	for key, into := range map[string]*string{"verdict": &test.Verdict, "group": &test.Group} {
 		text, err := o.text(key)

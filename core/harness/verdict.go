@@ -35,8 +35,8 @@ var ofSubmission = []Verdict{Crashed, TimeLimit, MemoryLimit, ProcessLimit, Outp
 // runtimeError is another word for Crashed.
 const runtimeError = "runtime error"
 
-// VerdictOf words a result. Who is to blame comes first, then the limit that
-// ended the run, then what the harness says in its tests' messages, then the score.
+// VerdictOf returns the verdict on a result. Blame comes first, then the limit that ended the run, then what the
+// harness's tests say in their messages, then the score.
 func VerdictOf(r *core.Result) Verdict {
 	switch {
 	case !r.State.Terminal():
@@ -90,8 +90,8 @@ func ofCommand(r *core.Result) Verdict {
 	return Failed
 }
 
-// ofScore judges by the points: the totals that the harness gave, or the sum of
-// its tests. Where there are none to win, only a negative score is bad.
+// ofScore judges by the points: the totals of the harness, or the sum of its tests. If no points can be won, only a
+// negative score is bad.
 func ofScore(r *core.Result) Verdict {
 	var score, most float64
 	for _, test := range r.Tests {

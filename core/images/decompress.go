@@ -14,10 +14,9 @@ import (
 	"drover/core"
 )
 
-// Decompress returns the content of a stream that is compressed with gzip, xz,
-// zstd or bzip2, or not at all, by how it begins. Closing it does not close r.
-// Returns INVALID for a stream that cannot be read, LIMIT for one that needs more
-// memory than an image should; what comes later in it is told by Read.
+// Decompress returns the content of a stream that is compressed with gzip, xz, zstd or bzip2, or not at all, as its
+// first bytes show. Closing it does not close r. Returns INVALID for a stream that cannot be read, LIMIT for one that
+// needs more memory than an image should; Read returns later faults.
 func Decompress(r io.Reader) (io.ReadCloser, error) {
 	from := bufio.NewReaderSize(r, 1<<16)
 	begins, err := from.Peek(6)
@@ -47,12 +46,11 @@ func Decompress(r io.Reader) (io.ReadCloser, error) {
 	return frugal{plain, io.NopCloser(plain)}, nil
 }
 
-// maxWindow bounds the memory that a zstd or xz stream may ask for, in bytes; it
-// is what the strongest levels of the usual programs need. A stream of a few bytes
-// can ask for 4 GiB.
+// maxWindow bounds the memory that a zstd or xz stream may request, in bytes; the strongest levels of the usual
+// programs need as much. A stream of a few bytes can request 4 GiB.
 const maxWindow = 128 << 20
 
-// frugal tells what cannot be decompressed in our words.
+// frugal explains errors of decompression.
 type frugal struct {
 	io.Reader
 	io.Closer

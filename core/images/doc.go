@@ -1,15 +1,13 @@
-// Package images makes one file of a root file system, the same file for the
-// same content on any machine, and unpacks it on hosts.
+// Package images packs a root file system into one file, the same file for the same content on any machine, and
+// unpacks it on hosts.
 //
-// The file is a tar, compressed with zstd. Its names are sorted, every folder
-// stands before what is in it, all belongs to root, and modes say only whether a
-// file may be run: set-uid bits, owners, devices, extended attributes and what a
-// machine keeps for itself (dev, proc, sys, run, tmp) are not in it. Symbolic
-// links stay as they are: their targets mean something inside a VM only, and
-// nothing here follows one. Times are kept, in seconds.
+// The file is a tar, compressed with zstd. Its names are sorted, every folder precedes its content, all files belong
+// to root, and modes say only whether a file is executable. Set-uid bits, owners, devices, extended attributes and
+// the folders that a machine fills itself (dev, proc, sys, run, tmp) are left out. Symbolic links stay as they are:
+// they are resolved only inside a VM, and this package follows none. Times are kept, in seconds.
 //
-// Read takes a tar from anywhere, hostile ones included; it never writes a name
-// from it to a disk. Unpack takes only what Write can have written.
+// Read accepts a tar from any source, including hostile ones; it never writes a name from it to a disk. Unpack
+// accepts only what Write can have written.
 package images
 
 import (
@@ -56,7 +54,7 @@ const (
 // The longest path and target of a link, in bytes; one more and no system call takes it.
 const maxPath = 4095
 
-// latest is the greatest time that is kept, so that a tar needs no second form for it.
+// latest is the greatest time that is kept, so that a tar needs no extended header for it.
 const latest = 1<<33 - 1
 
 // Places are folders that every image has and that are empty in it, for a VM to
@@ -68,8 +66,8 @@ func Places() []string {
 // volatile are the places whose content is never taken: a VM has its own.
 var volatile = []string{"dev", "proc", "sys", "run", "tmp", "var/tmp", "mnt"}
 
-// own are files that machines write for themselves; every image has them, like
-// this, so that a VM can mount its own on them.
+// own are files that machines write for themselves; every image has them in this form, so that a VM can mount its own
+// on them.
 var own = map[string]string{
 	"etc/hostname":    "",
 	"etc/machine-id":  "",
@@ -101,8 +99,8 @@ func checkPath(what, p string) error {
 	return nil
 }
 
-// climbs reports whether a link at name with this target leads above the root.
-// An absolute target begins at the root of whoever follows it, a VM.
+// climbs reports whether a link at name with this target leads above the root. An absolute target begins at the VM's
+// root.
 func climbs(name, target string) bool {
 	if path.IsAbs(target) {
 		name, target = "x", target[1:]
@@ -122,5 +120,5 @@ func climbs(name, target string) bool {
 	return false
 }
 
-// stamp brings a time into the form that is kept.
+// stamp converts a time to the form that is kept.
 func stamp(t time.Time) int64 { return min(max(t.Unix(), 0), latest) }

@@ -17,9 +17,8 @@ type Store struct {
 	Clock  clock.Clock // nil: the machine's
 }
 
-// Keep reads a tar as Read does, stores it, and makes it the newest image of a
-// name. Source says for people where it is from. Returns what Read returns, and
-// UNAVAILABLE if the stores do not take it.
+// Keep reads a tar as Read does, stores it, and makes it the newest image of a name. Source describes its origin for
+// people. Returns the errors of Read, and UNAVAILABLE if the stores refuse it.
 func (s Store) Keep(ctx context.Context, name, source string, r io.Reader, opts Options) (core.Image, error) {
 	if err := core.CheckName("image", name); err != nil {
 		return core.Image{}, err
@@ -48,7 +47,7 @@ func (s Store) now() time.Time {
 	return s.Clock.Now()
 }
 
-// put sends a tree to the blob store while it is written.
+// put stores a tree in the blob store while it is written.
 func (s Store) put(ctx context.Context, tree *Tree, limit int64) (digest string, size int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -43,12 +43,10 @@ type Tree struct {
 	used    int64
 }
 
-// Read reads a tar to its end: that of a whole system, with or without leading
-// "./" or "/", in any order; of two entries with one name the later counts. What
-// an image does not keep is dropped (see the package). Returns INVALID for what
-// no root file system is or may have: nothing at all, names and links that climb out, entries
-// below a link or file, devices outside of dev, pipes and sockets; LIMIT beyond
-// the limits, also of what is dropped.
+// Read reads a tar of a whole system to its end, with or without leading "./" or "/", in any order; of two entries
+// with one name the later one counts. What an image does not keep is dropped (see the package). Returns INVALID for
+// what a root file system cannot have: no content at all, names and links that climb out, entries below a link or
+// file, devices outside of dev, pipes and sockets; LIMIT beyond the limits, which also count dropped entries.
 func Read(ctx context.Context, r io.Reader, opts Options) (t *Tree, err error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = Defaults()
@@ -81,7 +79,7 @@ func Read(ctx context.Context, r io.Reader, opts Options) (t *Tree, err error) {
 			return t, err
 		}
 	}
-	// What follows the end of the tar is padding, or nobody's business.
+	// The rest after the end of the tar is padding, and ignored.
 	if _, err := io.Copy(io.Discard, whole); err != nil {
 		return t, unreadable(err)
 	}
@@ -218,8 +216,7 @@ func (t *Tree) resolve() error {
 	return nil
 }
 
-// settleTimes gives what was made while the system was put together one time
-// that depends only on what it was made of.
+// settleTimes gives files that were written during the build one time, which depends only on the system's packages.
 func (t *Tree) settleTimes() {
 	if t.opts.Began == 0 {
 		return
@@ -270,7 +267,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// nameless makes a file that no folder lists, so that nothing of it stays.
+// nameless makes a file without a name, so that nothing of it stays.
 func nameless(dir string) (*os.File, error) {
 	if dir == "" {
 		dir = os.TempDir()

@@ -17,10 +17,9 @@ import (
 	"drover/core"
 )
 
-// Unpack writes a file that Write wrote into an empty folder, which nobody else
-// may write to. Returns INVALID for anything that Write cannot have written, LIMIT
-// beyond the limits, UNAVAILABLE if the disk refuses. What it wrote until then
-// stays for the caller to remove.
+// Unpack unpacks a file that Write wrote into an empty folder, to which no other user may write. Returns INVALID for
+// anything that Write cannot have written, LIMIT beyond the limits, UNAVAILABLE if the disk refuses. After an error
+// the caller must remove what was written.
 func Unpack(ctx context.Context, r io.Reader, dir *os.Root, limits Limits) (Summary, error) {
 	packed := &bounded{ctx: ctx, from: r, left: limits.Packed, limits: limits}
 
@@ -52,14 +51,14 @@ func Unpack(ctx context.Context, r io.Reader, dir *os.Root, limits Limits) (Summ
 	return u.sum, u.finish()
 }
 
-// unpacking is the work in hand.
+// unpacking is one Unpack in progress.
 type unpacking struct {
 	dir    *os.Root
 	limits Limits
 	sum    Summary
 	last   string
 	kinds  map[string]byte // of what was unpacked
-	times  []stamped       // folders: what is written into them changes theirs
+	times  []stamped       // folders: set last, because files written into them change their times
 }
 
 type stamped struct {
@@ -93,7 +92,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	return u.fault(err, name)
 }
 
-// check returns INVALID for a header that header cannot have made here.
+// check returns INVALID for a header that Write cannot have made.
 func (u *unpacking) check(h *tar.Header, name string) error {
 	refuse := func(why string) error {
 		return core.Errorf(core.CodeInvalid, name, "%q in the image %s", h.Name, why)
@@ -122,7 +121,7 @@ func (u *unpacking) check(h *tar.Header, name string) error {
 	return nil
 }
 
-// plain reports whether a header says no more than names and a size.
+// plain reports whether a header has only names and a size.
 func plain(records map[string]string) bool {
 	for key := range records {
 		if key != "path" && key != "linkpath" && key != "size" {
@@ -160,7 +159,7 @@ func (u *unpacking) finish() error {
 	return u.fault(u.dir.Chmod(".", modeFolder), ".")
 }
 
-// fault tells the disk's refusals from the archive's faults.
+// fault distinguishes errors of the disk from faults of the archive.
 func (u *unpacking) fault(err error, name string) error {
 	var refused *fs.PathError
 	var link *os.LinkError

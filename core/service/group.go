@@ -18,12 +18,11 @@ import (
 type Service struct {
 	// Name says in errors which loop it was; unique in its group.
 	Name string
-	// Run works until ctx ends and then returns soon, or, after Drain, until the
-	// work in hand is done. Ending unasked is a failure, with or without an error.
+	// Run works until ctx ends and then returns soon, or, after Drain, until its work is finished. Returning unasked
+	// is a failure, with or without an error.
 	Run func(ctx context.Context) error
-	// Drain asks Run to take no new work, finish what is in hand and return. It
-	// does not wait and is called at most once. Nil: the loop holds no work, and
-	// runs on until all others have drained.
+	// Drain makes Run take no new work, finish its current work and return. It does not wait and is called at most
+	// once. Nil: the loop holds no work, and runs on until all others have drained.
 	Drain func()
 }
 
@@ -74,10 +73,9 @@ func Start(ctx context.Context, services ...Service) *Group {
 	return g
 }
 
-// Stop asks the services with work to drain and stops all once they have, or
-// when ctx ends. It returns when the group has ended, with the group's error. It
-// may be called again, and by several at once: the first call starts the
-// draining, the end of any caller's ctx cuts it short.
+// Stop drains the services with work and stops all once that is done, or when ctx ends. It returns when the group has
+// ended, with the group's error. It may be called repeatedly and concurrently: the first call starts the draining,
+// the end of any caller's ctx ends it.
 func (g *Group) Stop(ctx context.Context) error {
 	g.ask.Do(func() {
 		close(g.asked)
@@ -99,8 +97,7 @@ func (g *Group) Stop(ctx context.Context) error {
 // Done is closed once the group has ended.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
-// Wait returns once the group has ended: nil if it was asked to and nothing went
-// wrong, else every failure, the first one first.
+// Wait returns once the group has ended: nil if it was stopped without a failure, else all failures in order.
 func (g *Group) Wait() error {
 	<-g.done
 	g.mu.Lock()
@@ -122,7 +119,7 @@ func (g *Group) live(ctx context.Context, s Service) {
 	returned = true
 }
 
-// judge says whether a loop's return was a failure.
+// judge returns the failure in a loop's return, if any.
 func (g *Group) judge(ctx context.Context, s Service, err error) error {
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):

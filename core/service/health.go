@@ -32,8 +32,7 @@ type HealthReport struct {
 // health answers /healthz.
 type health []*probe
 
-// probe runs one check, never twice at a time: a check that hangs costs one
-// goroutine, however often it is asked for.
+// probe runs one check, never twice at a time: a check that hangs costs one goroutine, however often it is requested.
 type probe struct {
 	name  string
 	check Check

@@ -14,16 +14,14 @@ import (
 	"drover/core"
 )
 
-// Lock is a name on this host that one process has at a time. The kernel frees
-// it when the process dies, however it dies.
+// Lock is a name on this host that one process has at a time. The kernel releases it when the process dies.
 type Lock struct{ file *flock.Flock }
 
 // LockPath is the file of the lock called name in the folder dir.
 func LockPath(dir, name string) string { return filepath.Join(dir, name+".lock") }
 
-// TakeLock takes the lock called name in the folder dir, which it makes if it
-// must. Returns BUSY, with the holder's process id in the sentence, if a living
-// process has it, and UNAVAILABLE if the folder cannot be used.
+// TakeLock takes the lock called name in the folder dir, which it creates if it is missing. Returns BUSY, with the
+// holder's process id in the sentence, if a living process has it, and UNAVAILABLE if the folder cannot be used.
 func TakeLock(dir, name string) (*Lock, error) {
 	if err := core.CheckName("lock", name); err != nil {
 		return nil, err
@@ -76,8 +74,8 @@ func TakeNumber(dir string, role core.Role, most int) (int, *Lock, error) {
 	return 0, nil, core.Errorf(core.CodeBusy, string(role), "%d processes of the role %s run on this host already", most, role)
 }
 
-// Stands reports whether the lock's file is still at its place: false once another
-// process moved it away to have the lock itself.
+// Stands reports whether the lock's file is still in its place: false once another process moved it away to seize the
+// lock.
 func (l *Lock) Stands() bool {
 	held, err := l.file.Stat()
 	if err != nil {
@@ -90,7 +88,7 @@ func (l *Lock) Stands() bool {
 // Release frees the lock. Its file stays, because removing it would race with
 // the next taker.
 func (l *Lock) Release() {
-	_ = l.file.Unlock() // the kernel frees it with the process in any case
+	_ = l.file.Unlock() // the kernel releases it with the process in any case
 }
 
 // holder reads a lock's process id, for a message only.

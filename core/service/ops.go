@@ -15,7 +15,7 @@ import (
 	"drover/core"
 )
 
-// Bounds of the ops server: it answers a few monitors, and nobody can make it do more.
+// Bounds of the ops server: it serves a few monitors, and more load must not be possible.
 const (
 	opsConnections = 32
 	opsScrapes     = 4 // at once
@@ -89,5 +89,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(body) // the reader has gone away; nobody is left to tell
+	_ = encoder.Encode(body) // the reader has gone away
 }

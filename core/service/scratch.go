@@ -12,11 +12,11 @@ import (
 	"drover/core"
 )
 
-// scratchLock is the lock by which a folder's process is known to live.
+// scratchLock is the lock by which a folder's process is known to be alive.
 const scratchLock = "alive"
 
-// Scratch is a temporary folder of one process. One that a killed process left
-// is removed by the next that makes one with the same prefix.
+// Scratch is a temporary folder of one process. If the process is killed, the next one with the same prefix removes
+// the folder.
 type Scratch struct {
 	Dir  string
 	lock *Lock
@@ -28,7 +28,7 @@ type Scratch struct {
 func NewScratch(prefix string) (*Scratch, error) {
 	top := os.TempDir()
 	SweepScratch(prefix, nil)
-	// Until it is locked it has a name that nobody sweeps.
+	// Until it is locked it has a name that no sweep matches.
 	made, err := os.MkdirTemp(top, "."+prefix)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, top, "no temporary folder can be made in %s: name another with TMPDIR", top)
@@ -47,7 +47,7 @@ func NewScratch(prefix string) (*Scratch, error) {
 
 // Remove removes the folder with all that is in it.
 func (s *Scratch) Remove() error {
-	defer s.lock.Release() // last, so that nobody else removes it meanwhile
+	defer s.lock.Release() // last, so that no other process removes it in the meantime
 	dir, err := s.hide()
 	if err == nil {
 		err = os.RemoveAll(dir)
@@ -55,8 +55,8 @@ func (s *Scratch) Remove() error {
 	return core.Wrap(err, core.CodeUnavailable, s.Dir, "the temporary folder %s cannot be removed", s.Dir)
 }
 
-// hide gives the folder a name that nobody sweeps: one that is half removed has no
-// lock any more by which its process is known to live.
+// hide gives the folder a name that no sweep matches: a half-removed folder has no lock any more that shows its
+// process is alive.
 func (s *Scratch) hide() (string, error) {
 	now := time.Now()
 	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -69,11 +69,9 @@ func (s *Scratch) hide() (string, error) {
 	return hidden, nil
 }
 
-// SweepScratch removes folders with the prefix that were left by the dead, as far
-// as it can: one that stays harms nobody. First end, if it is not nil, ends what
-// still lives in one; a folder where that fails stays. It works only where no other
-// user can put something else into a folder's place, and touches only what this
-// user made.
+// SweepScratch removes folders with the prefix whose processes are dead, as far as it can; a folder that stays does
+// no harm. Before, it calls end, if not nil, to end processes that use the folder; if that fails the folder stays. It
+// works only where no other user can replace a folder, and touches only this user's folders.
 func SweepScratch(prefix string, end func(dir string) error) {
 	top := os.TempDir()
 	if info, err := os.Stat(top); err != nil || !mine(info) && !owned(info, 0) ||
@@ -96,18 +94,18 @@ func SweepScratch(prefix string, end func(dir string) error) {
 	}
 }
 
-// halfMade is how old a folder must be that was never locked to be nobody's.
+// halfMade is the age from which a folder without a lock counts as abandoned.
 const halfMade = time.Hour
 
-// removeAbandoned removes a folder if its lock is free. One without a lock was left
-// between two steps, or is gone by now, because somebody else removed it.
+// removeAbandoned removes a folder if its lock is free. A folder without a lock was left by a crash, or is being
+// removed by another process.
 func removeAbandoned(dir string, end func(dir string) error) {
 	lock, err := takeStanding(dir, scratchLock)
 	switch {
 	case err == nil:
 		defer lock.Release()
 	case !core.Is(err, core.CodeNotFound):
-		return // its process lives, or somebody else is removing it
+		return // its process is alive, or another one is removing it
 	}
 	if _, err := os.Lstat(dir); err != nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Signals are SIGTERM and SIGINT of this process from Listen on. A program that
-// listens before it opens anything is not killed by them half-way.
+// Signals are SIGTERM and SIGINT of this process from Listen on. A program that listens before it opens anything is
+// not killed by them half-way.
 type Signals struct {
 	received      chan os.Signal
 	first, second chan struct{} // closed by the first signal and by the second
@@ -45,8 +45,7 @@ func (s *Signals) Close() {
 	<-s.ended
 }
 
-// Asked reports whether a signal has come. An error of what was opened under
-// Starting then says no more than that.
+// Asked reports whether a signal has arrived. Errors of things opened under Starting are then only a consequence.
 func (s *Signals) Asked() bool { return isClosed(s.first) }
 
 func isClosed(c <-chan struct{}) bool {
@@ -58,8 +57,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Starting returns a context for what is opened before Run. A signal that comes
-// before Run ends it, a later one does not.
+// Starting returns a context for what is opened before Run. A signal before Run ends it, a later one does not.
 func (s *Signals) Starting(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -75,11 +73,11 @@ func (s *Signals) Starting(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Run runs services until a signal, a failure, or the end of ctx. The first signal
-// drains them, for at most grace; a second one stops them at once. After a signal
-// that came before Run nothing is run. Notice hears what is going on, for the log.
+// Run runs services until a signal, a failure, or the end of ctx. The first signal drains them, for at most grace; a
+// second one stops them at once. After a signal before Run nothing is run. Notice is called with messages for the
+// log.
 //
-// The context must not end with the same signals, or nothing is left to drain.
+// The context must not end with the same signals, since then nothing could be drained.
 func (s *Signals) Run(ctx context.Context, grace time.Duration, notice func(text string), services ...Service) error {
 	close(s.running) // before the look: Starting's context has ended, or never will by a signal
 	if s.Asked() {

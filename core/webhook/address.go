@@ -19,8 +19,8 @@ const MaxURL = 2000
 // hostName is a name as DNS has it; others are written in their xn-- form.
 var hostName = pattern.New(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?$`)
 
-// azure is where a machine in that cloud is told its secrets: the one address of this
-// kind that looks public.
+// azure is the address of that cloud's metadata service, which gives a machine its secrets: the only one of its kind
+// that looks public.
 var azure = netip.MustParseAddr("168.63.129.16")
 
 // public knows the special networks of IANA's registries.
@@ -45,8 +45,8 @@ func ParseAddresses(allowed []string) (Addresses, error) {
 	return a, nil
 }
 
-// CheckURL refuses a URL that no delivery could go to. What its name stands for is
-// not asked here but when a delivery connects. Returns INVALID.
+// CheckURL refuses a URL to which no delivery could go. Its host name is resolved only when a delivery connects.
+// Returns INVALID.
 func (a Addresses) CheckURL(text string) error {
 	u, err := url.Parse(text)
 	invalid := func(format string, args ...any) error {
@@ -75,9 +75,8 @@ func (a Addresses) CheckURL(text string) error {
 	return nil
 }
 
-// Check returns FORBIDDEN for an address to which a delivery by the scheme must not go.
-// Its sentence does not tell the address: who made the webhook may not know what its
-// name stands for where drover is.
+// Check returns FORBIDDEN for an address to which a delivery by the scheme must not go. Its sentence leaves out the
+// address, because the maker of the webhook may not know what the name resolves to in drover's network.
 func (a Addresses) Check(scheme string, ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("") // no network contains an address with a zone
 	if slices.ContainsFunc(a.Allowed, func(n netip.Prefix) bool { return n.Contains(ip) }) {
@@ -92,8 +91,8 @@ func (a Addresses) Check(scheme string, ip netip.Addr) error {
 	return nil
 }
 
-// Control returns a net.Dialer.Control that checks each address in the moment of
-// connecting to it, whatever its name stood for before.
+// Control returns a net.Dialer.Control that checks each address at the moment of connecting to it, whatever the name
+// resolved to before.
 func (a Addresses) Control(scheme string) func(network, address string, _ syscall.RawConn) error {
 	return func(network, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

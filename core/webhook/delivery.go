@@ -8,10 +8,9 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// DeliveryID names the delivery to a webhook of what happened at a time to the request
-// or task that a key names. It is the id of the delivery's task and what the receiver
-// gets as webhook-id: the same for the same happening, whoever makes it and however
-// often, and greater for a later one.
+// DeliveryID names the delivery to a webhook of an event of the request or task with the key. It is the id of the
+// delivery's task and the receiver's webhook-id: the same for the same event whenever it is computed, and greater for
+// a later event.
 func DeliveryID(at time.Time, event, key, webhook string) string {
 	sum := sha256.Sum256([]byte(event + "\n" + key + "\n" + webhook))
 	var id ulid.ULID
@@ -21,24 +20,22 @@ func DeliveryID(at time.Time, event, key, webhook string) string {
 	return strings.ToLower(id.String())
 }
 
-// Tries is how often a delivery is tried until it is dead.
+// Tries is how often a delivery is tried before it is dead.
 const Tries = 10
 
-// pauses are those between two tries: over three days, as the standard recommends.
+// pauses are those between two tries: over three days in all, as the standard recommends.
 var pauses = [Tries - 1]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// jitter is the part of a pause by which it is longer or shorter by chance, so that what
-// failed together does not come back together.
+// jitter is the random part of a pause, so that deliveries that failed together do not come back together.
 const jitter = 0.1
 
 // MaxRetryAfter bounds the pause that a receiver may ask for.
 const MaxRetryAfter = 24 * time.Hour
 
-// Pause is how long a delivery rests after so many tries that failed. Chance is a number
-// from 0 to 1.
+// Pause returns the pause after so many failed tries. Chance is a random number from 0 to 1.
 func Pause(tries int, chance float64) time.Duration {
 	p := pauses[min(max(tries, 1), len(pauses))-1]
 	return p + time.Duration(float64(p)*jitter*(2*chance-1))

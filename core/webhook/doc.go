@@ -1,7 +1,5 @@
-// Package webhook is how drover tells others of ends, whoever does the telling:
-// what it writes, how it signs that, where it may go, when it tries again and what
-// a delivery is called. It sends nothing itself: the taskrunner does.
+// Package webhook has the rules of deliveries: their content, signature, allowed addresses, pauses and ids. It sends
+// nothing itself: the taskrunner does.
 //
-// Form and signature are those of standardwebhooks.com; docs/webhooks.md is for those
-// who receive them.
+// Format and signature are those of standardwebhooks.com; docs/webhooks.md is for receivers.
 package webhook

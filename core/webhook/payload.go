@@ -9,17 +9,17 @@ import (
 	"drover/core/harness"
 )
 
-// Version is that of the payloads. Fields may be added to a version, none changed or removed.
+// Version is the version of the payloads. Fields may be added to a version, but not changed or removed.
 const Version = 1
 
 // Bounds on a payload, which keep it below 100 KiB and most below 10.
 const (
-	maxTests = 100 // that are told one by one
+	maxTests = 100 // listed one by one
 	maxText  = 500 // bytes of a reason or note
 	maxWord  = 120 // bytes of a name
 )
 
-// event is what every payload is.
+// event has the fields of every payload.
 type event struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"` // of the delivery, as in the header webhook-id
@@ -28,8 +28,8 @@ type event struct {
 	Data      any       `json:"data"`
 }
 
-// request is what is told of a request: enough to act on, nothing that it printed,
-// and of its tests nothing that a harness wrote for people.
+// request is the part of a payload about a request: enough to act on, without its output, and without the texts of
+// its tests for people.
 type request struct {
 	ID         string            `json:"id"`
 	Generation int               `json:"generation"`
@@ -57,7 +57,7 @@ type test struct {
 	Hidden   bool    `json:"hidden,omitempty"`
 }
 
-// task is what is told of a task.
+// task is the part of a payload about a task.
 type task struct {
 	ID         string         `json:"id"`
 	Generation int            `json:"generation"`
@@ -69,7 +69,7 @@ type task struct {
 	Download   *download      `json:"download"`
 }
 
-// download is a task's file, which is fetched from drover by who may.
+// download is a task's file, which those with the right fetch from drover.
 type download struct {
 	Name    string    `json:"name"`
 	Type    string    `json:"type"`
@@ -77,7 +77,7 @@ type download struct {
 	Expires time.Time `json:"expires"`
 }
 
-// EndOf is when a result's request ended, by the clock that it was submitted by.
+// EndOf returns when a result's request ended, by the clock by which it was submitted.
 func EndOf(r *core.Result) time.Time {
 	return time.UnixMilli(r.Times.Submitted + max(0, r.Times.Finished))
 }
@@ -113,7 +113,7 @@ func TaskEnded(delivery string, t *core.Task) ([]byte, error) {
 	return payload(delivery, core.EventTaskEnded, time.UnixMilli(t.Ended), told)
 }
 
-// Test is the payload of core.EventTest: of a delivery that somebody asked for, to see it arrive.
+// Test is the payload of core.EventTest, which a person sends to see it arrive.
 func Test(delivery string, w *core.Webhook, at time.Time) ([]byte, error) {
 	return payload(delivery, core.EventTest, at, map[string]string{"webhook": w.ID, "class": w.Class})
 }

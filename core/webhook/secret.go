@@ -25,23 +25,22 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// Rotate puts a new secret before the newest of those that a webhook has: both sign
-// until the next rotation, so that receivers can change over at their leisure.
+// Rotate puts a new secret before the newest one of a webhook: both sign until the next rotation, so that receivers
+// can switch at any time in between.
 func Rotate(secrets string) (rotated, secret string) {
 	secret = NewSecret()
 	former, _, _ := strings.Cut(secrets, " ")
 	return strings.TrimSpace(secret + " " + former), secret
 }
 
-// Sign sets the headers by which the receiver knows that a body is drover's: the
-// delivery's id, the time of this try, and a signature by each of the webhook's
-// secrets. Returns INTERNAL for secrets that are none.
+// Sign sets the headers that prove that a body is drover's: the delivery's id, the time of this try, and a signature
+// by each of the webhook's secrets. Returns INTERNAL for invalid secrets.
 func Sign(h http.Header, secrets, id string, at time.Time, body []byte) error {
 	var signatures []string
 	for secret := range strings.FieldsSeq(secrets) {
 		signer, err := standard.NewWebhook(secret)
 		if err != nil {
-			return core.Errorf(core.CodeInternal, id, "a secret of the webhook is none") // err may hold a part of it
+			return core.Errorf(core.CodeInternal, id, "a secret of the webhook is none") // err may quote a part of the secret
 		}
 		signature, err := signer.Sign(id, at, body)
 		if err != nil {

@@ -23,7 +23,7 @@ func accountTable() []entry {
 	}
 }
 
-// SignIn asks for a token.
+// SignIn is a request for a token.
 type SignIn struct {
 	User     string         `json:"user" maxLength:"320" doc:"handle or e-mail address"`
 	Password string         `json:"password" maxLength:"4096"`
@@ -38,8 +38,7 @@ type NewToken struct {
 	Token  school.Token `json:"token"`
 }
 
-// signIn is how programs get tokens. One who must change its password first does that
-// where it is seen: on the pages.
+// signIn is how programs get tokens. Users who must change their password first do so on the pages.
 func (s *server) signIn(ctx context.Context, _ core.Actor, in *struct{ Body SignIn }) (*struct{ Body NewToken }, error) {
 	signed, err := s.Accounts.SignIn(ctx, in.Body.User, in.Body.Password, services.Host(exchanged(ctx).r))
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *server) tokens(ctx context.Context, a core.Actor, handle string) (*answ
 	return all(sheet.Tokens, err)
 }
 
-// revokeToken lets a token that is only to look with end itself, and no other one.
+// revokeToken lets a read-only token revoke itself, and no other one.
 func (s *server) revokeToken(ctx context.Context, a core.Actor, in *One) (*done, error) {
 	if c := caller.From(ctx); in.ID != c.Token {
 		if p := admit(Operation{Scope: school.ScopeAdmin}, c); p != nil {
@@ -91,7 +90,7 @@ func (s *server) revokeUserToken(ctx context.Context, a core.Actor, in *struct {
 	return &done{}, s.Accounts.Revoke(ctx, a, in.User, in.ID)
 }
 
-// LinkLife is how long a link is good for.
+// LinkLife is the lifetime of a link.
 type LinkLife struct {
 	Life int64 `query:"life_ms" minimum:"60000" maximum:"2592000000" doc:"lifetime of a link; an hour by default"`
 }

@@ -17,13 +17,13 @@ import (
 
 //go:generate go test -run ^TestWrittenDescriptionIsCurrent$ . -update
 
-// server answers.
+// server implements the operations.
 type server struct {
 	services.Deps
 	schemas huma.Registry // read only, once all operations are there
 }
 
-// New returns the API, for /api/. Whoever calls is in the request's context, see caller.
+// New returns the API, for /api/. The caller is in the request's context, see package caller.
 func New(p services.Deps) http.Handler {
 	if p.Now == nil {
 		p.Now = time.Now
@@ -38,7 +38,7 @@ func New(p services.Deps) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(raw) // who went away gets none
+		_, _ = w.Write(raw) // the caller has gone away
 	})
 	return known(mux)
 }
@@ -71,7 +71,7 @@ func config(site string) huma.Config {
 	return c
 }
 
-// schemaName is what the description calls a type.
+// schemaName returns the name of a type in the description.
 func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[requests.View]():
@@ -85,7 +85,7 @@ func schemaName(t reflect.Type, hint string) string {
 // part describes how core.Part is written.
 type part []any
 
-// Schema tells of name, score, most possible.
+// Schema describes name, score, maximum score.
 func (part) Schema(huma.Registry) *huma.Schema {
 	three := 3
 	return &huma.Schema{

@@ -9,10 +9,10 @@ import (
 	"drover/core"
 )
 
-// Change is a body that names some fields of a T: those change, the others stay.
+// Change is a body with some fields of a T: those change, the others stay.
 type Change[T any] struct{ raw json.RawMessage }
 
-// UnmarshalJSON keeps what is named.
+// UnmarshalJSON keeps the body.
 func (c *Change[T]) UnmarshalJSON(raw []byte) error {
 	c.raw = append(c.raw[:0], raw...)
 	return nil

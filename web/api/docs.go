@@ -41,7 +41,7 @@ type document struct {
 	Problems []problemDoc
 }
 
-// group is what a page shows of operations whose paths begin alike.
+// group is a page of operations whose paths begin alike.
 type group struct {
 	Name       string
 	Operations []operationDoc
@@ -91,7 +91,7 @@ func documented(o *huma.OpenAPI) document {
 	return d
 }
 
-// named returns the structs that operations name, with all that those name.
+// named returns the structs that operations refer to, directly or through others.
 func named(schemas huma.Registry, by []operationDoc) []structDoc {
 	found := map[string]structDoc{}
 	var look func(name string)
@@ -184,7 +184,7 @@ func fields(s *huma.Schema, where string) []fieldDoc {
 	return all
 }
 
-// typeOf says what a schema is, and which struct it names.
+// typeOf returns the type of a schema, and the struct to which it refers.
 func typeOf(s *huma.Schema) (kind, link string) {
 	switch {
 	case s == nil:
@@ -201,7 +201,7 @@ func typeOf(s *huma.Schema) (kind, link string) {
 	}
 }
 
-// problems lists the codes, each with the status that it is answered with.
+// problems lists the codes with their HTTP statuses.
 func problems() []problemDoc {
 	var all []problemDoc
 	for _, p := range []problemDoc{

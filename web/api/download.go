@@ -11,11 +11,11 @@ import (
 	"drover/web/transfer"
 )
 
-// download is the answer with a file of a user's.
+// download is an answer with a file.
 type download struct{ Body func(huma.Context) }
 
-// saved answers with what write writes, size bytes if it is known, else -1. A file that
-// breaks off breaks the connection too: half of it looks whole otherwise.
+// saved answers with the output of write, of size bytes, or -1 if that is not known. If the file breaks off, the
+// connection is broken too: otherwise a half file would look complete.
 func (s *server) saved(ctx context.Context, op, name string, size int64, write func(io.Writer) error) *download {
 	e := exchanged(ctx)
 	return &download{func(huma.Context) {
@@ -32,7 +32,7 @@ func (s *server) saved(ctx context.Context, op, name string, size int64, write f
 	}}
 }
 
-// nowhere ends the writing of what nobody asked for.
+// nowhere discards the body of a HEAD request by an error.
 type nowhere struct{}
 
 var errHead = errors.New("only the head was asked for")

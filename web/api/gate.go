@@ -26,14 +26,14 @@ func exchanged(ctx context.Context) exchange {
 	return e
 }
 
-// gate lets pass who is known, has the scope, and does not ask too often.
+// gate admits callers that are authenticated, have the scope, and stay within the rate.
 func (s *server) gate(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	op, ok := ctx.Operation().Metadata[operationKey].(Operation)
 	if !ok {
 		op = Operation{Scope: school.ScopeAdmin} // a bug, and harmless
 	}
-	w.Header().Set("Cache-Control", "no-store") // answers are one user's
+	w.Header().Set("Cache-Control", "no-store") // answers belong to one user
 	c := caller.From(ctx.Context())
 	p := s.limit(w, r, c)
 	if p == nil {
@@ -46,7 +46,7 @@ func (s *server) gate(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(ctx, exchangeKey{}, exchange{r, w}))
 }
 
-// admit returns what is wrong with the caller; nil for nothing.
+// admit returns why the caller is refused; nil if it is not.
 func admit(op Operation, c *caller.Caller) *Problem {
 	switch {
 	case op.Scope == "":

@@ -8,7 +8,7 @@ import (
 	"drover/core/store/bounds"
 )
 
-// MaxLimit bounds a page of a list: one more is asked for, to know whether there is more.
+// MaxLimit bounds a page of a list: one more is read, to find out whether there is another page.
 const MaxLimit = 500
 
 // Cursor is what every list takes.
@@ -17,7 +17,7 @@ type Cursor struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"maximum number of items on a page"`
 }
 
-// more is how many the classes service is asked for.
+// more returns how many items to read.
 func (c Cursor) more() int { return c.limit() + 1 }
 
 func (c Cursor) limit() int {
@@ -39,8 +39,7 @@ type listed[T any] struct {
 	Body Page[T]
 }
 
-// paged makes a page of what was found, of which there may be one too many; name gives what
-// a page after an item begins with.
+// paged makes a page of the items found, of which there may be one too many; name returns the cursor after an item.
 func paged[T any](ctx context.Context, c Cursor, found []T, name func(*T) string) *listed[T] {
 	out := &listed[T]{Body: Page[T]{Items: found}}
 	if found == nil {

@@ -15,7 +15,7 @@ func selfTable() []entry {
 	}
 }
 
-// Me is who calls.
+// Me is the caller.
 type Me struct {
 	classes.Profile
 	Token  string         `json:"token,omitempty" doc:"id of the calling token"`
@@ -26,7 +26,7 @@ type nothing struct{}
 
 type answer[T any] struct{ Body T }
 
-// answered is the answer with a thing, if there is one.
+// answered is the answer with a thing, unless there is an error.
 func answered[T any](thing T, err error) (*answer[T], error) {
 	if err != nil {
 		return nil, err

@@ -22,9 +22,9 @@ type Operation struct {
 	ID      string
 	Method  string
 	Path    string       // below Prefix; {path} may hold slashes
-	Action  core.Action  // the right that is asked for; "" for what every user may
-	Scope   school.Scope // that a token must have; "" for what needs no caller
-	Status  int          // of a good answer; 0 is 200, or 204 where there is no body
+	Action  core.Action  // the right that is checked; "" for what every user may do
+	Scope   school.Scope // that a token must have; "" if no caller is needed
+	Status  int          // of a successful answer; 0 is 200, or 204 without a body
 	Summary string
 }
 
@@ -80,13 +80,13 @@ func Operations() []Operation {
 // operationKey is where the description of a route keeps its line of the table.
 const operationKey = "operation"
 
-// bodyTimeout is how long one waits for a body of JSON.
+// bodyTimeout is how long a body of JSON may take to arrive.
 const bodyTimeout = 20 * time.Second
 
 // bodyBytes bounds a body of JSON: the longest is an assignment with its text.
 const bodyBytes = 256 << 10
 
-// described returns what huma needs to know.
+// described returns the operation in huma's form.
 func (op Operation) described() huma.Operation {
 	d := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, DefaultStatus: op.Status,

@@ -20,10 +20,10 @@ const (
 	maxFaults = 20
 )
 
-// retrySeconds is when to try again where nobody knows better.
+// retrySeconds is when to try again if nothing better is known.
 const retrySeconds = 10
 
-// Problem is how every error is answered: problem details of RFC 9457.
+// Problem is the body of every error: problem details by RFC 9457.
 type Problem struct {
 	Type   string    `json:"type" format:"uri-reference" doc:"documentation of the problem"`
 	Title  string    `json:"title" doc:"what the status means"`
@@ -36,7 +36,7 @@ type Problem struct {
 	headers http.Header
 }
 
-// Fault is one thing that is wrong with an input.
+// Fault is one fault of an input.
 type Fault struct {
 	Location string `json:"location" doc:"such as body.title or query.limit"`
 	Message  string `json:"message"`
@@ -64,8 +64,8 @@ func newProblem(status int, err *core.Error) *Problem {
 
 func problemType(code core.Code) string { return "/api/docs#problem-" + string(code) }
 
-// problem returns an error as a problem. What is no fault of the caller is logged, and
-// told without its causes.
+// problem converts an error to a problem. Faults that are not the caller's are logged, and returned without their
+// causes.
 func (s *server) problem(op Operation, err error) *Problem {
 	var done *Problem
 	if errors.As(err, &done) {
@@ -92,7 +92,7 @@ func (s *server) problem(op Operation, err error) *Problem {
 	return patient(newProblem(status, told))
 }
 
-// patient says when to try again what may work later.
+// patient sets when to try again what may work later.
 func patient(p *Problem) *Problem {
 	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
 		p.headers = http.Header{headerRetry: {strconv.Itoa(retrySeconds)}}
@@ -100,8 +100,7 @@ func patient(p *Problem) *Problem {
 	return p
 }
 
-// problemOf makes huma's own errors problems as well. What was sent is not repeated: it
-// may be a secret.
+// problemOf converts huma's own errors. The input is not repeated: it may be a secret.
 func problemOf(_ huma.Context, _ string, body any) (any, error) {
 	e, ok := body.(*huma.ErrorModel)
 	if !ok {
@@ -110,7 +109,7 @@ func problemOf(_ huma.Context, _ string, body any) (any, error) {
 	return faulty(e.Status, e.Detail, e.Errors), nil
 }
 
-// faulty is a problem with what is wrong with an input, place by place.
+// faulty returns a problem with the faults of an input, place by place.
 func faulty(status int, detail string, found []*huma.ErrorDetail) *Problem {
 	code, said := core.CodeInvalid, strings.Builder{}
 	if status == http.StatusRequestEntityTooLarge || status == http.StatusRequestTimeout {
@@ -140,10 +139,10 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	}
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(raw) // who went away gets none
+	_, _ = w.Write(raw) // the caller has gone away
 }
 
-// cut returns at most so many bytes of a text, whole characters.
+// cut shortens a text to at most so many bytes, whole characters.
 func cut(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {

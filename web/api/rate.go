@@ -17,8 +17,7 @@ type policy struct {
 	rate core.Rate
 }
 
-// The rates of calls: of a user, however many tokens it has, and of an address from
-// which somebody unknown calls.
+// The rates of calls: of a user, with all its tokens, and of an address, for unknown callers.
 var (
 	perUser    = policy{"user", services.PerUser}
 	perAddress = policy{"address", services.PerAddress}
@@ -32,8 +31,8 @@ const (
 	headerRetry  = "Retry-After"
 )
 
-// limit counts a call, and returns a problem if there were too many. Where nobody can count,
-// calls pass: they are answered from the store as well.
+// limit counts a call, and returns a problem if there were too many. If the counter is away, calls pass: they can be
+// answered from the store.
 func (s *server) limit(w http.ResponseWriter, r *http.Request, c *caller.Caller) *Problem {
 	if s.Limits == nil {
 		return nil

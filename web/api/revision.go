@@ -13,9 +13,8 @@ import (
 	"drover/core"
 )
 
-// A tag names the revision of a thing and, behind a dash, what was told of it: the same
-// revision may be shown to two users in two ways. So If-Match looks at the
-// revision only, and If-None-Match at all.
+// A tag has the revision of a thing and, after a dash, a hash of the answer: the same revision may look different to
+// two users. So If-Match compares the revision only, and If-None-Match the whole tag.
 
 // Reading is what operations take that read a thing with a revision.
 type Reading struct {
@@ -35,7 +34,7 @@ type tagged[T any] struct {
 	Body     T
 }
 
-// tag names a revision of a thing as it is told.
+// tag returns the tag of a revision in an answer.
 func tag(revision int64, told any) string {
 	raw, err := json.Marshal(told)
 	if err != nil {
@@ -56,7 +55,7 @@ func read[T any](in Reading, revision int64, thing T) *tagged[T] {
 	return out
 }
 
-// made answers with what was made, and where it is.
+// made answers with a new thing, and its location.
 func made[T any](revision int64, thing T, location ...string) *tagged[T] {
 	return &tagged[T]{ETag: tag(revision, thing), Location: at(location...), Body: thing, Status: http.StatusCreated}
 }
@@ -83,8 +82,8 @@ type versioned[T any] struct {
 	change func(ctx context.Context, now T) (T, error)
 }
 
-// apply changes a thing that is as If-Match says, or refuses with 412. Without it
-// the last who changes wins, unless two do so in the same moment.
+// apply changes a thing if its revision agrees with If-Match, and otherwise refuses with 412. Without If-Match the
+// last change wins, except that concurrent changes conflict.
 func apply[T any](ctx context.Context, in Changing, v versioned[T]) (*tagged[T], error) {
 	now, err := v.view(ctx)
 	if err != nil {

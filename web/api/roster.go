@@ -20,7 +20,7 @@ func rosterTable() []entry {
 	}
 }
 
-// Membership is a user's part in a class.
+// Membership is a user's role in a class.
 type Membership struct {
 	Role core.UserRole `json:"role" enum:"student,teaching_assistant,teacher"`
 }
@@ -74,7 +74,7 @@ func (s *server) listDeadlines(ctx context.Context, a core.Actor, in *struct {
 	return all(s.Classes.Deadlines(ctx, a, in.Class, in.Assignment, in.User))
 }
 
-// OwnDeadline is what a user gets.
+// OwnDeadline are a user's personal dates.
 type OwnDeadline struct {
 	Due    int64  `json:"due_ms,omitempty" doc:"ms since 1970; 0: the assignment's"`
 	Cutoff int64  `json:"cutoff_ms,omitempty" doc:"0: the assignment's"`

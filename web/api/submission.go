@@ -22,7 +22,7 @@ func submissionTable() []entry {
 	}
 }
 
-// newSubmission says what is submitted, beside the files.
+// newSubmission are the fields of a submission besides its files.
 type newSubmission struct {
 	InAssignment
 	User string `query:"user" maxLength:"64" doc:"owner of the submission, for staff; the caller by default"`
@@ -115,7 +115,7 @@ func (s *server) resubmit(ctx context.Context, a core.Actor, in *One) (*answer[c
 	return s.viewSubmission(ctx, a, in)
 }
 
-// Stopped says how what was cancelled stands now.
+// Stopped is the new state of what was cancelled.
 type Stopped struct {
 	State core.RequestState `json:"state"`
 }

@@ -88,7 +88,7 @@ func (s *server) viewTask(ctx context.Context, a core.Actor, in *One) (*answer[c
 	return answered(s.Classes.TrackTask(ctx, a, in.ID))
 }
 
-// StoppedTask says how a task that was cancelled stands now.
+// StoppedTask is the new state of a cancelled task.
 type StoppedTask struct {
 	State core.TaskState `json:"state"`
 }

@@ -16,7 +16,7 @@ import (
 	"drover/web/transfer"
 )
 
-// modeHeader is the header of a part that says which permissions its file has, in octal.
+// modeHeader is the header of a part with its file's permissions, in octal.
 const modeHeader = "File-Mode"
 
 // body returns the body of a request that may be large, bounded in bytes and time.
@@ -34,8 +34,8 @@ func (s *server) form(ctx context.Context) (*multipart.Reader, error) {
 	return multipart.NewReader(s.body(ctx, transfer.MaxBody), with["boundary"]), nil
 }
 
-// each yields what the parts of a form are as they come: none is held in memory, and
-// each is read before the next one begins.
+// each yields the parts of a form as they arrive: none is held in memory, and each is read before the next one
+// begins.
 func each[T any](form *multipart.Reader, is func(*multipart.Part) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -68,7 +68,7 @@ func (s *server) uploads(ctx context.Context) iter.Seq2[intake.Upload, error] {
 	}
 }
 
-// fileOf returns a part of a form as a file, under the very path that the form gives it.
+// fileOf returns a part of a form as a file, under the exact path in the form.
 func fileOf(part *multipart.Part) (intake.Upload, error) {
 	_, with, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	path, named := with["filename"]
@@ -84,7 +84,7 @@ func fileOf(part *multipart.Part) (intake.Upload, error) {
 	return intake.Upload{Path: path, Mode: uint32(mode), Content: whole{part}}, nil
 }
 
-// whole reads a part, and says what is wrong in drover's own words.
+// whole reads a part, and returns its faults as errors of core.
 type whole struct{ part io.Reader }
 
 func (w whole) Read(b []byte) (int, error) {
@@ -95,7 +95,7 @@ func (w whole) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// broken says why a body cannot be read to its end.
+// broken returns why a body cannot be read to its end.
 func broken(err error) error {
 	var large *http.MaxBytesError
 	switch {

@@ -29,20 +29,20 @@ type call struct {
 	path   []string // below the API, each part as it is, unescaped
 	query  url.Values
 	body   any           // sent as JSON; nil for none
-	stream func() upload // sent instead of body, made anew for each try
+	stream func() upload // sent instead of body, made again for each try
 	key    string        // idempotency key
 	accept string        // "" is JSON
 	header http.Header
 }
 
-// upload is a body that is sent as it is made.
+// upload is a body that is sent while it is made.
 type upload struct {
 	kind string // Content-Type
 	from io.ReadCloser
 	err  func() error // why it ended early; nil if it did not
 }
 
-// repeatable reports whether the call does no more when it is made twice.
+// repeatable reports whether making the call twice has no further effect.
 func (k *call) repeatable() bool { return k.method != http.MethodPost || k.key != "" }
 
 // ask makes a call whose answer is a T.
@@ -60,7 +60,7 @@ func ask[T any](ctx context.Context, c *Client, k call) (T, error) {
 	})
 }
 
-// timeout bounds one try. How long an upload takes is the site's to bound.
+// timeout bounds one try. The site bounds the duration of an upload.
 func (k *call) timeout() time.Duration {
 	if k.stream != nil {
 		return time.Hour
@@ -68,7 +68,7 @@ func (k *call) timeout() time.Duration {
 	return callTimeout
 }
 
-// do makes a call whose answer does not matter.
+// do makes a call and discards the answer.
 func (c *Client) do(ctx context.Context, k call) error {
 	_, err := ask[json.RawMessage](ctx, c, k)
 	return err
@@ -93,7 +93,7 @@ func (c *Client) decode(r *http.Response, out any) error {
 	return c.away(err)
 }
 
-// send makes one try. A good answer is returned with its body open.
+// send makes one try. A successful answer is returned with its body open.
 func (c *Client) send(ctx context.Context, k *call) (*http.Response, error) {
 	r, sent, err := c.request(ctx, k)
 	if err != nil {
@@ -124,13 +124,13 @@ func (c *Client) send(ctx context.Context, k *call) (*http.Response, error) {
 	return nil, err
 }
 
-// asked is a refusal by a site that said when to come again.
+// asked is a refusal by a site that asked for a pause.
 type asked struct {
 	error
 	when backoff.RetryAfterError
 }
 
-// Unwrap returns the refusal, and for backoff when to come again.
+// Unwrap returns the refusal, and for backoff the pause.
 func (a *asked) Unwrap() []error { return []error{a.error, &a.when} }
 
 func (c *Client) request(ctx context.Context, k *call) (*http.Request, upload, error) {
@@ -169,7 +169,7 @@ func (c *Client) request(ctx context.Context, k *call) (*http.Request, upload, e
 		set("Authorization", "Bearer "+c.Token)
 	}
 	if k.stream != nil {
-		set("Expect", "100-continue") // who may not send it need not
+		set("Expect", "100-continue") // a refused upload is not sent
 	}
 	return r, sent, nil
 }
@@ -184,7 +184,7 @@ func (c *Client) url(k *call) string {
 	return at.String()
 }
 
-// failed is why there was no answer.
+// failed returns why there was no answer.
 func (c *Client) failed(ctx context.Context, err error) error {
 	var ours *core.Error
 	if errors.As(err, &ours) {
@@ -208,7 +208,7 @@ func (c *Client) away(err error) error {
 	return core.Wrap(err, core.CodeUnavailable, c.Server, "the site %s does not answer", c.Server)
 }
 
-// repeat makes a call again and again, as long as that may help and does no harm.
+// repeat repeats a call as long as that may help and does no harm.
 func repeat[T any](ctx context.Context, c *Client, k *call, try func(ctx context.Context) (T, error)) (T, error) {
 	options := []backoff.RetryOption{backoff.WithBackOff(c.pauses()), backoff.WithMaxElapsedTime(c.Timeout)}
 	if c.Timeout < 0 || !k.repeatable() {
@@ -227,7 +227,7 @@ func (c *Client) pauses() *backoff.ExponentialBackOff {
 	return b
 }
 
-// plain is an error without what repeat alone needs.
+// plain removes from an error what only repeat needs.
 func plain(err error) error {
 	var permanent *backoff.PermanentError
 	var when *asked

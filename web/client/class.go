@@ -9,14 +9,13 @@ import (
 	"drover/core/school"
 )
 
-// FindClass returns the one class that a handle, a title or a part of either means; mine
-// is the one class that one is in. Returns NOTFOUND, and INVALID with the candidates
-// where there are several.
+// FindClass returns the one class whose handle or title is, or contains, the query; mine is the one class of the
+// caller. Returns NOTFOUND, and INVALID with the candidates if there are several.
 func (c *Client) FindClass(ctx context.Context, query string) (school.Class, error) {
 	return get[school.Class](ctx, c, values("query", query), "find", "class")
 }
 
-// ListClasses lists the classes that one may see, in order of handle, from behind one of them.
+// ListClasses lists the classes that the caller may view, in order of handle, after the given one.
 func (c *Client) ListClasses(ctx context.Context, after string, limit int) ([]classes.ClassEntry, error) {
 	return list[classes.ClassEntry](ctx, c, []string{"classes"}, nil, after, limit)
 }
@@ -26,18 +25,18 @@ func (c *Client) ViewClass(ctx context.Context, handle string) (classes.ClassEnt
 	return get[classes.ClassEntry](ctx, c, nil, "classes", handle)
 }
 
-// Roster lists who is in a class, in order of handle, from behind one of them.
+// Roster lists the members of a class, in order of handle, after the given one.
 func (c *Client) Roster(ctx context.Context, class, after string, limit int) ([]classes.Member, error) {
 	return list[classes.Member](ctx, c, []string{"classes", class, "members"}, nil, after, limit)
 }
 
-// FindAssignment returns the one assignment that class/assignment means, each as FindClass has it.
+// FindAssignment returns the one assignment that class/assignment matches, both parts as in FindClass.
 func (c *Client) FindAssignment(ctx context.Context, query string) (school.Assignment, error) {
 	return get[school.Assignment](ctx, c, values("query", query), "find", "assignment")
 }
 
-// ListAssignments lists assignments, those that end last first, and says how many it left
-// out because they ended long ago.
+// ListAssignments lists assignments, those that end last first, and returns how many it left out because they ended
+// long ago.
 func (c *Client) ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error) {
 	parts := []string{"assignments"}
 	if f.Class != "" {
@@ -50,31 +49,30 @@ func (c *Client) ListAssignments(ctx context.Context, f classes.AssignmentFilter
 	return page.Items, page.Left, err
 }
 
-// ViewAssignment returns an assignment with one's own deadlines. Returns NOTFOUND.
+// ViewAssignment returns an assignment with the caller's personal deadlines. Returns NOTFOUND.
 func (c *Client) ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error) {
 	return get[classes.AssignmentEntry](ctx, c, nil, "classes", class, "assignments", handle)
 }
 
-// Deadlines lists the dates that users have of their own, or those of one user.
+// Deadlines lists personal deadlines, of all users or of one.
 func (c *Client) Deadlines(ctx context.Context, class, assignment, user string) ([]school.Deadline, error) {
 	query := values("assignment", assignment, "user", user)
 	page, err := get[pageOf[school.Deadline]](ctx, c, query, "classes", class, "deadlines")
 	return page.Items, err
 }
 
-// Missing lists the students who have submitted nothing for an assignment, in order of handle,
-// from behind one of them.
+// Missing lists the students without a submission to an assignment, in order of handle, after the given one.
 func (c *Client) Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error) {
 	return list[classes.Absence](ctx, c, []string{"classes", class, "assignments", assignment, "missing"}, nil, after, limit)
 }
 
-// Progress says how many have submitted, and how the scores are spread.
+// Progress returns how many have submitted, and how the scores are spread.
 func (c *Client) Progress(ctx context.Context, class, assignment string) (classes.Progress, error) {
 	return get[classes.Progress](ctx, c, nil, "classes", class, "assignments", assignment, "progress")
 }
 
-// Submit submits files. They are read anew if the call is repeated, so that a lost answer
-// costs no second submission: the idempotency key is h's, or one that is made here.
+// Submit submits files. They are read again if the call is repeated, so that a lost answer causes no second
+// submission: the idempotency key is h's, or a new one.
 func (c *Client) Submit(ctx context.Context, h classes.NewSubmission) (school.Submission, error) {
 	return ask[school.Submission](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", h.Class, "assignments", h.Assignment, "submissions"},

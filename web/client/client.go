@@ -25,32 +25,31 @@ const (
 	maxRedirects    = 3
 )
 
-// Options say which site is asked, and how.
+// Options say which site to call, and how.
 type Options struct {
 	Server   string // URL of the site, such as https://drover.example.org
-	Token    string // dro_…; "" before one has signed in
+	Token    string // dro_…; "" before signing in
 	Agent    string // User-Agent; "" is drover
-	Insecure bool   // speak http to other machines too: whoever listens in has the token
+	Insecure bool   // use http to other machines too: the token can be intercepted
 
-	// Timeout is how long calls are repeated that the site does not answer; 0 is half
-	// a minute, below 0 for never. Each call has it anew, and each part of a stream.
+	// Timeout is for how long unanswered calls are repeated; 0 is half a minute, below 0 is never. It applies to each
+	// call, and to each part of a stream.
 	Timeout time.Duration
-	Pause   time.Duration // before the first repetition, later ones are longer; 0 is a quarter of a second
-	// Again, if it is set, hears of what went wrong before a call is repeated.
+	Pause   time.Duration // before the first repetition; later ones grow; 0 is a quarter of a second
+	// Again, if not nil, is called with the error before a call is repeated.
 	Again func(err error, wait time.Duration)
 
 	Transport http.RoundTripper // nil: one of its own
 }
 
-// Client asks one site on behalf of one user. It is safe for concurrent use.
+// Client calls one site on behalf of one user. It is safe for concurrent use.
 type Client struct {
 	Options
 	at   *url.URL // of the API
 	http *http.Client
 }
 
-// New makes a client. It does not call the site. Returns INVALID for what is no URL of a
-// site, and for http to another machine.
+// New makes a client. It does not call the site. Returns INVALID for an invalid URL, and for http to another machine.
 func New(o Options) (*Client, error) {
 	site, err := Site(o.Server, o.Insecure)
 	if err != nil {
@@ -72,7 +71,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Site reads a site's URL, and brings it into the one form that names it. Returns INVALID.
+// Site parses a site's URL into its canonical form. Returns INVALID.
 func Site(server string, insecure bool) (*url.URL, error) {
 	site, err := url.Parse(strings.TrimSpace(server))
 	if err != nil || site.Host == "" || site.Hostname() == "" || site.Opaque != "" || site.RawQuery != "" || site.Fragment != "" {
@@ -102,7 +101,7 @@ func Site(server string, insecure bool) (*url.URL, error) {
 	return &url.URL{Scheme: site.Scheme, Host: host, Path: strings.TrimRight(site.Path, "/")}, nil
 }
 
-// onThisMachine reports whether what is sent to a host stays here.
+// onThisMachine reports whether a host is this machine.
 func onThisMachine(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -114,7 +113,7 @@ func onThisMachine(host string) bool {
 // errElsewhere is a redirect that is not followed.
 var errElsewhere = errors.New("it points to another site")
 
-// redirect follows what stays at the site.
+// redirect follows redirects within the site.
 func (c *Client) redirect(to *http.Request, before []*http.Request) error {
 	if to.URL.Scheme != c.at.Scheme || !strings.EqualFold(to.URL.Host, c.at.Host) {
 		return core.Wrap(errElsewhere, core.CodeInvalid, "server", "%s redirects to %s://%s: if that is its address, use it", c.Server, to.URL.Scheme, to.URL.Host)
@@ -125,7 +124,7 @@ func (c *Client) redirect(to *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil

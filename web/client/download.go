@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// download opens a file of the site's, and says how many bytes it has; below 0 if that is not known.
+// download opens a file of the site, and returns its size in bytes; below 0 if that is not known.
 func (c *Client) download(ctx context.Context, parts ...string) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k := call{method: http.MethodGet, path: parts, accept: "application/octet-stream, application/problem+json", header: http.Header{"Accept-Encoding": {"identity"}}}
@@ -22,7 +22,7 @@ func (c *Client) download(ctx context.Context, parts ...string) (io.ReadCloser, 
 	return newContent(c, r, cancel), r.ContentLength, nil
 }
 
-// content is a file on its way in. It is given up when nothing comes for long.
+// content is a file that is being received. It is given up after a long silence.
 type content struct {
 	client *Client
 	body   io.ReadCloser
@@ -30,7 +30,7 @@ type content struct {
 	cancel context.CancelCauseFunc
 }
 
-// errSilence ends what nothing comes of any more.
+// errSilence ends a stream after a long silence.
 var errSilence = errors.New("nothing came for long")
 
 func newContent(c *Client, r *http.Response, cancel context.CancelCauseFunc) *content {

@@ -27,15 +27,14 @@ const (
 
 // event is one event of a stream of the API.
 type event struct {
-	id   string // what the stream goes on after; that of an earlier one where it has none itself
+	id   string // after which the stream continues; the last one if the event has none
 	kind string // such as output
 	data []byte
 }
 
-// events yields a stream's events from behind the one with id last; "" is from its
-// beginning. Where the stream breaks off it goes on, as long as there is an event, or the
-// site answers at all, at least once within Options.Timeout. It ends when the site says
-// that nothing follows (204), or with an error.
+// events yields a stream's events after the one with id last; "" is from its beginning. If the stream breaks off it
+// is continued, as long as there is an event, or any answer of the site, at least once within Options.Timeout. It
+// ends when the site reports the end (204), or with an error.
 func (c *Client) events(ctx context.Context, parts []string, last string) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		s := &stream{client: c, pause: c.pauses(), last: last, heard: time.Now()}
@@ -57,16 +56,16 @@ func (c *Client) events(ctx context.Context, parts []string, last string) iter.S
 	}
 }
 
-// errEnough ends a stream that is complete, or that nobody listens to any more.
+// errEnough ends a stream that is complete or not wanted any more.
 var errEnough = errors.New("enough")
 
-// stream is where a stream of events is.
+// stream is the state of a stream of events.
 type stream struct {
 	client *Client
 	pause  *backoff.ExponentialBackOff
-	retry  time.Duration // the site's own wish for the pause; 0 is none
+	retry  time.Duration // the pause that the site asks for; 0 is none
 	last   string        // id
-	heard  time.Time     // of the site
+	heard  time.Time     // time of the last sign of the site
 }
 
 // connect yields events until the connection breaks off.
@@ -94,7 +93,7 @@ func (s *stream) connect(ctx context.Context, parts []string, yield func(event, 
 	return s.read(&watched{r.Body, quiet}, yield)
 }
 
-// watched is a body whose reader is given up when nothing comes for long.
+// watched is a body that is given up after a long silence.
 type watched struct {
 	from  io.Reader
 	quiet *time.Timer
@@ -108,7 +107,7 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// rest waits before the next try. It returns why there is none.
+// rest waits before the next try. It returns the error if there is none.
 func (s *stream) rest(ctx context.Context, err error) error {
 	wait := max(s.pause.NextBackOff(), s.retry)
 	var when *asked
@@ -129,8 +128,7 @@ func (s *stream) rest(ctx context.Context, err error) error {
 	}
 }
 
-// read yields the events of one connection. What breaks off in the middle of an event is
-// no event.
+// read yields the events of one connection. An incomplete event is dropped.
 func (s *stream) read(from io.Reader, yield func(event, error) bool) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxEvent)
@@ -179,7 +177,7 @@ func (s *stream) read(from io.Reader, yield func(event, error) bool) error {
 	return s.client.away(err)
 }
 
-// splitLines splits at CR, LF or both, as the standard has it. An unended line is none.
+// splitLines splits at CR, LF or both, by the standard. An unterminated line is dropped.
 func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {

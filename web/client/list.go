@@ -16,7 +16,7 @@ type pageOf[T any] struct {
 	Next  string `json:"next"`
 }
 
-// list returns at most limit items of a list, from behind the one that cursor names.
+// list returns at most limit items of a list, after the one that cursor names.
 func list[T any](ctx context.Context, c *Client, parts []string, query url.Values, cursor string, limit int) ([]T, error) {
 	all := []T{}
 	if query == nil {
@@ -45,7 +45,7 @@ func get[T any](ctx context.Context, c *Client, query url.Values, parts ...strin
 	return ask[T](ctx, c, call{method: http.MethodGet, path: parts, query: query})
 }
 
-// post does something, and returns what came of it.
+// post makes a POST, and returns its answer.
 func post[T any](ctx context.Context, c *Client, query url.Values, parts ...string) (T, error) {
 	return ask[T](ctx, c, call{method: http.MethodPost, path: parts, query: query})
 }

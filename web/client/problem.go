@@ -13,14 +13,14 @@ import (
 	"drover/core"
 )
 
-// Bounds of what a site says of what is wrong.
+// Bounds of a site's refusal.
 const (
 	maxProblem = 64 << 10
 	maxCode    = 40
 	maxText    = 4000
 )
 
-// signedOut is the refusal of somebody whom the site does not know.
+// signedOut is the refusal of an unauthenticated caller.
 type signedOut struct{ refusal *core.Error }
 
 func (e signedOut) Error() string { return e.refusal.Error() }
@@ -28,21 +28,20 @@ func (e signedOut) Error() string { return e.refusal.Error() }
 // Unwrap returns the refusal itself.
 func (e signedOut) Unwrap() error { return e.refusal }
 
-// SignedOut reports whether a site refused a call because it does not know the caller: the
-// token is missing, wrong, expired or revoked.
+// SignedOut reports whether a site refused a call because the token is missing, wrong, expired or revoked.
 func SignedOut(err error) bool {
 	var e signedOut
 	return errors.As(err, &e)
 }
 
-// problem is what is wrong, by RFC 9457 and drover's own code.
+// problem is a refusal by RFC 9457, with drover's code.
 type problem struct {
 	Detail string    `json:"detail"`
 	Code   core.Code `json:"code"`
 	ID     string    `json:"id"`
 }
 
-// refusal makes an error of an answer that is none of the 200s.
+// refusal makes an error of an answer other than 2xx.
 func (c *Client) refusal(r *http.Response) error {
 	var p problem
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -61,7 +60,7 @@ func (c *Client) refusal(r *http.Response) error {
 	return e
 }
 
-// stranger makes an error of an answer that is none of drover's own: a proxy's, or another program's.
+// stranger makes an error of an answer that is not drover's: a proxy's, or another program's.
 func (c *Client) stranger(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -76,7 +75,7 @@ func status(r *http.Response) string {
 	return strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode)
 }
 
-// codeOf is what kind of refusal a status is.
+// codeOf returns the code for a status.
 func codeOf(status int) core.Code {
 	switch status {
 	case http.StatusNotFound, http.StatusGone:
@@ -96,8 +95,7 @@ func codeOf(status int) core.Code {
 	return core.CodeInvalid
 }
 
-// later reports whether the same call may be answered in a while, and when the site
-// says so; below 0 if it does not.
+// later reports whether the same call may succeed later, and when, if the site says so; below 0 if it does not.
 func later(r *http.Response, refusal error) (bool, time.Duration) {
 	switch r.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -114,7 +112,7 @@ func later(r *http.Response, refusal error) (bool, time.Duration) {
 	return core.Is(refusal, core.CodeUnavailable), -1
 }
 
-// cut returns at most so many bytes of a text, whole characters.
+// cut shortens a text to at most so many bytes, whole characters.
 func cut(text string, most int) string {
 	if len(text) > most {
 		text = text[:most]

@@ -15,7 +15,7 @@ import (
 	"drover/core/requests/intake"
 )
 
-// draft is what a request says beside its files.
+// draft are the fields of a request besides its files.
 type draft struct {
 	Submitter  string          `json:"submitter,omitempty"`
 	Pool       string          `json:"pool"`
@@ -31,8 +31,8 @@ type draft struct {
 	Limits     core.Limits     `json:"limits,omitzero"`
 }
 
-// SubmitRequest requests a run. Files are read anew if the call is repeated, so that a lost
-// answer costs no second run: the idempotency key is d's, or one that is made here.
+// SubmitRequest requests a run. Files are read again if the call is repeated, so that a lost answer causes no second
+// run: the idempotency key is d's, or a new one.
 func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.View, error) {
 	says, err := json.Marshal(draft{
 		d.Submitter, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
@@ -46,7 +46,7 @@ func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.
 	})
 }
 
-// writeRequest writes a form of what a request says, and the files that it brings.
+// writeRequest writes a form of a request's fields and files.
 func writeRequest(form *multipart.Writer, says []byte, files iter.Seq2[intake.Upload, error]) error {
 	part, err := form.CreateFormField("request")
 	if err == nil {
@@ -71,7 +71,7 @@ func (c *Client) ViewRequest(ctx context.Context, id string) (requests.View, err
 	return get[requests.View](ctx, c, nil, "requests", id)
 }
 
-// ListRequests lists requests that one may view, newest first.
+// ListRequests lists requests that the caller may view, newest first.
 func (c *Client) ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error) {
 	states := make([]string, len(f.States))
 	for i, s := range f.States {
@@ -87,15 +87,14 @@ func (c *Client) Attempts(ctx context.Context, id string) ([]core.Attempt, error
 	return page.Items, err
 }
 
-// OpenRequestFile opens a file that was collected of a request. Returns NOTFOUND, CONFLICT
-// if it has not ended.
+// OpenRequestFile opens a file that was collected from a request. Returns NOTFOUND, CONFLICT if the request has not
+// ended.
 func (c *Client) OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error) {
 	content, size, err := c.download(ctx, append([]string{"requests", id, "files"}, strings.Split(path, "/")...)...)
 	return core.File{Path: path, Size: size}, content, err
 }
 
-// CancelRequest stops a request wherever it is, and returns its state. It may be asked for
-// again and again.
+// CancelRequest stops a request in any state, and returns its new state. It may be repeated.
 func (c *Client) CancelRequest(ctx context.Context, id string) (core.RequestState, error) {
 	out, err := post[struct {
 		State core.RequestState `json:"state"`
@@ -108,13 +107,13 @@ func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, er
 	return post[requests.View](ctx, c, nil, "requests", id, "rerun")
 }
 
-// WhyRequestWaits says why a request waits; nil if it does not.
+// WhyRequestWaits returns why a request waits; nil if it does not.
 func (c *Client) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {
 	return get[*requests.Waiting](ctx, c, nil, "requests", id, "waiting")
 }
 
-// FollowRequest tells what happens to a request until it has ended, from behind the event
-// with id last; "" is from its beginning. Where the stream breaks off it goes on.
+// FollowRequest yields the events of a request until it has ended, after the event with id last; "" is from its
+// beginning. An interrupted stream is continued.
 func (c *Client) FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error] {
 	return func(yield func(requests.Event, error) bool) {
 		for e, err := range c.events(ctx, []string{"requests", id, "events"}, last) {
@@ -129,7 +128,7 @@ func (c *Client) FollowRequest(ctx context.Context, id, last string) iter.Seq2[r
 	}
 }
 
-// told reads what an event says. What later versions say besides is left out.
+// told decodes an event. Fields of later versions are ignored.
 func (c *Client) told(e *requests.Event, data []byte) error {
 	var said struct {
 		State  core.RequestState `json:"state"`

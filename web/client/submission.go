@@ -14,10 +14,10 @@ import (
 	"drover/core/school"
 )
 
-// keyOr is an idempotency key: the caller's, or one that nobody else has.
+// keyOr returns the caller's idempotency key, or a new one.
 func keyOr(key string) string { return cmp.Or(key, "once-"+strings.ToLower(ulid.Make().String())) }
 
-// ListSubmissions lists submissions of a class, newest first: one's own, or all where one teaches.
+// ListSubmissions lists submissions of a class, newest first: the caller's own, or all for staff.
 func (c *Client) ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]classes.SubmissionEntry, error) {
 	parts := []string{"classes", f.Class, "submissions"}
 	if f.Assignment != "" {
@@ -38,7 +38,7 @@ func (c *Client) OpenFile(ctx context.Context, id, path string) (core.File, io.R
 	return core.File{Path: path, Size: size}, content, err
 }
 
-// WriteZip writes a submission as a zip. What was written before an error is none.
+// WriteZip writes a submission as a zip. After an error the output is no valid zip.
 func (c *Client) WriteZip(ctx context.Context, id string, to io.Writer) error {
 	content, _, err := c.download(ctx, "submissions", id, "zip")
 	if err != nil {
@@ -49,13 +49,12 @@ func (c *Client) WriteZip(ctx context.Context, id string, to io.Writer) error {
 	return err
 }
 
-// Resubmit has a submission tested once more, as it is.
+// Resubmit has a submission tested again, unchanged.
 func (c *Client) Resubmit(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodPost, path: []string{"submissions", id, "resubmit"}})
 }
 
-// CancelSubmission stops the tests of a submission, and returns their state. It may be
-// asked for again and again.
+// CancelSubmission stops the tests of a submission, and returns their state. It may be repeated.
 func (c *Client) CancelSubmission(ctx context.Context, id string) (core.RequestState, error) {
 	out, err := post[struct {
 		State core.RequestState `json:"state"`
@@ -63,7 +62,7 @@ func (c *Client) CancelSubmission(ctx context.Context, id string) (core.RequestS
 	return out.State, err
 }
 
-// ChangeGrade gives a submission a person's grade: the one that is named, or the user's newest.
+// ChangeGrade sets a person's grade of a submission: the named one, or the user's newest.
 func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (school.Standing, error) {
 	parts := []string{"classes", g.Class, "assignments", g.Assignment, "grades", g.User}
 	if g.Submission != "" {
@@ -82,7 +81,7 @@ func (c *Client) ChangeGrade(ctx context.Context, g classes.GradeChange) (school
 	return ask[school.Standing](ctx, c, call{method: http.MethodPut, path: parts, body: body})
 }
 
-// isOf returns NOTFOUND if the submission whose grade is meant is another user's or for something else.
+// isOf returns NOTFOUND if the submission belongs to another user or assignment.
 func (c *Client) isOf(ctx context.Context, g classes.GradeChange) error {
 	v, err := c.ViewSubmission(ctx, g.Submission)
 	if s := v.Submission; err == nil && (s.Class != g.Class || s.Assignment != g.Assignment || g.User != "" && s.User != g.User) {

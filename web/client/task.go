@@ -16,7 +16,7 @@ func (c *Client) TrackTask(ctx context.Context, id string) (classes.TaskView, er
 	return get[classes.TaskView](ctx, c, nil, "tasks", id)
 }
 
-// TrackTasks lists the tasks that one may see, newest first, in one of f.States if it names any.
+// TrackTasks lists the tasks that the caller may view, newest first, in one of f.States if it names any.
 func (c *Client) TrackTasks(ctx context.Context, f core.TaskFilter) ([]classes.TaskView, error) {
 	states := make([]string, len(f.States))
 	for i, s := range f.States {
@@ -34,7 +34,7 @@ func (c *Client) StartTask(ctx context.Context, kind string, args json.RawMessag
 	}{kind, args}})
 }
 
-// CancelTask stops a task wherever it is, and returns its state.
+// CancelTask stops a task in any place, and returns its state.
 func (c *Client) CancelTask(ctx context.Context, id string) (core.TaskState, error) {
 	out, err := post[struct {
 		State core.TaskState `json:"state"`
@@ -42,7 +42,7 @@ func (c *Client) CancelTask(ctx context.Context, id string) (core.TaskState, err
 	return out.State, err
 }
 
-// RetryTask starts a dead or cancelled task once more.
+// RetryTask starts a dead or cancelled task again.
 func (c *Client) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	return post[core.Task](ctx, c, nil, "tasks", id, "retry")
 }

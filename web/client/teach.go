@@ -14,7 +14,7 @@ import (
 	"drover/core/school"
 )
 
-// Enrol puts a user into a class, or gives another role there.
+// Enrol puts a user into a class, or changes the user's role there.
 func (c *Client) Enrol(ctx context.Context, class, user string, role core.UserRole) error {
 	return c.do(ctx, call{method: http.MethodPut, path: []string{"classes", class, "members", user}, body: map[string]any{"role": role}})
 }
@@ -24,7 +24,7 @@ func (c *Client) Drop(ctx context.Context, class, user string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: []string{"classes", class, "members", user}})
 }
 
-// ImportRoster enrols who is in a CSV file; a dry run only says what would be done.
+// ImportRoster enrols the users in a CSV file; a dry run only reports what would be done.
 func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error) {
 	return ask[classes.Imported](ctx, c, call{
 		method: http.MethodPost, path: []string{"classes", class, "roster"}, query: values("dry_run", strconv.FormatBool(dry)),
@@ -32,7 +32,7 @@ func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, 
 	})
 }
 
-// settings are all that can be set of an assignment: what is 0 is sent, too, since it may have been taken away.
+// settings are all settings of an assignment: zero values are sent, too, because they may be new.
 func settings(as school.Assignment) map[string]any {
 	all := map[string]any{
 		"title": as.Title, "text": as.Text, "due_ms": as.Due, "cutoff_ms": as.Cutoff, "hide_until_ms": as.HideUntil, "allow_final": as.AllowFinal,
@@ -51,7 +51,7 @@ func (c *Client) CreateAssignment(ctx context.Context, as school.Assignment) (sc
 	return ask[school.Assignment](ctx, c, call{method: http.MethodPost, path: []string{"classes", as.Class, "assignments"}, body: body})
 }
 
-// EditAssignment sets an assignment of that very revision. Returns CONFLICT if it has changed since.
+// EditAssignment changes an assignment of exactly that revision. Returns CONFLICT if it has changed since.
 func (c *Client) EditAssignment(ctx context.Context, as school.Assignment) (school.Assignment, error) {
 	out, err := ask[school.Assignment](ctx, c, call{
 		method: http.MethodPatch, path: []string{"classes", as.Class, "assignments", as.Handle}, body: settings(as),
@@ -77,7 +77,7 @@ func (c *Client) SetHarness(ctx context.Context, class, handle string, archive i
 	return ask[school.Assignment](ctx, c, call{method: http.MethodPut, path: []string{"classes", class, "assignments", handle, "harness"}, stream: stream})
 }
 
-// pack makes a body of an archive; nil of none.
+// pack makes a body of an archive; nil for none.
 func pack(archive io.Reader) (func() upload, error) {
 	if archive == nil {
 		return nil, nil //nolint:nilnil // no archive is no fault
@@ -91,18 +91,18 @@ func pack(archive io.Reader) (func() upload, error) {
 	}, nil
 }
 
-// RemoveHarness lets an assignment be submitted without being graded.
+// RemoveHarness makes submissions to an assignment ungraded.
 func (c *Client) RemoveHarness(ctx context.Context, class, handle string) (school.Assignment, error) {
 	return ask[school.Assignment](ctx, c, call{method: http.MethodDelete, path: []string{"classes", class, "assignments", handle, "harness"}})
 }
 
-// PoolChoices lists the pools that assignments of a class can be graded in.
+// PoolChoices lists the pools that can grade assignments of a class.
 func (c *Client) PoolChoices(ctx context.Context, class string) ([]classes.PoolChoice, error) {
 	page, err := get[pageOf[classes.PoolChoice]](ctx, c, nil, "classes", class, "pools")
 	return page.Items, err
 }
 
-// SetDeadline gives a user dates of its own; without any the assignment's count again.
+// SetDeadline sets a user's personal dates; without any, the assignment's apply again.
 func (c *Client) SetDeadline(ctx context.Context, own school.Deadline) error {
 	k := call{method: http.MethodPut, path: []string{"classes", own.Class, "assignments", own.Assignment, "deadlines", own.User}}
 	if own.Due == 0 && own.Cutoff == 0 {
@@ -113,7 +113,7 @@ func (c *Client) SetDeadline(ctx context.Context, own school.Deadline) error {
 	return c.do(ctx, k)
 }
 
-// StartExperiment reruns the newest submissions to an assignment for a try.
+// StartExperiment reruns the newest submissions to an assignment as an experiment.
 func (c *Client) StartExperiment(ctx context.Context, class, assignment string, t classes.Trial) (school.Experiment, error) {
 	stream, err := pack(t.Harness)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Client) Experiments(ctx context.Context, class, assignment string, limi
 	return page.Items, err
 }
 
-// ExperimentProgress returns an experiment and how far it is.
+// ExperimentProgress returns an experiment and how far it has come.
 func (c *Client) ExperimentProgress(ctx context.Context, id string) (school.Experiment, core.TaskProgress, error) {
 	out, err := get[struct {
 		school.Experiment
@@ -144,7 +144,7 @@ func (c *Client) ExperimentProgress(ctx context.Context, id string) (school.Expe
 	return out.Experiment, out.Progress, err
 }
 
-// ViewExperiment returns an experiment with its verdicts against the old ones.
+// ViewExperiment returns an experiment and compares its verdicts with the old ones.
 func (c *Client) ViewExperiment(ctx context.Context, id string, p classes.OutcomePage) (classes.ExperimentView, error) {
 	var all classes.ExperimentView
 	for first := true; first || p.After != "" && p.Limit > 0; first = false {
@@ -163,12 +163,12 @@ func (c *Client) ViewExperiment(ctx context.Context, id string, p classes.Outcom
 	return all, nil
 }
 
-// ApplyExperiment lets the results of an experiment count.
+// ApplyExperiment makes the results of an experiment count.
 func (c *Client) ApplyExperiment(ctx context.Context, id string) (classes.Applied, error) {
 	return post[classes.Applied](ctx, c, nil, "experiments", id, "apply")
 }
 
-// AbortExperiment drops an experiment; nothing of it counts.
+// AbortExperiment aborts an experiment; its results do not count.
 func (c *Client) AbortExperiment(ctx context.Context, id string) (school.Experiment, error) {
 	return post[school.Experiment](ctx, c, nil, "experiments", id, "abort")
 }

@@ -15,10 +15,10 @@ import (
 	"drover/core/requests/intake"
 )
 
-// errUnwanted is what a file hears that the site does not read any further.
+// errUnwanted is returned to the writer of a file that the site does not read any further.
 var errUnwanted = errors.New("the site reads no further")
 
-// form makes a body of the parts that write writes. They are read as they go out, and anew for each try.
+// form makes a body of the parts that write writes, while they are sent, and again for each try.
 func form(write func(form *multipart.Writer) error) func() upload {
 	return func() upload {
 		out, in := io.Pipe()
@@ -78,7 +78,7 @@ func writeFile(form *multipart.Writer, name, path string, mode uint32, content i
 	return err
 }
 
-// reading tells a file that cannot be read from a site that does not take it.
+// reading distinguishes a file that cannot be read from a site that does not accept it.
 type reading struct {
 	from io.Reader
 	path string

@@ -14,20 +14,20 @@ import (
 	"drover/web/caller"
 )
 
-// Bounds of bodies that come at the same time.
+// Bounds on bodies that are received at the same time.
 const (
 	bodies  = 32               // of all
 	ofOne   = 4                // of one user
 	waits   = 10 * time.Second // for a turn
 	silence = 30 * time.Second // within a body
-	slowest = 64 << 10         // bytes in each second, on the whole, after the first silence
+	slowest = 64 << 10         // bytes per second, on average, after the first silence
 	answer  = time.Minute      // to answer after the last byte
 )
 
-// ErrSlow says that a body came too slowly.
+// ErrSlow is returned for a body that arrived too slowly.
 var ErrSlow = errors.New("the body came too slowly")
 
-// turns lets so many bodies be read at once, and few of one user.
+// turns bounds how many bodies are read at once, in all and for one user.
 type turns struct {
 	all *semaphore.Weighted
 
@@ -79,10 +79,9 @@ func (t *turns) take(ctx context.Context, name string) (release func(), err erro
 	}, nil
 }
 
-// Body returns the body of a request, which may have so many bytes, counts what comes
-// against what its user may bring, and ends one that is too slow: it may take as long as
-// something comes, but not for ever. Release it. Reading returns http.MaxBytesError,
-// ErrSlow, TooMuch. Returns TooMuch if too many are read at this moment.
+// Body returns the body of a request, bounded in bytes. It counts the bytes against the user's allowance, and ends a
+// body that is too slow: it may take as long as it keeps coming, but not forever. The caller must call release.
+// Reading returns http.MaxBytesError, ErrSlow, TooMuch. Body returns TooMuch if too many are being read.
 func (g *Gate) Body(w http.ResponseWriter, r *http.Request, who *caller.Caller, most int64) (body io.Reader, release func(), err error) {
 	release, err = g.turns.take(r.Context(), who.Actor.Handle)
 	if err != nil {
@@ -102,10 +101,10 @@ type counted struct {
 	name string
 	from io.Reader
 	on   *http.ResponseController
-	last time.Time // when it has to be there
+	last time.Time // when it must be complete
 
-	paid int64 // bytes that were counted before they came
-	next int   // units to count at once: more, the more has come
+	paid int64 // bytes that were counted before they arrived
+	next int   // units to count at once; it grows with the bytes received
 	err  error
 }
 
@@ -120,7 +119,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	if until.After(c.last) {
 		until = c.last
 	}
-	// Without a server that has deadlines these do nothing.
+	// If the server has no deadlines, this does nothing.
 	_ = c.on.SetReadDeadline(until)
 	_ = c.on.SetWriteDeadline(until.Add(answer))
 	n, err := c.from.Read(b)

@@ -1,4 +1,4 @@
-// Package compat is what the compatible APIs for programs of other systems share: who calls, by the
-// key that the program has where it used to have another, and how much a user may ask and
-// bring. Compatible APIs know keys alone: a browser's session opens none of them.
+// Package compat has what the compatible APIs for programs of other systems share: authentication by a token in the
+// place of the other system's key, and limits on a user's calls and bytes. Compatible APIs accept only tokens, never
+// a browser's session.
 package compat

@@ -17,22 +17,21 @@ import (
 	"drover/web/services"
 )
 
-// Keys finds whose a token is, as session.Keeper does. Returns NOTFOUND or FORBIDDEN for
-// one that is no good.
+// Keys returns the user of a token, as session.Keeper does. Returns NOTFOUND or FORBIDDEN for an invalid one.
 type Keys interface {
 	ByToken(ctx context.Context, secret string) (*caller.Caller, error)
 }
 
-// ErrKey says that nobody has the key that was shown.
+// ErrKey is returned for an unknown key.
 var ErrKey = errors.New("the key is nobody's")
 
-// TooMuch says that a user asks or brings more than one may, and how long to wait.
+// TooMuch is returned if a user calls or sends more than allowed, with the time to wait.
 type TooMuch struct{ Retry time.Duration }
 
 // Error says so.
 func (t *TooMuch) Error() string { return "too much is asked at once: wait a little" }
 
-// Gate lets users in.
+// Gate authenticates users and limits them.
 type Gate struct {
 	keys   Keys
 	limits core.Limiter // nil: none
@@ -41,15 +40,15 @@ type Gate struct {
 	turns  *turns
 }
 
-// DefaultBytes is how much a user may bring in half a day, if nobody says.
+// DefaultBytes is how much a user may send in half a day by default.
 const DefaultBytes = 4 << 30
 
 const (
 	unit    = 4 << 10        // bytes that are counted as one
-	halfDay = 12 * time.Hour // in which as much comes to a user again as it may bring at once
+	halfDay = 12 * time.Hour // after which the whole allowance is available again
 )
 
-// NewGate makes a gate for users that may bring so many bytes in half a day; 0 is DefaultBytes.
+// NewGate makes a gate for users that may send so many bytes in half a day; 0 is DefaultBytes.
 func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
 	if bytes == 0 {
 		bytes = DefaultBytes
@@ -61,8 +60,8 @@ func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
 	}
 }
 
-// Enter finds out who calls. Returns ErrKey, FORBIDDEN for a key without the scope or a
-// user without the right to what is asked, TooMuch.
+// Enter returns the caller. Returns ErrKey, FORBIDDEN for a key without the scope or a user without the right,
+// TooMuch.
 func (g *Gate) Enter(r *http.Request, secret string, scope school.Scope, act core.Action) (*caller.Caller, error) {
 	who, err := g.whose(r.Context(), secret)
 	if err != nil {
@@ -79,7 +78,7 @@ func (g *Gate) Enter(r *http.Request, secret string, scope school.Scope, act cor
 	if !who.Allows(scope) {
 		return nil, core.Errorf(core.CodeForbidden, who.Token, "this key is not for that: it needs the scope %s", scope)
 	}
-	if act == core.ActRequestCreate { // what others are about is looked up where the thing is
+	if act == core.ActRequestCreate { // other rights depend on the object, and are checked with it
 		return who, core.Allow(who.Actor, act, core.Object{})
 	}
 	return who, nil
@@ -96,12 +95,12 @@ func (g *Gate) whose(ctx context.Context, secret string) (*caller.Caller, error)
 	return who, err
 }
 
-// Calls counts n more calls of a user: of a batch. Returns TooMuch.
+// Calls counts n more calls of a user, for a batch. Returns TooMuch.
 func (g *Gate) Calls(ctx context.Context, who *caller.Caller, n int) error {
 	return g.Take(ctx, services.OfUser(who.Actor.Handle), services.PerUser, n)
 }
 
-// Take returns TooMuch if a rate does not allow n. Where nobody can count, all passes.
+// Take returns TooMuch if a rate does not allow n. If the counter is away, all pass.
 func (g *Gate) Take(ctx context.Context, name string, rate core.Rate, n int) error {
 	if g.limits == nil || n == 0 {
 		return nil
@@ -117,8 +116,8 @@ func (g *Gate) Take(ctx context.Context, name string, rate core.Rate, n int) err
 	return nil
 }
 
-// CallbackSecret is what signs the messages to callback addresses: whoever has the key by
-// which they were asked for can compute it, and nobody the key from it.
+// CallbackSecret signs the messages to callback addresses. It can be computed from the key with which they were
+// requested, but the key cannot be computed from it.
 func CallbackSecret(key string) string {
 	sum := hmac.New(sha256.New, []byte(key))
 	sum.Write([]byte("drover callback"))

@@ -1,5 +1,5 @@
-// Package frontend makes the whole site of a cluster: pages, API, events, and the compatible APIs
-// for programs of other systems, each behind what says who its callers are.
+// Package frontend assembles the site of a cluster: pages, API, events, and the compatible APIs for programs of other
+// systems, each with the authentication of its callers.
 package frontend
 
 import (
@@ -27,31 +27,31 @@ import (
 	"drover/web/student"
 )
 
-// Config is how a site is set.
+// Config are the site's settings.
 type Config struct {
 	URL          *url.URL       // by which browsers reach it
-	Proxies      []netip.Prefix // whose word on where a request came from is believed
+	Proxies      []netip.Prefix // trusted to report where a request came from
 	Announcement string         // that every page shows; "" for none
-	Provider     *sign.Provider // by whom users sign in too; nil for nobody
+	Provider     *sign.Provider // by which users can sign in too; nil for none
 	Version      string
 	Log          logrus.FieldLogger
 	Judge0       Judge0
 	Tango        Tango
-	Callbacks    webhook.Addresses // where the compatible APIs may tell of ends
+	Callbacks    webhook.Addresses // where the compatible APIs may send callbacks
 }
 
-// Judge0 is how the compatible API for programs that know Judge0 is set.
+// Judge0 are the settings of the compatible API for Judge0's programs.
 type Judge0 struct {
 	Pool      string            // in whose VMs submissions run
 	Languages []judge0.Language // nil: the built-in ones
 }
 
-// Tango is how the compatible API for programs that know Tango is set.
+// Tango are the settings of the compatible API for Tango's programs.
 type Tango struct {
 	Images map[string]string // image → pool
 }
 
-// Deps are what answers.
+// Deps are what the site works with.
 type Deps struct {
 	services.Deps
 
@@ -59,7 +59,7 @@ type Deps struct {
 	Checks map[string]service.Check
 }
 
-// New makes the site. Returns INVALID for a setting that is no good.
+// New makes the site. Returns INVALID for an invalid setting.
 func New(cfg Config, p Deps) (http.Handler, error) {
 	p.URL = cfg.URL
 	keeper := &session.Keeper{
@@ -87,12 +87,12 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 	})
 }
 
-// Sections are all pages.
+// Sections returns the sections of all pages.
 func Sections(p services.Deps, k *session.Keeper, provider *sign.Provider) []page.Section {
 	return []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
 }
 
-// Callbacks are how the compatible APIs tell who came in by them of the ends of requests.
+// Callbacks returns the makers of callbacks, by compatible API.
 func Callbacks(blobs core.Blobs) map[string]core.Callback {
 	return map[string]core.Callback{judge0.Name: judge0.Callback(blobs), tango.Name: tango.Callback(blobs)}
 }

@@ -12,22 +12,22 @@ import (
 	"drover/core"
 )
 
-// How one looks for changes.
+// Intervals of the look for changes.
 const (
-	changesRest = 500 * time.Millisecond // between two looks: what happens in between is one change
-	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress makes none
+	changesRest = 500 * time.Millisecond // between two looks: all changes in between are one
+	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress causes none
 	clusterRest = 2 * time.Second
-	clusterLook = 10 * time.Second // how often the cluster has changed though nothing happened: times have passed
+	clusterLook = 10 * time.Second // how often the cluster is looked at without an event, because times pass
 )
 
-// changes are those of one thing.
+// changes describes how to watch one thing.
 type changes struct {
-	news string                                       // id of what to listen for, see requests.Watch
+	news string                                       // id to listen for, see requests.Watch
 	rest time.Duration                                // between two looks
-	look func(ctx context.Context) (any, bool, error) // what it is like now, and whether that stays so
+	look func(ctx context.Context) (any, bool, error) // returns its present state, and whether that is final
 }
 
-// task tells a page of a task.
+// task is the source of a task's page.
 func (s *Streams) task(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
@@ -37,7 +37,7 @@ func (s *Streams) task(id string) source {
 	}
 }
 
-// experiment tells a page of an experiment.
+// experiment is the source of an experiment's page.
 func (s *Streams) experiment(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
@@ -47,7 +47,7 @@ func (s *Streams) experiment(id string) source {
 	}
 }
 
-// cluster tells a page of the cluster, to those who may see it.
+// cluster is the source of the cluster's page, for those who may see it.
 func (s *Streams) cluster(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 	return s.follow(ctx, last, changes{"", clusterRest, func(context.Context) (any, bool, error) {
 		passed := time.Now().UnixMilli() / clusterLook.Milliseconds()
@@ -55,8 +55,8 @@ func (s *Streams) cluster(ctx context.Context, a core.Actor, last string) iter.S
 	}})
 }
 
-// follow tells of changes. Events are named after what it is like, so that a reader who
-// comes back hears of what changed meanwhile, and of nothing else.
+// follow yields changes. The ids of events are derived from the state, so that a returning reader gets an event if
+// the state has changed, and only then.
 func (s *Streams) follow(ctx context.Context, last string, c changes) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		listener := s.Requests.Watch.Listen(c.news)
@@ -64,7 +64,7 @@ func (s *Streams) follow(ctx context.Context, last string, c changes) iter.Seq2[
 		for begun := false; ; begun = true {
 			id, ended, err := s.look(ctx, c)
 			if begun && core.Is(err, core.CodeUnavailable) {
-				id, err = last, nil // what changes meanwhile is told then
+				id, err = last, nil // later changes follow as events
 			}
 			if err != nil {
 				yield(message{}, err)
@@ -90,7 +90,7 @@ func (s *Streams) follow(ctx context.Context, last string, c changes) iter.Seq2[
 	}
 }
 
-// look returns a name for what it is like.
+// look returns a name for the present state.
 func (s *Streams) look(ctx context.Context, c changes) (id string, ended bool, err error) {
 	var is any
 	if err := s.Requests.Watch.Look(ctx, func() (err error) {

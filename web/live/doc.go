@@ -1,7 +1,6 @@
-// Package live tells programs and pages what happens, as Server-Sent Events. Every stream
-// goes on after the event that Last-Event-ID names, so one may break off at any time: at
-// the site's end, at the reader's, because it reads too slowly, or because its rights have
-// changed. The reader comes back, and what it may see is looked up anew.
+// Package live sends events to programs and pages, as Server-Sent Events. Every stream continues after the event in
+// Last-Event-ID, so it may break off at any time: when the site or the reader ends, because the reader is too slow,
+// or because its rights have changed. When the reader returns, its rights are checked again.
 //
 //	stream                          events                               ends
 //	/api/v1/requests/{id}/events    state output gap reset idle away end after end
@@ -9,11 +8,10 @@
 //	/events/submissions/{id}        changed output gap reset end         after end
 //	/events/tasks/{id}              changed end                          after end
 //	/events/experiments/{id}        changed end                          after end
-//	/events/cluster                    changed                              never
+//	/events/cluster                 changed                              never
 //
-// Programs hear idle once, when they were told all that there was, and away while what is
-// live is not known.
+// Programs get idle once, after all present events, and away while the live state is not known.
 //
-// A page that hears changed has its parts rendered anew: what an event says is never more
-// than what the page would show. Whoever comes back after the end is answered 204.
+// A page that gets changed has its parts rendered again; an event never contains more than the page would show. A
+// reader that returns after the end is answered with 204.
 package live

@@ -9,11 +9,10 @@ import (
 	"drover/web/page"
 )
 
-// busySeconds is when to try again where there are too many streams.
+// busySeconds is when to try again if there are too many streams.
 const busySeconds = 10
 
-// Pages returns the streams of pages, for /events/. Whose session a request has is in its
-// context, see caller.
+// Pages returns the streams of pages, for /events/. The caller is in the request's context, see package caller.
 func (s *Streams) Pages() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, from := range map[string]func(id string) source{
@@ -35,7 +34,7 @@ func (s *Streams) Pages() http.Handler {
 	return mux
 }
 
-// refuse answers where there is no stream. Nobody reads the text: a browser only takes the status.
+// refuse answers if there is no stream. The text is not shown: a browser uses only the status.
 func (s *Streams) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := page.Status(err)
 	switch {

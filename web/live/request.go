@@ -10,14 +10,13 @@ import (
 	"drover/core/requests"
 )
 
-// Kinds of events that only pages have. The others are those of core/requests.
+// Kinds of events that only pages get. The others are those of core/requests.
 const (
 	kindChanged = "changed"
 	kindEnd     = string(requests.EventEnd)
 )
 
-// waitingLook is how often a page of what waits is rendered anew: its place in the queue
-// changes by what others do.
+// waitingLook is how often a waiting request's page is rendered again: its place in the queue changes with others.
 const waitingLook = 20 * time.Second
 
 // The data of events.
@@ -28,7 +27,7 @@ type (
 	outputData struct {
 		Stream string `json:"stream"`
 		Text   string `json:"text"`
-		Data   []byte `json:"data,omitempty"` // what it is where it is no text
+		Data   []byte `json:"data,omitempty"` // the bytes, if they are not valid text
 	}
 	gapData struct {
 		Stream string `json:"stream"`
@@ -37,7 +36,7 @@ type (
 	noData struct{}
 )
 
-// request tells programs of a request.
+// request is the source of a request's events for programs.
 func (s *Streams) request(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return func(yield func(message, error) bool) {
@@ -56,7 +55,7 @@ func (s *Streams) request(id string) source {
 	}
 }
 
-// messageOf is an event as programs have it.
+// messageOf converts an event for programs.
 func messageOf(e requests.Event) message {
 	m := message{id: e.ID, kind: string(e.Kind), data: noData{}}
 	switch e.Kind {
@@ -77,7 +76,7 @@ func messageOf(e requests.Event) message {
 	return m
 }
 
-// requestPage tells a page of a request.
+// requestPage is the source of a request's page.
 func (s *Streams) requestPage(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return func(yield func(message, error) bool) {
@@ -102,7 +101,7 @@ func (s *Streams) requestPage(id string) source {
 	}
 }
 
-// submissionPage tells a page of the tests of a submission. One that is not tested has none.
+// submissionPage is the source of a page with the tests of a submission. Without tests there is none.
 func (s *Streams) submissionPage(id string) source {
 	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
 		return func(yield func(message, error) bool) {

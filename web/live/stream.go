@@ -17,17 +17,16 @@ import (
 	"drover/web/caller"
 )
 
-// How long readers wait before they come back, which they should not do all at once.
+// How long readers wait before they reconnect, spread so that not all do at once.
 const (
 	retryLeast  = 2 * time.Second
 	retrySpread = 3 * time.Second
 )
 
-// maxUnknown is for how many signs of life it may be unknown who reads, because nobody can
-// be looked up.
+// maxUnknown is for how many keepalives the reader's rights may be unknown, because they cannot be looked up.
 const maxUnknown = 20
 
-// Stream is one reader's.
+// Stream is one reader's stream.
 type Stream struct {
 	streams *Streams
 	r       *http.Request
@@ -35,14 +34,14 @@ type Stream struct {
 	cancel  context.CancelFunc
 
 	messages chan message
-	failed   error // why messages was closed; nil for the end
+	failed   error // why messages was closed; nil at the end
 	first    message
-	more     bool // first is one
+	more     bool // first is set
 
-	unknown int // signs of life since it was known who reads
+	unknown int // keepalives since the reader's rights were last known
 }
 
-// pull passes on what the source tells, each as the reader has taken the one before.
+// pull passes on the source's messages, each after the reader has taken the one before.
 func (st *Stream) pull(ctx context.Context, all iter.Seq2[message, error]) {
 	defer close(st.messages)
 	for m, err := range all {
@@ -61,16 +60,16 @@ func (st *Stream) pull(ctx context.Context, all iter.Seq2[message, error]) {
 // close ends the stream.
 func (st *Stream) close() {
 	st.cancel()
-	for range st.messages { // its source ends when it sees that
+	for range st.messages { // its source ends when it notices
 	}
 	st.streams.leave(st.who.Actor.Handle)
 }
 
-// Serve sends what there is until the reader or the stream ends.
+// Serve sends messages until the reader or the stream ends.
 func (st *Stream) Serve(w http.ResponseWriter) {
 	defer st.close()
 	if !st.more {
-		w.WriteHeader(http.StatusNoContent) // who comes back after the end
+		w.WriteHeader(http.StatusNoContent) // a reader that returns after the end
 		return
 	}
 	out := &sender{w: w, control: http.NewResponseController(w), timeout: cmp.Or(st.streams.Timeout, defaultTimeout)}
@@ -96,8 +95,7 @@ func (st *Stream) Serve(w http.ResponseWriter) {
 	}
 }
 
-// note logs why a stream ended that had not come to its end. That a right was lost, that
-// the reader went, or that the store is away for a while is nothing to log.
+// note logs why a stream ended early, except for a lost right, a reader that left, and a store that is away.
 func (st *Stream) note() {
 	err := st.failed
 	if err == nil || st.streams.Log == nil || st.r.Context().Err() != nil {
@@ -110,8 +108,8 @@ func (st *Stream) note() {
 	st.streams.Log.WithError(err).WithField("path", st.r.URL.Path).Error("a stream of events failed")
 }
 
-// known reports whether the reader is still who it was, with the same rights. One who
-// has others now comes back, and is looked at anew.
+// known reports whether the reader is still authenticated, with the same rights. Otherwise the stream ends, and the
+// reader's rights are checked when it returns.
 func (st *Stream) known() bool {
 	now, err := st.streams.Keeper.Again(st.r)
 	if core.Is(err, core.CodeUnavailable) {
@@ -122,7 +120,7 @@ func (st *Stream) known() bool {
 	return err == nil && reflect.DeepEqual(now, st.who)
 }
 
-// sender writes events, and gives up a reader who does not take them.
+// sender writes events, and gives up a reader that does not take them.
 type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -130,7 +128,7 @@ type sender struct {
 	text    bytes.Buffer
 }
 
-// begin sends the head. From here on the server's own time limits do not count.
+// begin sends the head. From here on the server's own timeouts do not apply.
 func (s *sender) begin() error {
 	if err := supported(s.control.SetReadDeadline(time.Time{})); err != nil {
 		return err
@@ -138,7 +136,7 @@ func (s *sender) begin() error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")                                                         // proxies hold back nothing
+	h.Set("X-Accel-Buffering", "no")                                                         // proxies must not buffer
 	fmt.Fprintf(&s.text, "retry: %d\n\n", (retryLeast + rand.N(retrySpread)).Milliseconds()) //nolint:gosec // no secret
 	return s.write()
 }
@@ -156,7 +154,7 @@ func (s *sender) send(m message) error {
 	return s.write()
 }
 
-// alive sends a sign of life.
+// alive sends a keepalive.
 func (s *sender) alive() error {
 	s.text.WriteString(":\n\n")
 	return s.write()
@@ -173,7 +171,7 @@ func (s *sender) write() error {
 	return supported(s.control.Flush())
 }
 
-// supported leaves out that a connection has no time limits.
+// supported ignores the error of a connection without timeouts.
 func supported(err error) error {
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil

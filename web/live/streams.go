@@ -33,7 +33,7 @@ type Streams struct {
 	Keeper   Keeper
 	Log      logrus.FieldLogger
 
-	Beat    time.Duration // between two signs of life, and looks at who reads; 0 is 15 s
+	Beat    time.Duration // between two keepalives, with checks of the reader's rights; 0 is 15 s
 	Timeout time.Duration // for a reader to take an event; 0 is 10 s
 
 	mu   sync.Mutex
@@ -41,30 +41,29 @@ type Streams struct {
 	of   map[string]int // by user
 }
 
-// Keeper knows who asks, as session.Keeper does.
+// Keeper authenticates requests, as session.Keeper does.
 type Keeper interface {
-	// Again returns whose session or token a request came with, as things are now. Returns
-	// FORBIDDEN or NOTFOUND once that is over.
+	// Again returns the caller of a request as of now. Returns FORBIDDEN or NOTFOUND once the session or token is
+	// over.
 	Again(r *http.Request) (*caller.Caller, error)
 }
 
-// message is an event as it is sent. One without a kind only says that there are no more
-// at this moment.
+// message is an event as it is sent. A message without a kind means that there are no more at this moment.
 type message struct {
 	id, kind string
 	data     any
 }
 
-// source tells what follows the event with the id last, to one who may know.
+// source yields the events after the one with the id last, after checking rights.
 type source func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error]
 
-// Request opens a stream of a request's events for the one who asks. Returns NOTFOUND, FULL,
-// UNAVAILABLE. What is opened must be served.
+// Request opens a stream of a request's events for the caller. Returns NOTFOUND, FULL, UNAVAILABLE. The stream must
+// be served.
 func (s *Streams) Request(r *http.Request, id string) (*Stream, error) {
 	return s.begin(r, s.request(id))
 }
 
-// begin opens a stream, and waits until it is known whether its reader may have it.
+// begin opens a stream, and waits until the reader's rights are checked.
 func (s *Streams) begin(r *http.Request, from source) (*Stream, error) {
 	who := caller.From(r.Context())
 	if who == nil {
@@ -83,8 +82,7 @@ func (s *Streams) begin(r *http.Request, from source) (*Stream, error) {
 	return st, nil
 }
 
-// lastID is the event after which a reader goes on. A page that opens a stream anew cannot
-// set the header.
+// lastID returns the event after which a reader continues. A page that opens a new stream cannot set the header.
 func lastID(r *http.Request) string {
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {

@@ -36,7 +36,7 @@ type clusterData struct {
 // heart is how long it is between two heartbeats.
 type heart time.Duration
 
-// Beat is when the heartbeat came after which the next is due then, both in ms.
+// Beat returns when the last heartbeat arrived, from when the next is due, both in ms.
 func (h heart) Beat(due int64) int64 { return due - time.Duration(h).Milliseconds() }
 
 // hostRow is a host in the cluster's page.
@@ -96,7 +96,7 @@ type bar struct {
 	operate.Load
 
 	Parts []part
-	Mark  float64 // where the target is; 0 for none
+	Mark  float64 // position of the target; 0 for none
 }
 
 type part struct {
@@ -104,8 +104,8 @@ type part struct {
 	X, W  float64
 }
 
-// scale is how many VMs a whole bar stands for: as many as there may be, but where that is
-// far more than there are or are to be, twice those, so that they are seen.
+// scale returns how many VMs a whole bar stands for: the maximum, unless that is far more than the present number and
+// the target; then twice those, so that they are visible.
 func scale(l *operate.Load) float64 {
 	most := max(l.VMs(), l.Target, 1)
 	return float64(max(most, min(l.Max, 2*most)))

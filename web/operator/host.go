@@ -31,7 +31,7 @@ func (s *pages) host(r *page.Request) error {
 	return r.Render("operator/host", d)
 }
 
-// done ends a form of a host's page: back to it, with the sentence, or with what is wrong.
+// done ends a form of a host's page: it returns there, with the sentence or the error.
 func (s *pages) done(r *page.Request, err error, sentence string) error {
 	if err == nil {
 		return r.Redirect("/cluster/hosts/"+r.PathValue("host"), sentence)

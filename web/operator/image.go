@@ -14,14 +14,14 @@ const imagesPage = 50
 // imagesData is what the page of images shows.
 type imagesData struct {
 	Images []imageRow
-	All    bool // also older ones of a name that no pool uses
+	All    bool // includes older versions that no pool uses
 	Next   string
 }
 
 type imageRow struct {
 	operate.Image
 
-	Short string // as much of the digest as tells images apart for people, as drover image list has it
+	Short string // the part of the digest that is shown to people, as by drover image list
 }
 
 func (s *pages) images(r *page.Request) error {
@@ -33,7 +33,7 @@ func (s *pages) images(r *page.Request) error {
 	if !d.All {
 		all = slices.DeleteFunc(slices.Clone(all), func(i operate.Image) bool { return !i.Newest && len(i.Pools) == 0 })
 	}
-	from, _ := strconv.Atoi(r.FormValue("from")) // whatever is no number is 0
+	from, _ := strconv.Atoi(r.FormValue("from")) // anything but a number is 0
 	from = min(max(from, 0), len(all))
 	to := min(from+imagesPage, len(all))
 	const digits = len("sha256:") + 12

@@ -12,7 +12,7 @@ const mostMoves = 100
 // moves are requests that leave or left a host.
 type moves struct {
 	Parked, Going, Ended []move
-	More                 int // that are not shown
+	More                 int // not shown
 }
 
 type move struct {
@@ -108,7 +108,7 @@ func (s *pages) events(r *page.Request) error {
 	return r.Render("operator/events", all)
 }
 
-// more is the URL of the page that goes on from a cursor.
+// more returns the URL of the page after a cursor.
 func more(r *page.Request, name, cursor string) string {
 	q := r.URL.Query()
 	q.Set(name, cursor)

@@ -9,7 +9,7 @@ import (
 type poolsData struct {
 	At    int64
 	Pools []poolRow
-	Name  string // of a pool to be made
+	Name  string // of a new pool
 }
 
 type poolRow struct {
@@ -36,7 +36,7 @@ func (s *pages) pools(r *page.Request) error {
 	return r.Render("operator/pools", d)
 }
 
-// makePool makes a pool with the settings that a pool has until somebody sets them.
+// makePool creates a pool with the default settings.
 func (s *pages) makePool(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err

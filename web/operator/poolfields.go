@@ -17,9 +17,9 @@ import (
 type field struct {
 	Name, Label, Value, Help string
 
-	Choices []string // of a list; nil for a line to write in
+	Choices []string // of a list; nil for a text field
 
-	read func(text string) error // into the setting
+	read func(text string) error // parses the text into the setting
 }
 
 // poolFields are a pool's settings; reading a field changes the pool.
@@ -111,7 +111,7 @@ func size(name, label string, into *int64) field {
 	}}
 }
 
-// exactSize writes bytes in the largest unit that leaves nothing out.
+// exactSize formats bytes in the largest unit that is exact.
 func exactSize(n int64) string {
 	for _, u := range []struct {
 		size int64

@@ -6,7 +6,7 @@ import (
 	"drover/web/page"
 )
 
-// stepWords say what a step of a request is.
+// stepWords are the texts for the steps of a request.
 var stepWords = map[operate.StepKind]struct{ Class, Sentence string }{
 	operate.StepSubmitted: {"", page.Sentence("Submitted")},
 	operate.StepQueued:    {"", page.Sentence("In the queue")},
@@ -51,7 +51,7 @@ func (s *pages) request(r *page.Request) error {
 	return r.Render("operator/request", d)
 }
 
-// endClass is how a recorded end looks: bad where something went wrong, plain where it counts for nothing.
+// endClass returns the look of a recorded end: bad for a failure, plain for one that does not count.
 func endClass(step operate.Step) string {
 	switch {
 	case step.Refused || step.Text == string(core.RequestCancelled):

@@ -84,7 +84,7 @@ type argField struct {
 	Value string
 }
 
-// argFields are the arguments of all kinds, each once, as they were filled in.
+// argFields returns the arguments of all kinds, each once, as they were filled in.
 func argFields(r *page.Request, kinds core.TaskKinds) []argField {
 	var all []argField
 	for i := range kinds {
@@ -104,7 +104,7 @@ func argFields(r *page.Request, kinds core.TaskKinds) []argField {
 	return all
 }
 
-// scheduledArgs are the arguments of the task that the form describes.
+// scheduledArgs returns the arguments of the task in the form.
 func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, error) {
 	k, err := school.Schedulable().Find(kind)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *pages) scheduledArgs(r *page.Request, kind string) (json.RawMessage, er
 	return k.Write(texts)
 }
 
-// mistyped makes what a form names and is not there a mistake in the form.
+// mistyped turns a NOTFOUND for something named in the form into a mistake in the form.
 func mistyped(err error) error {
 	if core.Is(err, core.CodeNotFound) {
 		return core.Errorf(core.CodeInvalid, "of", "%s", err)

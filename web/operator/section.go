@@ -62,13 +62,13 @@ func Section(p services.Deps) page.Section {
 	}}
 }
 
-// mayOperate returns FORBIDDEN to who may not operate the cluster, before a form is looked at.
+// mayOperate returns FORBIDDEN for a caller who may not operate the cluster, before the form is read.
 func mayOperate(r *page.Request) error {
 	return core.Allow(r.Actor(), core.ActClusterOperate, core.Object{})
 }
 
-// sure returns FORBIDDEN to who may not operate the cluster, and INVALID unless the form's
-// box that says so was ticked.
+// sure returns FORBIDDEN for a caller who may not operate the cluster, and INVALID unless the form's confirmation was
+// ticked.
 func sure(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err

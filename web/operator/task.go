@@ -12,7 +12,7 @@ import (
 // tasksPage is how many tasks one page shows.
 const tasksPage = 50
 
-// taskStates are where tasks can be, and how that looks.
+// taskStates are the states of tasks, with their look.
 var taskStates = map[core.TaskState]string{
 	core.TaskQueued: "calm", core.TaskDelayed: "", core.TaskRunning: "calm", core.TaskCancelling: "warn",
 	core.TaskDone: "good", core.TaskDead: "bad", core.TaskCancelled: "",
@@ -24,7 +24,7 @@ type tasksData struct {
 	Queues      []core.TaskQueueInfo
 	Kinds       []string
 	States      []core.TaskState
-	Kind, State string // that are shown; "" is all
+	Kind, State string // shown; "" is all
 	Next        string
 }
 

@@ -41,7 +41,7 @@ func Status(err error) int {
 	return http.StatusInternalServerError
 }
 
-// fail answers with an error page. What is no fault of the reader is logged, and shown without its causes.
+// fail answers with an error page. Faults that are not the reader's are logged, and shown without their causes.
 func (r *Request) fail(err error) {
 	f := failure{Status: Status(err), Text: err.Error()}
 	switch f.Status {
@@ -62,7 +62,7 @@ func (r *Request) fail(err error) {
 		f.Title = r.T("A fault of this site")
 		f.Text = r.T("This is not your fault. The error was logged; try again, and tell your staff if it persists.")
 	}
-	if f.Status >= http.StatusInternalServerError && r.site.cfg.Log != nil && r.Context().Err() == nil { // not who went away
+	if f.Status >= http.StatusInternalServerError && r.site.cfg.Log != nil && r.Context().Err() == nil { // unless the reader has gone away
 		r.site.cfg.Log.WithError(err).WithField("route", r.route.Pattern).Error("a page failed")
 	}
 	if err := r.render(f.Status, "failure", f); err != nil {

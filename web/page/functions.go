@@ -7,8 +7,7 @@ import (
 	"drover/core"
 )
 
-// functions are what templates may call beside the methods of a request. In one
-// language's templates they speak that language.
+// functions are what templates may call besides the methods of a request, for one language.
 func (s *Site) functions(speech Speech) template.FuncMap {
 	return template.FuncMap{
 		"t":        speech.T,
@@ -26,7 +25,7 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 	}
 }
 
-// pairs makes a map of names and values, for parts that take more than one.
+// pairs makes a map of names and values, for parts with several arguments.
 func pairs(all ...any) (map[string]any, error) {
 	if len(all)%2 != 0 {
 		return nil, core.Errorf(core.CodeInternal, "", "a part of a page is given a name without a value")
@@ -41,7 +40,7 @@ func pairs(all ...any) (map[string]any, error) {
 // crumb is one step of the way to a page.
 type crumb struct{ Text, URL string }
 
-// crumbs makes the way to a page of texts and paths; the last text has no path: it is the page.
+// crumbs makes breadcrumbs of texts and paths; the last text, of the page itself, has no path.
 func crumbs(pairs ...string) []crumb {
 	var way []crumb
 	for i := 0; i < len(pairs); i += 2 {
@@ -54,7 +53,7 @@ func crumbs(pairs ...string) []crumb {
 	return way
 }
 
-// percent returns how much of the whole a part is, 0 to 100.
+// percent returns a part of a whole in percent, 0 to 100.
 func percent(part, whole float64) int {
 	if whole <= 0 || part <= 0 {
 		return 0
@@ -62,8 +61,8 @@ func percent(part, whole float64) int {
 	return int(min(1, part/whole) * 100)
 }
 
-// allow reports whether a caller may do something in a class ("" is the cluster), so that a
-// page does not offer what the classes service would refuse.
+// allow reports whether a caller may do something in a class ("" is the cluster), so that a page does not offer what
+// the service would refuse.
 func allow(v view, action core.Action, class string) bool {
 	return v.Caller != nil && core.Allow(v.Caller.Actor, action, core.Object{Class: class}) == nil
 }

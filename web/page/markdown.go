@@ -12,7 +12,7 @@ import (
 
 var (
 	markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
-	// policy leaves no picture in: it would tell another site who reads.
+	// policy removes pictures: loading them would reveal the reader to another site.
 	policy = userContent()
 )
 
@@ -35,7 +35,7 @@ const MaxMarkdown = 64 << 10
 // as many cells as the first one, however few are written down.
 const maxCells = 10_000
 
-// Markdown renders what a user or a harness wrote: no HTML of its own, no script, no picture.
+// Markdown renders texts of users and harnesses: no HTML of their own, no script, no picture.
 func Markdown(text string) template.HTML {
 	var b bytes.Buffer
 	if len(text) > MaxMarkdown || cells(text) > maxCells || markdown.Convert([]byte(text), &b) != nil {
@@ -44,7 +44,7 @@ func Markdown(text string) template.HTML {
 	return template.HTML(policy.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
 }
 
-// cells is no less than how many cells the tables of a text have together.
+// cells returns an upper bound of the number of cells in all tables of a text.
 func cells(text string) int {
 	lines, columns := 0, 0
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {

@@ -8,7 +8,7 @@ import (
 	"github.com/docker/go-units"
 )
 
-// steps are the units of relative times: from the largest that fits at least once.
+// steps are the units of relative times; the largest that fits at least once is used.
 var steps = []struct {
 	unit              time.Duration
 	in, ins, ago, ags string
@@ -21,7 +21,7 @@ var steps = []struct {
 	{time.Second, Sentence("in %d second"), Sentence("in %d seconds"), Sentence("%d second ago"), Sentence("%d seconds ago")},
 }
 
-// Relative says how far a moment is from now: "in 3 hours", "2 days ago".
+// Relative returns the distance of a time from now: "in 3 hours", "2 days ago".
 func (s Speech) Relative(at, now time.Time) string {
 	d := at.Sub(now)
 	for _, step := range steps {
@@ -34,8 +34,7 @@ func (s Speech) Relative(at, now time.Time) string {
 	return s.T("now")
 }
 
-// When is a moment, ms since 1970, as pages show it: relative, with the absolute time
-// as its tooltip. 0 is none.
+// When formats a time, ms since 1970, for pages: relative, with the absolute time as its tooltip. 0 is none.
 func (s Speech) When(ms int64, now time.Time) template.HTML {
 	if ms == 0 {
 		return template.HTML("<span class=none>–</span>")

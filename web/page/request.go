@@ -13,10 +13,10 @@ import (
 	"drover/web/caller"
 )
 
-// Names of what a session holds for pages.
+// Names of values in a session.
 const (
 	flashKey    = "flash"
-	LanguageKey = "language" // that the browser's user chose; an account's own comes first
+	LanguageKey = "language" // chosen in this browser; an account's own takes precedence
 )
 
 // Request is one request for a page.
@@ -25,23 +25,23 @@ type Request struct {
 	Speech
 
 	W      http.ResponseWriter
-	Caller *caller.Caller // nil for somebody who has not signed in
+	Caller *caller.Caller // nil if nobody is signed in
 
 	site    *Site
 	route   Route
-	problem string // what was wrong with a form
+	problem string // what is wrong with a form
 }
 
-// Actor is who asks; only on routes that are not public.
+// Actor returns the acting user; only on routes that are not public.
 func (r *Request) Actor() core.Actor { return r.Caller.Actor }
 
 // Languages are those in which pages can be read.
 func (r *Request) Languages() []language.Tag { return r.site.words.all }
 
-// OwnName is what a language calls itself: each catalogue has its own name for the key English.
+// OwnName returns a language's name for itself: its catalogue has it for the key English.
 func (r *Request) OwnName(tag language.Tag) string { return r.site.words.speech(tag).T("English") }
 
-// Here is where a browser can come back to: the page itself, or that with the form which is answered.
+// Here returns the path of this page, or of the page whose form was sent.
 func (r *Request) Here() string {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return r.URL.RequestURI()
@@ -72,8 +72,8 @@ func (r *Request) Render(name string, data any) error {
 	return r.render(http.StatusOK, name, data)
 }
 
-// Again answers a form that was filled in wrongly with the page that it is on, with
-// what is wrong above it. Errors that its user cannot mend go on.
+// Again answers an invalid form with its page, with the error above it. Errors that the user cannot correct are
+// returned.
 func (r *Request) Again(err error, name string, data any) error {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeLimit, core.CodeConflict, core.CodeFull, core.CodeEnded:
@@ -91,20 +91,20 @@ func (r *Request) render(status int, name string, data any) error {
 	if r.site.cfg.Sessions != nil {
 		v.Flash = r.site.cfg.Sessions.PopString(r.Context(), flashKey)
 	}
-	var text bytes.Buffer // whole before the first byte goes, so that an error is an error page
+	var text bytes.Buffer // rendered completely before the first byte is sent, so that an error becomes an error page
 	if err := r.site.pages[r.Tag.String()].execute(&text, name, v); err != nil {
 		return core.Wrap(err, core.CodeInternal, name, "page %s cannot be rendered", name)
 	}
 	h := r.W.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", r.Tag.String())
-	h.Set("Cache-Control", "no-store") // pages are one user's
+	h.Set("Cache-Control", "no-store") // pages belong to one user
 	r.W.WriteHeader(status)
-	_, _ = r.W.Write(text.Bytes()) // who went away gets none
+	_, _ = r.W.Write(text.Bytes()) // the reader has gone away
 	return nil
 }
 
-// Redirect ends a form's request: the next page shows the sentence, if there is one.
+// Redirect answers a form; the next page shows the sentence, if there is one.
 func (r *Request) Redirect(to, sentence string) error {
 	if sentence != "" && r.site.cfg.Sessions != nil {
 		r.site.cfg.Sessions.Put(r.Context(), flashKey, sentence)
@@ -113,7 +113,7 @@ func (r *Request) Redirect(to, sentence string) error {
 	return nil
 }
 
-// sendToSignIn asks somebody to sign in first, and then sends them where they wanted to be.
+// sendToSignIn redirects to the sign-in, which returns to this page afterwards.
 func (r *Request) sendToSignIn() {
 	to := "/sign-in"
 	if r.Method == http.MethodGet && r.URL.Path != "/" {

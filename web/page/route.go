@@ -6,12 +6,12 @@ import (
 	"drover/core"
 )
 
-// Route is one page, or one form's target. The table of all routes is what the test
-// of roles against routes is made from.
+// Route is one page, or the target of one form. The test of roles against routes is made from the table of all
+// routes.
 type Route struct {
-	Pattern string      // as net/http has it: "GET /classes/{class}"
-	Action  core.Action // the right that the classes service asks for; "" for what every user may
-	Public  bool        // also for who has not signed in
+	Pattern string      // as in net/http: "GET /classes/{class}"
+	Action  core.Action // the right that the service checks; "" for what every user may do
+	Public  bool        // also for readers who are not signed in
 	Body    int64       // most bytes of a body; 0 is MaxForm
 	Serve   func(r *Request) error
 }
@@ -21,7 +21,7 @@ const MaxForm = 256 << 10
 
 // Section is what one package of pages adds to a site.
 type Section struct {
-	Name   string // begins the names of its pages: "student/assignment"
-	Pages  fs.FS  // its templates, pages/NAME.html each; a name that begins with _ is a part for all of the section
+	Name   string // prefix of the names of its pages: "student/assignment"
+	Pages  fs.FS  // its templates, pages/NAME.html each; a name that begins with _ is a part for the whole section
 	Routes []Route
 }

@@ -65,7 +65,7 @@ func (s *Site) Routes() []Route { return s.routes }
 // ServeHTTP implements http.Handler. Session and caller are in the request's context already.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// handler lets in who may ask at all, and shows what goes wrong.
+// handler checks that the caller may use the route at all, and shows errors.
 func (s *Site) handler(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		r := s.request(w, hr, route)

@@ -16,8 +16,8 @@ import (
 //go:embed static/*
 var staticFiles embed.FS
 
-// staticPrefix begins the paths of files that go with pages. Their names have their
-// content's hash, so that browsers keep them forever.
+// staticPrefix begins the paths of static files. Their names have a hash of their content, so that browsers cache
+// them permanently.
 const staticPrefix = "/static/"
 
 // static serves them.
@@ -45,7 +45,7 @@ func readStatic() (*static, error) {
 	return s, nil
 }
 
-// url returns where a static file is.
+// url returns the path of a static file.
 func (s *static) url(name string) (string, error) {
 	hashed, ok := s.names[name]
 	if !ok {

@@ -31,8 +31,8 @@ func (t *templates) execute(w io.Writer, name string, v view) error {
 	return page.ExecuteTemplate(w, "layout", v)
 }
 
-// parse reads all pages for one language. Each is parsed together with the layout,
-// the parts of the site and those of its section.
+// parse parses all pages for one language. Each is parsed together with the layout, the parts of the site and those
+// of its section.
 func (s *Site) parse(speech Speech, sections []Section) (*templates, error) {
 	base, err := template.New("").Option("missingkey=zero").Funcs(s.functions(speech)).ParseFS(ownPages, parts)
 	if err != nil {

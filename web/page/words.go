@@ -66,7 +66,7 @@ func (w *words) choose(chosen, accepted string) language.Tag {
 	return w.all[i]
 }
 
-// Speech says sentences in one language.
+// Speech translates into one language.
 type Speech struct {
 	Tag     language.Tag
 	printer *message.Printer
@@ -76,14 +76,14 @@ func (w *words) speech(tag language.Tag) Speech {
 	return Speech{Tag: tag, printer: message.NewPrinter(tag, message.Catalog(w.catalog))}
 }
 
-// Sentence marks a sentence that is said later, through a variable, so that the
-// catalogues are known to need it.
+// Sentence marks a sentence that is translated later, through a variable, so that the check of the catalogues finds
+// it.
 func Sentence(english string) string { return english }
 
-// T says a sentence, given in English with the verbs of fmt.
+// T translates a sentence, given in English with the verbs of fmt.
 func (s Speech) T(sentence string, args ...any) string { return s.printer.Sprintf(sentence, args...) }
 
-// N says how many: one is the sentence for 1, other for all other numbers; either may have %d.
+// N translates a number of things: one is the sentence for 1, other for all other numbers; either may have %d.
 func (s Speech) N(n int, one, other string) string {
 	sentence := other
 	if plural.Cardinal.MatchPlural(s.Tag, n, 0, 0, 0, 0) == plural.One {

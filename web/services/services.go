@@ -1,5 +1,4 @@
-// Package services names what the API and the pages are made from, so that both have the
-// same: whoever is asked through either answers alike.
+// Package services has what both the API and the pages are made from, so that both give the same answers.
 package services
 
 import (
@@ -16,7 +15,7 @@ import (
 	"drover/web/live"
 )
 
-// Deps are what answers. All of them check the caller's rights themselves.
+// Deps are the services. All of them check the caller's rights themselves.
 type Deps struct {
 	Name     string   // of the site
 	URL      *url.URL // by which browsers reach the site, without a path
@@ -26,7 +25,7 @@ type Deps struct {
 	Accounts *account.Service
 	Live     *live.Streams
 	Limits   core.Limiter
-	Beat     time.Duration // between heartbeats, all over the cluster
+	Beat     time.Duration // between heartbeats, the same in the whole cluster
 	Log      logrus.FieldLogger
 	Now      func() time.Time // nil: time.Now
 }

@@ -8,8 +8,8 @@ import (
 	"drover/web/caller"
 )
 
-// Again returns who asks, as things are now: a stream of events outlives much. Returns
-// FORBIDDEN or NOTFOUND once the session or token is over, UNAVAILABLE.
+// Again returns the caller as of now, for streams of events, which last long. Returns FORBIDDEN or NOTFOUND once the
+// session or token is over, UNAVAILABLE.
 func (k *Keeper) Again(r *http.Request) (*caller.Caller, error) {
 	if was := caller.From(r.Context()); was != nil && was.Token != "" {
 		secret, _ := bearer(r)
@@ -35,8 +35,8 @@ func (k *Keeper) Again(r *http.Request) (*caller.Caller, error) {
 	return who, err
 }
 
-// unloaded is a context without the session that was loaded when the request came.
+// unloaded is a context without the session that was loaded when the request arrived.
 type unloaded struct{ context.Context }
 
-// Value has none.
+// Value hides the session.
 func (unloaded) Value(any) any { return nil }

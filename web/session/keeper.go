@@ -15,22 +15,22 @@ import (
 	"drover/web/caller"
 )
 
-// Names of what a session holds.
+// Names of values in a session.
 const (
 	userKey  = "user"
 	sinceKey = "since"
 )
 
-// PasswordPage is where users set a password. Who must do so can reach nothing else.
+// PasswordPage is where users set a password. A user who must do so can reach no other page.
 const PasswordPage = "/account/password"
 
 // reachable are the paths that lead there, and away.
 var reachable = []string{PasswordPage, "/sign-out", "/language"}
 
-// staticPrefix begins the paths of files that are the same for everybody.
+// staticPrefix begins the paths of files that are the same for all users.
 const staticPrefix = "/static/"
 
-// Keeper puts who asks into the context of requests.
+// Keeper authenticates requests and puts the caller into their context.
 type Keeper struct {
 	Sessions *scs.SessionManager
 	Accounts *account.Service
@@ -38,14 +38,14 @@ type Keeper struct {
 	Log      logrus.FieldLogger
 }
 
-// Actors knows users as those who act, as classes.Service does.
+// Actors returns users as actors, as classes.Service does.
 type Actors interface {
-	// Actor returns NOTFOUND, and FORBIDDEN for a user who is disabled.
+	// Actor returns NOTFOUND, and FORBIDDEN for a disabled user.
 	Actor(ctx context.Context, handle string) (core.Actor, error)
 }
 
-// Begin lets a browser in. Its session gets another token, so that one that somebody
-// else knew before is worth nothing, and forgets what it held.
+// Begin signs a browser in. Its session gets a new token, so that a token known to somebody else before is worthless,
+// and loses its former values.
 func (k *Keeper) Begin(ctx context.Context, in account.SignedIn) error {
 	if err := k.Sessions.Clear(ctx); err != nil {
 		return core.Wrap(err, core.CodeUnavailable, "", "the session cannot be cleared")
@@ -63,8 +63,7 @@ func (k *Keeper) End(ctx context.Context) error {
 	return core.Wrap(k.Sessions.Destroy(ctx), core.CodeUnavailable, "", "the session cannot be ended: try again")
 }
 
-// Browsers puts the session, and the caller whose it is, into the context of requests.
-// One that is over is nobody's from then on.
+// Browsers puts the session and its caller into the context of requests. A session that is over is cleared.
 func (k *Keeper) Browsers(next http.Handler) http.Handler {
 	known := k.Sessions.LoadAndSave(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
@@ -91,14 +90,14 @@ func (k *Keeper) Browsers(next http.Handler) http.Handler {
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, staticPrefix) && path.Clean(r.URL.Path) == r.URL.Path {
-			next.ServeHTTP(w, r) // caches keep these for everybody: no cookie may be on them
+			next.ServeHTTP(w, r) // caches share these between users: they must not carry a cookie
 			return
 		}
 		known.ServeHTTP(w, r)
 	})
 }
 
-// present returns who is signed in by a session.
+// present returns the user of a session, and the caller.
 func (k *Keeper) present(ctx context.Context, handle string) (account.SignedIn, *caller.Caller, error) {
 	in, err := k.Accounts.Present(ctx, handle, k.Sessions.GetInt64(ctx, sinceKey))
 	if err != nil {
@@ -108,8 +107,8 @@ func (k *Keeper) present(ctx context.Context, handle string) (account.SignedIn, 
 	return in, who, err
 }
 
-// Programs puts the caller whose token a request has into its context. One without a
-// good token has no caller. Cookies do not count: so there is nothing to forge.
+// Programs puts the caller of a request's token into its context. Without a valid token there is no caller. Cookies
+// are ignored, so requests cannot be forged.
 func (k *Keeper) Programs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Authorization")
@@ -136,8 +135,7 @@ func bearer(r *http.Request) (secret string, ok bool) {
 	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
 }
 
-// ByToken returns whose a token is. Returns FORBIDDEN or NOTFOUND for one that is no good,
-// UNAVAILABLE.
+// ByToken returns the caller of a token. Returns FORBIDDEN or NOTFOUND for an invalid one, UNAVAILABLE.
 func (k *Keeper) ByToken(ctx context.Context, secret string) (*caller.Caller, error) {
 	t, in, err := k.Accounts.ByToken(ctx, secret)
 	if err != nil {
@@ -151,7 +149,7 @@ func (k *Keeper) ByToken(ctx context.Context, secret string) (*caller.Caller, er
 	return who, nil
 }
 
-// caller makes who is signed in one who asks.
+// caller returns the signed-in user as a caller.
 func (k *Keeper) caller(ctx context.Context, in account.SignedIn) (*caller.Caller, error) {
 	actor, err := k.Actors.Actor(ctx, in.User.Handle)
 	if err != nil {
@@ -164,7 +162,8 @@ func (k *Keeper) caller(ctx context.Context, in account.SignedIn) (*caller.Calle
 	return &caller.Caller{Actor: actor, Name: name, Language: in.Account.Language}, nil
 }
 
-// unknown reports whether an error says that nobody asks whom drover knows.
+// unknown reports whether an error means that the user does not exist or is disabled, or the token or session is
+// invalid.
 func unknown(err error) bool {
 	return core.Is(err, core.CodeForbidden) || core.Is(err, core.CodeNotFound)
 }

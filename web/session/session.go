@@ -1,5 +1,5 @@
-// Package session knows who asks: a browser by the cookie of its session, a program by
-// its token. Rights are those of the moment, not those of the sign-in.
+// Package session authenticates callers: a browser by the cookie of its session, a program by its token. Rights are
+// looked up for each request, not kept from the sign-in.
 package session
 
 import (
@@ -20,8 +20,8 @@ const (
 	whole = 7 * 24 * time.Hour
 )
 
-// New makes the sessions of a site, which are kept in Redis. secure says that browsers
-// reach it by https: then the cookie is bound to this very host.
+// New makes the sessions of a site, which are kept in Redis. Secure means that browsers reach it by https: then the
+// cookie is bound to this host.
 func New(store *redisstore.Store, secure bool, log logrus.FieldLogger) *scs.SessionManager {
 	s := scs.New()
 	s.Store = store.Sessions()
@@ -36,9 +36,9 @@ func New(store *redisstore.Store, secure bool, log logrus.FieldLogger) *scs.Sess
 	return s
 }
 
-// away answers where it cannot be known who asks.
+// away answers if the caller cannot be looked up.
 func away(w http.ResponseWriter, log logrus.FieldLogger, err error) {
-	if !errors.Is(err, context.Canceled) { // else nobody waits for the answer any more
+	if !errors.Is(err, context.Canceled) { // otherwise the client has gone away
 		log.WithError(err).Warn("it is not known who asks")
 	}
 	w.Header().Set("Retry-After", "5")

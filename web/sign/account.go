@@ -42,7 +42,7 @@ func (s *pages) accountData(r *page.Request, form tokenForm) (accountData, error
 	return d, nil
 }
 
-// languages are those of the site, each called as it calls itself.
+// languages returns the site's languages, each under its own name.
 func languages(r *page.Request, chosen string) []choice {
 	all := []choice{{Value: "", Text: r.T("as the browser says"), Chosen: chosen == ""}}
 	for _, tag := range r.Languages() {
@@ -59,7 +59,7 @@ func (s *pages) account(r *page.Request) error {
 	return r.Render("sign/account", d)
 }
 
-// accountAgain shows the account again, with what was wrong with a form on it.
+// accountAgain shows the account again, with the error of a form.
 func (s *pages) accountAgain(r *page.Request, wrong error, form tokenForm) error {
 	d, err := s.accountData(r, form)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *pages) changePassword(r *page.Request) error {
 		return err
 	}
 	to := "/account"
-	if d.Account.MustChange { // and so was on the way to somewhere
+	if d.Account.MustChange { // the user was on the way to another page
 		to = "/"
 	}
 	return r.Redirect(to, r.T("Your password was changed. You were signed out everywhere else."))
@@ -127,5 +127,5 @@ func (s *pages) signOutEverywhere(r *page.Request) error {
 	return s.end(r, r.T("You were signed out everywhere."))
 }
 
-// defaultDays is how long a token lasts if nobody says.
+// defaultDays is a token's default lifetime.
 var defaultDays = strconv.Itoa(int(account.DefaultTokenLife / (24 * time.Hour)))

@@ -1,3 +1,3 @@
-// Package sign is the pages by which users come in and go, those of their own accounts,
-// and those on which admins keep users.
+// Package sign has the pages for signing in and out, those of users' own accounts, and those on which admins manage
+// users.
 package sign

@@ -12,7 +12,7 @@ import (
 	"drover/web/page"
 )
 
-// Names of what a session holds of a sign-in under way.
+// Names of values in the session during a sign-in.
 const (
 	stateKey    = "oidc-state"
 	nonceKey    = "oidc-nonce"
@@ -20,11 +20,11 @@ const (
 	nextKey     = "oidc-next"
 )
 
-// back is where the provider sends users to.
+// back returns the URL to which the provider returns users.
 func (s *pages) back() *url.URL { return s.URL.JoinPath("sign-in", "oidc", "callback") }
 
-// leave sends a user to the provider. It is a link, for policies of browsers forbid forms
-// that lead to other sites; what it changes is this browser's session alone.
+// leave sends a user to the provider. It is a link, because browsers' policies forbid forms that lead to other sites;
+// it changes only this browser's session.
 func (s *pages) leave(r *page.Request) error {
 	if err := s.Accounts.MayBegin(r.Context(), address(r)); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *pages) leave(r *page.Request) error {
 	return nil
 }
 
-// comeBack signs in who comes from the provider. It holds once for each time somebody left.
+// comeBack signs in a user who returns from the provider. It works once for each leave.
 func (s *pages) comeBack(r *page.Request) error {
 	holds, ctx := s.keeper.Sessions, r.Context()
 	a := attempt{State: holds.PopString(ctx, stateKey), Nonce: holds.PopString(ctx, nonceKey), Verifier: holds.PopString(ctx, verifierKey)}

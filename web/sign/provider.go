@@ -24,8 +24,8 @@ const (
 
 // Provider is a provider of OpenID Connect, by which users sign in.
 type Provider struct {
-	Name   string // as people know it
-	Issuer string // its URL, exactly as it says itself
+	Name   string // name for people
+	Issuer string // its URL, exactly as it reports it
 	Client string // the site's id there
 	Secret string // the site's; "" for a client without one
 
@@ -47,8 +47,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // providerClient asks providers.
 var providerClient = &http.Client{Timeout: providerTimeout, Transport: bounded{http.DefaultTransport}}
 
-// discover asks the provider where its pages are, the first time. A site begins also
-// while its provider is away. Returns UNAVAILABLE.
+// discover fetches the provider's endpoints, the first time it is called. So a site can start while its provider is
+// away. Returns UNAVAILABLE.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if found := p.found.Load(); found != nil {
 		return found, nil
@@ -61,14 +61,14 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
-// attempt is a sign-in under way: what only this browser and the provider know of it.
+// attempt is a sign-in in progress: values known only to this browser and the provider.
 type attempt struct {
-	State    string // that the provider brings back
-	Nonce    string // that is in what it signs
-	Verifier string // by which the code it gives is of use to this site alone
+	State    string // returned by the provider
+	Nonce    string // included in what it signs
+	Verifier string // binds the code to this site
 }
 
-// client is the site as the provider knows it.
+// client returns the site's configuration as a client of the provider.
 func (p *Provider) client(found *oidc.Provider, back *url.URL) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.Client, ClientSecret: p.Secret, Endpoint: found.Endpoint(), RedirectURL: back.String(),
@@ -76,8 +76,7 @@ func (p *Provider) client(found *oidc.Provider, back *url.URL) *oauth2.Config {
 	}
 }
 
-// page returns the URL at which a user signs in there; back is where it returns to.
-// Returns UNAVAILABLE.
+// page returns the URL at which a user signs in at the provider; back is where it returns to. Returns UNAVAILABLE.
 func (p *Provider) page(ctx context.Context, a attempt, back *url.URL) (string, error) {
 	ctx = oidc.ClientContext(ctx, providerClient)
 	found, err := p.discover(ctx)
@@ -87,8 +86,8 @@ func (p *Provider) page(ctx context.Context, a attempt, back *url.URL) (string, 
 	return p.client(found, back).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// claim returns whom the provider vouches for, for the code that a user brought back.
-// Returns UNAVAILABLE, and FORBIDDEN if what it says does not hold.
+// claim returns the provider's claim, for the code that a user brought back. Returns UNAVAILABLE, and FORBIDDEN for
+// an invalid claim.
 func (p *Provider) claim(ctx context.Context, a attempt, code string, back *url.URL) (account.Claim, error) {
 	ctx = oidc.ClientContext(ctx, providerClient)
 	found, err := p.discover(ctx)
@@ -113,7 +112,7 @@ func (p *Provider) claim(ctx context.Context, a attempt, code string, back *url.
 	}
 	var says struct {
 		Email    string `json:"email"`
-		Verified any    `json:"email_verified"` // some say it as text
+		Verified any    `json:"email_verified"` // some providers send a text
 		Party    string `json:"azp"`
 	}
 	if err := signed.Claims(&says); err != nil {
@@ -125,7 +124,7 @@ func (p *Provider) claim(ctx context.Context, a attempt, code string, back *url.
 	return account.Claim{Issuer: p.Issuer, Subject: signed.Subject, Email: says.Email, Verified: says.Verified == true || says.Verified == "true"}, nil
 }
 
-// forged refuses what a provider said, or what somebody said in its name.
+// forged refuses an invalid or forged claim.
 func (p *Provider) forged(err error) error {
 	return core.Wrap(err, core.CodeForbidden, p.Issuer, "what the provider of OpenID Connect said of you does not hold")
 }

@@ -19,7 +19,7 @@ type pages struct {
 	services.Deps
 
 	keeper   *session.Keeper
-	provider *Provider // nil: users sign in by password alone
+	provider *Provider // nil: users sign in by password only
 }
 
 // Section returns the pages. site is the URL by which browsers reach them, without a path;
@@ -72,7 +72,7 @@ func address(r *page.Request) string {
 	return host
 }
 
-// begin lets a user in. The language that the browser's user chose before stays.
+// begin signs a user in. The language chosen in the browser before stays.
 func (s *pages) begin(r *page.Request, in account.SignedIn) error {
 	chosen := s.keeper.Sessions.GetString(r.Context(), page.LanguageKey)
 	if err := s.keeper.Begin(r.Context(), in); err != nil {
@@ -84,7 +84,7 @@ func (s *pages) begin(r *page.Request, in account.SignedIn) error {
 	return nil
 }
 
-// mendable makes a refusal that its user can mend in the form one that the form shows.
+// mendable converts a refusal that the user can correct into one that the form shows.
 func mendable(err error) error {
 	if core.Is(err, core.CodeForbidden) {
 		return core.Errorf(core.CodeInvalid, "", "%s", err.Error())

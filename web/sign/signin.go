@@ -10,8 +10,8 @@ import (
 
 // signInData is what the page to sign in shows.
 type signInData struct {
-	User     string // that was typed
-	Next     string // where to go then
+	User     string // as typed
+	Next     string // where to go afterwards
 	Provider string // name of the provider of OpenID Connect; "" for none
 }
 
@@ -63,7 +63,7 @@ func (s *pages) end(r *page.Request, sentence string) error {
 	return r.Redirect("/sign-in", sentence)
 }
 
-// link shows a button: who only fetches the link, as scanners of mail do, does not use it up.
+// link shows a button, so that fetching the link alone, as scanners of mail do, does not use it up.
 func (s *pages) link(r *page.Request) error {
 	r.W.Header().Set("Referrer-Policy", "no-referrer") // the secret is in the URL
 	secret := r.FormValue("token")
@@ -84,7 +84,7 @@ func (s *pages) redeem(r *page.Request) error {
 	return r.Redirect("/", "")
 }
 
-// deadLink says in the reader's language that a link is no good.
+// deadLink returns, in the reader's language, that a link is invalid.
 func deadLink(r *page.Request, err error) error {
 	if errors.Is(err, account.ErrLink) {
 		err = core.Errorf(core.CodeForbidden, "", "%s", r.T("The link is invalid: it was used already, has expired, or is incomplete. Ask for another one."))
@@ -92,8 +92,7 @@ func deadLink(r *page.Request, err error) error {
 	return err
 }
 
-// language sets in what language pages are read: by the account of who has signed in,
-// else by the session.
+// language sets the language of pages: in the account of a signed-in user, else in the session.
 func (s *pages) language(r *page.Request) error {
 	chosen := r.PostFormValue("language")
 	known := chosen == ""

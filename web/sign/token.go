@@ -10,7 +10,7 @@ import (
 	"drover/web/page"
 )
 
-// tokenForm is what was typed of a token that is to be issued.
+// tokenForm is the form of a new token, as typed.
 type tokenForm struct {
 	Name   string
 	Days   string
@@ -26,7 +26,7 @@ var scopeWords = map[school.Scope]string{
 	school.ScopeAdmin:   page.Sentence("users and classes"),
 }
 
-// scopes are those that are of use to the caller.
+// scopes returns those that are of use to the caller.
 func scopes(r *page.Request, chosen []school.Scope) []choice {
 	a := r.Actor()
 	admin := a.Has(core.RoleAdmin)
@@ -45,7 +45,7 @@ func scopes(r *page.Request, chosen []school.Scope) []choice {
 	return all
 }
 
-// issueToken makes a token and shows its secret, this once: so it answers the form itself.
+// issueToken makes a token and shows its secret once, so it answers the form itself.
 func (s *pages) issueToken(r *page.Request) error {
 	form := tokenForm{Name: r.PostFormValue("name"), Days: r.PostFormValue("days")}
 	for _, word := range r.PostForm["scope"] {

@@ -19,10 +19,10 @@ type userData struct {
 	Grants []choice
 }
 
-// userData reads a user; form is what was typed of it, nil for what it is.
+// userData reads a user; form is the form as typed, nil for the stored values.
 func (s *pages) userData(r *page.Request, form *userForm) (userData, error) {
 	if err := core.Allow(r.Actor(), core.ActUserManage, core.Object{}); err != nil {
-		return userData{}, err // also to who may look at itself
+		return userData{}, err // also for users who may only view themselves
 	}
 	d := userData{}
 	var err error
@@ -79,7 +79,7 @@ func (s *pages) editUser(r *page.Request) error {
 	return s.changedAs(r, err, r.T("It is saved."), &form)
 }
 
-// edit changes a user as it is now.
+// edit changes a user from its present state.
 func (s *pages) edit(r *page.Request, change func(u *school.User)) error {
 	p, err := s.Classes.ViewUser(r.Context(), r.Actor(), r.PathValue("user"))
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *pages) deleteUser(r *page.Request) error {
 	return r.Redirect("/users", r.T("User %s is deleted.", handle))
 }
 
-// makeLink shows a sign-in link, this once: so it answers the form itself.
+// makeLink shows a sign-in link once, so it answers the form itself.
 func (s *pages) makeLink(r *page.Request) error {
 	link, err := s.Accounts.MakeLink(r.Context(), r.Actor(), r.PathValue("user"), account.LinkLife)
 	if err != nil {

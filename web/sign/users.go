@@ -9,8 +9,8 @@ import (
 	"drover/web/page"
 )
 
-// Bounds on one page of users. A filter reads no more than mostReads times, however many
-// users there are; the next page goes on where it stopped.
+// Bounds on one page of users. A filter reads at most mostReads pages of the store, however many users there are; the
+// next page continues there.
 const (
 	usersShown = 50
 	usersRead  = 500
@@ -38,10 +38,10 @@ func (f usersFilter) has(u *school.User) bool {
 type usersData struct {
 	Users  []school.User
 	Next   string // URL of the next page
-	Partly bool   // there may be more that match, though this page is not full
+	Partly bool   // there may be more matches, although this page is not full
 	Filter usersFilter
 	Roles  []core.UserRole
-	Form   userForm // of a user to be made
+	Form   userForm // of a new user
 	Grants []choice
 }
 
@@ -77,7 +77,7 @@ func (s *pages) usersData(r *page.Request, form userForm) (usersData, error) {
 	return d, nil
 }
 
-// moreUsers is the URL of the page of users after a handle.
+// moreUsers returns the URL of the page of users after a handle.
 func moreUsers(r *page.Request, after string) string {
 	q := r.URL.Query()
 	q.Set("after", after)
@@ -105,7 +105,7 @@ func (s *pages) createUser(r *page.Request) error {
 	return r.Again(err, "sign/users", d)
 }
 
-// userForm is what was typed of a user.
+// userForm is the form of a user, as typed.
 type userForm struct {
 	Handle, Name, Email string
 	Roles               []core.UserRole

@@ -63,7 +63,7 @@ func (s *staff) editAssignment(r *page.Request) error {
 	return r.Render("staff/assignment", p)
 }
 
-// sent is the form as it was sent back, and the assignment that it describes.
+// sent returns the form as it was sent, and the assignment in it.
 func (s *staff) sent(r *page.Request) (*assignmentPage, *form, school.Assignment, error) {
 	p, err := s.assignmentPage(r)
 	if err != nil {
@@ -115,8 +115,7 @@ func (s *staff) saveAssignment(r *page.Request) error {
 	return r.Redirect(assignmentPath(as.Class, as.Handle)+"/edit", r.T("Assignment %s is saved.", as.Handle))
 }
 
-// mendable is an error about what was typed: a pool that is not there is a wrong
-// field, no page that is not there.
+// mendable converts errors about typed values: an unknown pool is a wrong field, not a missing page.
 func mendable(err error) error {
 	if core.Is(err, core.CodeNotFound) {
 		return core.Errorf(core.CodeInvalid, "", "%s", err)

@@ -9,7 +9,7 @@ import (
 	"drover/web/page"
 )
 
-// assignmentTyped is an assignment as its form has it.
+// assignmentTyped returns an assignment's form fields.
 func assignmentTyped(as school.Assignment) url.Values {
 	l := as.Limits
 	return url.Values{
@@ -22,7 +22,7 @@ func assignmentTyped(as school.Assignment) url.Values {
 	}
 }
 
-// readAssignment is an assignment with all that its form has instead of what it was.
+// readAssignment returns an assignment with the form's values in place of the old ones.
 func readAssignment(r *page.Request, f *form, as school.Assignment) school.Assignment {
 	as.Title, as.Text = f.line("title"), f.text("text")
 	as.Due = f.moment(r, "due", page.Sentence("Due"))
@@ -43,7 +43,7 @@ func readAssignment(r *page.Request, f *form, as school.Assignment) school.Assig
 	return as
 }
 
-// HasLimits reports whether the form says anything about limits.
+// HasLimits reports whether the form sets any limits.
 func (p *assignmentPage) HasLimits() bool {
 	for _, name := range []string{"timeout", "memory", "disk", "file_size", "pids", "open_files", "output"} {
 		if p.Typed.Get(name) != "" {

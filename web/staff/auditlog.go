@@ -15,7 +15,7 @@ func (s *staff) auditRoutes() []page.Route {
 // auditRows is how many entries a page has.
 const auditRows = 100
 
-// auditPage says who did what in a class.
+// auditPage lists entries of a class's audit log.
 type auditPage struct {
 	Class        classes.ClassEntry
 	AuditEntries []core.AuditEntry

@@ -22,7 +22,7 @@ func (s *staff) deadlineRoutes() []page.Route {
 // deadlineRows is how many personal deadlines a page has.
 const deadlineRows = 100
 
-// deadlinesPage lists who has deadlines of its own, with the form for one.
+// deadlinesPage lists personal deadlines, with the form for one.
 type deadlinesPage struct {
 	school.Assignment
 	All   []school.Deadline
@@ -49,7 +49,7 @@ func (s *staff) deadlinesPage(r *page.Request) (*deadlinesPage, error) {
 	if first+deadlineRows < len(all) {
 		p.Next = "?" + url.Values{"after": {p.All[deadlineRows-1].User}}.Encode()
 	}
-	for i := range all { // the form begins with what its user has
+	for i := range all { // the form begins with the user's present ones
 		if d := &all[i]; d.User == q.Get("user") {
 			p.Typed.Set("due", momentText(d.Due))
 			p.Typed.Set("cutoff", momentText(d.Cutoff))
@@ -85,7 +85,7 @@ func (s *staff) removeDeadline(r *page.Request) error {
 	})
 }
 
-// putDeadline sets what fill reads of the form.
+// putDeadline sets the deadline that fill reads from the form.
 func (s *staff) putDeadline(r *page.Request, fill func(f *form, d *school.Deadline) (said string)) error {
 	p, err := s.deadlinesPage(r)
 	if err != nil {

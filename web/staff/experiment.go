@@ -29,7 +29,7 @@ func experimentPath(id string) string { return "/experiments/" + url.PathEscape(
 // experimentRows is how many experiments, or outcomes of one, a page has.
 const experimentRows = 50
 
-// experimentsPage lists those of an assignment, with the form that starts one.
+// experimentsPage lists an assignment's experiments, with the form that starts one.
 type experimentsPage struct {
 	*classes.AssignmentEntry
 	All   []school.Experiment
@@ -58,8 +58,7 @@ func (s *staff) experiments(r *page.Request) error {
 	return r.Render("staff/experiments", p)
 }
 
-// startExperiment reruns with the assignment's own harness; another one is tried from
-// the harness's page.
+// startExperiment reruns with the assignment's own harness; the harness's page tries another one.
 func (s *staff) startExperiment(r *page.Request) error {
 	p, err := s.experimentsPage(r)
 	if err != nil {
@@ -90,15 +89,15 @@ type experimentPage struct {
 	Progress core.TaskProgress
 	News     []harness.Verdict // columns of the matrix
 	Rows     []matrixRow
-	All      bool // also submissions whose verdict and score stay
+	All      bool // includes submissions whose verdict and score are unchanged
 	Next     string
 	Applied  *classes.Applied
 }
 
-// matrixRow says what the submissions with one old verdict have become.
+// matrixRow has the new verdicts of the submissions with one old verdict.
 type matrixRow struct {
 	Old    harness.Verdict
-	Counts []int // by News
+	Counts []int // in the order of News
 }
 
 // Flaky are the outcomes of this page whose runs disagree.
@@ -133,7 +132,7 @@ func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
 	return p, nil
 }
 
-// matrix are the old verdicts as rows and the new ones as columns.
+// matrix returns the old verdicts as rows and the new ones as columns.
 func matrix(s experiment.Summary) ([]harness.Verdict, []matrixRow) {
 	var news, olds []harness.Verdict
 	counts := map[[2]harness.Verdict]int{}
@@ -163,7 +162,7 @@ func (s *staff) experiment(r *page.Request) error {
 	return r.Render("staff/experiment", p)
 }
 
-// applyExperiment answers with what was left as it is, if there is any.
+// applyExperiment answers with the submissions that were left unchanged, if any.
 func (s *staff) applyExperiment(r *page.Request) error {
 	return s.decide(r, func() (*classes.Applied, string, error) {
 		done, err := s.Classes.ApplyExperiment(r.Context(), r.Actor(), r.PathValue("id"))
@@ -178,7 +177,7 @@ func (s *staff) abortExperiment(r *page.Request) error {
 	})
 }
 
-// decide does what was confirmed.
+// decide carries out a confirmed decision.
 func (s *staff) decide(r *page.Request, do func() (*classes.Applied, string, error)) error {
 	f, err := typed(r)
 	if err != nil {

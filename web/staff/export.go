@@ -17,7 +17,7 @@ func (s *staff) exportRoutes() []page.Route {
 	}
 }
 
-// taskForm asks for a task that makes a file.
+// taskForm is the form of a task that makes a file.
 type taskForm struct {
 	Kind   core.TaskKind
 	Fields []taskField
@@ -27,10 +27,10 @@ type taskField struct {
 	core.TaskArg
 
 	ID    string // in the page
-	Value string // as it was typed, or what counts if nothing is
+	Value string // as typed, or the default
 }
 
-// taskForms are those of the tasks about a class, or an assignment.
+// taskForms returns those of the tasks about a class, or an assignment.
 func taskForms(about core.ArgType, typed url.Values) []taskForm {
 	var all []taskForm
 	for _, k := range school.Requestable() {
@@ -50,7 +50,7 @@ func taskForms(about core.ArgType, typed url.Values) []taskForm {
 	return all
 }
 
-// start starts the task that a form asks for.
+// start starts the task in a form.
 func (s *staff) start(r *page.Request, about core.ArgType, class, assignment string, f *form) (core.Task, error) {
 	k, err := school.Requestable().Find(r.PathValue("kind"))
 	if err != nil || k.About() != about {
@@ -69,7 +69,7 @@ func (s *staff) start(r *page.Request, about core.ArgType, class, assignment str
 	return s.Classes.StartTask(r.Context(), r.Actor(), k.Name, args)
 }
 
-// startOfAssignment starts a task of the page of submissions, which shows what is wrong.
+// startOfAssignment starts a task from the page of submissions, which shows errors.
 func (s *staff) startOfAssignment(r *page.Request) error {
 	p, err := s.submissionsPage(r)
 	if err != nil {
@@ -90,10 +90,10 @@ func (s *staff) startOfAssignment(r *page.Request) error {
 // exportRows is how many tasks a gradebook's page has.
 const exportRows = 20
 
-// gradebookPage has the files that are made of a class, with what was made before.
+// gradebookPage has the forms of files about a class, with the files made before.
 type gradebookPage struct {
 	Class classes.ClassEntry
-	Tasks []core.Task // the reader's own about the class
+	Tasks []core.Task // the reader's own tasks about the class
 	Forms []taskForm
 }
 
@@ -123,7 +123,7 @@ func (s *staff) gradebook(r *page.Request) error {
 	return r.Render("staff/gradebook", p)
 }
 
-// startOfClass starts a task of the page of the gradebook, which shows what is wrong.
+// startOfClass starts a task from the gradebook's page, which shows errors.
 func (s *staff) startOfClass(r *page.Request) error {
 	p, err := s.gradebookPage(r)
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 	"drover/web/page"
 )
 
-// form reads what somebody typed. The first thing that is wrong with it is kept; all of it
-// goes back to the page as it is.
+// form reads a form as typed. It keeps the first error; all values go back to the page unchanged.
 type form struct {
 	Typed url.Values
 	err   error
 }
 
-// typed reads a form without files. Its error is that of a body which is no form.
+// typed reads a form without files. Returns an error if the body is no form.
 func typed(r *page.Request) (*form, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, "", "the form cannot be read")
@@ -34,24 +33,24 @@ func (f *form) wrong(sentence string) {
 	}
 }
 
-// line is one line of text, without the spaces around it.
+// line returns one line of text, without the spaces around it.
 func (f *form) line(name string) string { return strings.TrimSpace(f.Typed.Get(name)) }
 
-// text is several lines. Browsers send them with carriage returns.
+// text returns several lines. Browsers send them with carriage returns.
 func (f *form) text(name string) string {
 	return strings.ReplaceAll(f.Typed.Get(name), "\r\n", "\n")
 }
 
 func (f *form) checked(name string) bool { return f.Typed.Get(name) != "" }
 
-// confirmed notes it as wrong if a destructive form was not confirmed.
+// confirmed records an error if a destructive form was not confirmed.
 func (f *form) confirmed(r *page.Request) {
 	if !f.checked("sure") {
 		f.wrong(r.T("Tick the box to confirm: this cannot be undone."))
 	}
 }
 
-// whole is a whole number; nothing is 0.
+// whole reads a whole number; empty is 0.
 func (f *form) whole(r *page.Request, name, label string) int64 {
 	text := f.line(name)
 	if text == "" {
@@ -64,7 +63,7 @@ func (f *form) whole(r *page.Request, name, label string) int64 {
 	return n
 }
 
-// small is a whole number that no machine is too narrow for.
+// small reads a whole number that fits an int on every machine.
 func (f *form) small(r *page.Request, name, label string) int {
 	n := f.whole(r, name, label)
 	if n < math.MinInt32 || n > math.MaxInt32 {
@@ -74,7 +73,7 @@ func (f *form) small(r *page.Request, name, label string) int {
 	return int(n)
 }
 
-// bytes is a size such as 10MiB; nothing is 0.
+// bytes reads a size such as 10MiB; empty is 0.
 func (f *form) bytes(r *page.Request, name, label string) int64 {
 	text := f.line(name)
 	if text == "" {
@@ -87,7 +86,7 @@ func (f *form) bytes(r *page.Request, name, label string) int64 {
 	return n
 }
 
-// seconds is a length of time; nothing is 0.
+// seconds reads a duration; empty is 0.
 func (f *form) seconds(r *page.Request, name, label string) time.Duration {
 	text := strings.ReplaceAll(f.line(name), ",", ".")
 	if text == "" {
@@ -101,10 +100,10 @@ func (f *form) seconds(r *page.Request, name, label string) time.Duration {
 	return time.Duration(x * float64(time.Second))
 }
 
-// momentLayouts are what browsers send for a moment: the second one if it has seconds.
+// momentLayouts are the formats in which browsers send a time, without and with seconds.
 var momentLayouts = []string{"2006-01-02T15:04", "2006-01-02T15:04:05"}
 
-// moment is a moment in the site's time zone, ms since 1970; nothing is 0.
+// moment reads a time in the site's time zone, as ms since 1970; empty is 0.
 func (f *form) moment(r *page.Request, name, label string) int64 {
 	text := f.line(name)
 	if text == "" {
@@ -129,7 +128,7 @@ func (f *form) moment(r *page.Request, name, label string) int64 {
 	return 0
 }
 
-// momentText is a moment as browsers want it in a form.
+// momentText formats a time for a form.
 func momentText(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -140,10 +139,10 @@ func momentText(ms int64) string {
 	return time.UnixMilli(ms).Format(momentLayouts[0])
 }
 
-// zone names the time zone of the moments in forms.
+// zone names the time zone of the times in forms.
 func zone(r *page.Request) string { return r.Now().In(time.Local).Format("MST (UTC-07:00)") }
 
-// sizeText is a size as people write it, without loss.
+// sizeText formats a size exactly.
 func sizeText(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -156,7 +155,7 @@ func sizeText(n int64) string {
 	return wholeText(n)
 }
 
-// wholeText is a number in a form, where 0 is left out.
+// wholeText formats a number for a form; 0 is empty.
 func wholeText(n int64) string {
 	if n == 0 {
 		return ""
@@ -164,7 +163,7 @@ func wholeText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// secondsText is a length of time in a form, where 0 is left out.
+// secondsText formats a duration for a form; 0 is empty.
 func secondsText(d time.Duration) string {
 	if d == 0 {
 		return ""

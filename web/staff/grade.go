@@ -20,7 +20,7 @@ func (s *staff) gradeRoutes() []page.Route {
 
 func gradePath(id string) string { return "/submissions/" + url.PathEscape(id) + "/grade" }
 
-// gradePage is the form of a submission's grade, with what people made of it so far.
+// gradePage is the form of a submission's grade, with its history.
 type gradePage struct {
 	classes.SubmissionView
 	Class, Assignment, User string
@@ -56,7 +56,7 @@ func (s *staff) grade(r *page.Request) error {
 	return r.Render("staff/grade", p)
 }
 
-// changeGrade gives the submission a person's grade, or takes that back.
+// changeGrade sets or removes a person's grade of the submission.
 func (s *staff) changeGrade(r *page.Request) error {
 	p, err := s.gradePage(r)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 	return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is changed."))
 }
 
-// points is a number of points; nothing is nil.
+// points reads a number of points; empty is nil.
 func (f *form) points(r *page.Request, name, label string) *float64 {
 	text := strings.ReplaceAll(f.line(name), ",", ".")
 	if text == "" {
@@ -102,5 +102,5 @@ func (f *form) points(r *page.Request, name, label string) *float64 {
 	return &x
 }
 
-// pointsText is a number of points in a form.
+// pointsText formats a number of points for a form.
 func pointsText(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

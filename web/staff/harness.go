@@ -15,7 +15,7 @@ import (
 	"drover/web/transfer"
 )
 
-// uploads is how many harnesses are read at a time, by one process: each is whole in memory.
+// uploads is how many harnesses one process reads at a time: each is held in memory.
 const uploads = 4
 
 func (s *staff) harnessRoutes() []page.Route {
@@ -30,9 +30,9 @@ func (s *staff) harnessRoutes() []page.Route {
 // harnessPage is the form of a harness.
 type harnessPage struct {
 	*school.Assignment
-	Settings string // the harness.json of the one that it has
-	User     string // whose newest submission it is tried on
-	Sample   bool   // whether the reader has submitted something
+	Settings string // harness.json of the present harness
+	User     string // on whose newest submission it is tried
+	Sample   bool   // whether the reader has a submission
 	Typed    url.Values
 }
 
@@ -59,8 +59,8 @@ func (s *staff) harness(r *page.Request) error {
 	return r.Render("staff/harness", p)
 }
 
-// setHarness takes a harness: at once, or as an experiment on one submission, which makes
-// it the assignment's once it is applied. One that cannot be used leaves nothing.
+// setHarness accepts a harness: at once, or as an experiment on one submission, which makes it the assignment's when
+// it is applied. An invalid one leaves nothing.
 func (s *staff) setHarness(r *page.Request) error {
 	p, err := s.harnessPage(r)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *staff) setHarness(r *page.Request) error {
 		packed, err = readHarness(r, f)
 	}
 	if err != nil {
-		_, _ = io.Copy(io.Discard, body) // a browser that may not send all shows no answer
+		_, _ = io.Copy(io.Discard, body) // a browser that cannot send everything shows no answer
 		return r.Again(err, "staff/harness", p)
 	}
 	if f.Fields["use"] == "now" {
@@ -99,7 +99,7 @@ func (s *staff) setHarness(r *page.Request) error {
 	return r.Redirect(experimentPath(e.ID), r.T("The harness is being tried. It becomes the assignment's harness when you apply this."))
 }
 
-// readHarness reads the files of a harness, or of the archive that has them.
+// readHarness reads the files of a harness, or the archive that contains them.
 func readHarness(r *page.Request, f *transfer.Form) (harness.Package, error) {
 	files := make(map[string]pack.File)
 	room := int64(harness.MaxPackBytes)

@@ -15,19 +15,19 @@ func (s *staff) progressRoutes() []page.Route {
 	}
 }
 
-// progressPage says how far a class is, and how its scores are spread.
+// progressPage shows how far a class has come, and how its scores are spread.
 type progressPage struct {
 	*classes.AssignmentEntry
 	classes.Progress
 	Bars    []bar
 	Missing []classes.Absence
-	Next    string // where more of these are
+	Next    string // URL of the next page of missing students
 }
 
-// missingRows is how many of those who have submitted nothing a page lists.
+// missingRows is how many students without a submission a page lists.
 const missingRows = 100
 
-// bar is one part of the histogram. Its places are percent of the plot's.
+// bar is one part of the histogram. Its positions are in percent of the plot.
 type bar struct {
 	From, To         float64 // scores
 	Count            int
@@ -55,7 +55,7 @@ func (s *staff) progress(r *page.Request) error {
 	return r.Render("staff/progress", shown)
 }
 
-// tallest is the height of the tallest bar: the rest is its number's.
+// tallest is the height of the tallest bar; the rest is for its number.
 const tallest = 85
 
 func bars(d classes.Distribution) []bar {

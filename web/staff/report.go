@@ -15,7 +15,7 @@ func (s *staff) reportRoutes() []page.Route {
 	}
 }
 
-// reportPage says which tests of an assignment are flaky, and which are slow.
+// reportPage shows which tests of an assignment are flaky or slow.
 type reportPage struct {
 	*classes.AssignmentEntry
 	classes.Report

@@ -22,7 +22,7 @@ func (s *staff) rosterRoutes() []page.Route {
 // rosterRows is how many people a page of a roster has.
 const rosterRows = 100
 
-// rosterPage lists who is in a class.
+// rosterPage lists the members of a class.
 type rosterPage struct {
 	Class   classes.ClassEntry
 	Members []classes.Member
@@ -63,7 +63,7 @@ func (s *staff) rosterOf(r *page.Request, after string) (rosterPage, error) {
 	return p, nil
 }
 
-// rosterAgain shows the roster once more, with what is wrong and what was typed.
+// rosterAgain shows the roster again, with an error and the form as typed.
 func (s *staff) rosterAgain(r *page.Request, wrong error, f *form) error {
 	p, err := s.rosterOf(r, f.line("after"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *staff) enrol(r *page.Request) error {
 	return r.Redirect(classPath(class)+"/roster", r.T("%s is in the class.", user))
 }
 
-// changeRoster gives those who are ticked another role, or takes them out of the class.
+// changeRoster changes the role of the ticked members, or removes them from the class.
 func (s *staff) changeRoster(r *page.Request) error {
 	class := r.PathValue("class")
 	f, err := typed(r)

@@ -10,16 +10,16 @@ import (
 	"drover/web/page"
 )
 
-// maxImportBody leaves room for what a form has around a roster, which is sent again, as
-// text and with its line ends written out, after its preview.
+// maxImportBody leaves room for the form around a roster, which is sent again after its preview, as text with escaped
+// line ends.
 const maxImportBody = 3*classes.MaxImportBytes + page.MaxForm
 
-// importPage is the form of an import, and what it did or would do.
+// importPage is the form of an import, and its report.
 type importPage struct {
 	Class classes.ClassEntry
 	Text  string // the file, as it was read
 	Done  *classes.Imported
-	More  int // troubles that are not listed
+	More  int // number of troubles that are not listed
 }
 
 func (s *staff) importForm(r *page.Request) error {
@@ -38,7 +38,7 @@ func (s *staff) importOf(r *page.Request) (importPage, error) {
 	return importPage{Class: c}, err
 }
 
-// importRoster says what an import would do, and does it once that was seen.
+// importRoster shows what an import would do, and does it after that was confirmed.
 func (s *staff) importRoster(r *page.Request) error {
 	p, err := s.importOf(r)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *staff) importRoster(r *page.Request) error {
 	return r.Render("staff/import", p)
 }
 
-// readRoster reads the file, or else the text, and whether it is meant in earnest.
+// readRoster reads the file, or else the text, and whether the import was confirmed.
 func readRoster(r *page.Request) (text string, sure bool, err error) {
 	form, err := r.MultipartReader()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package staff has the pages of those who teach: classes, rosters, assignments and
-// their harnesses, grades, extensions and reruns. What a page may show or do is the
-// the service's to say; a page only leaves out what its reader would be refused.
+// Package staff has the pages of teachers and assistants: classes, rosters, assignments and their harnesses, grades,
+// extensions and reruns. The services decide what a page may show or do; a page only leaves out what its reader would
+// be refused.
 package staff
 
 import (
@@ -19,7 +19,7 @@ var files embed.FS
 // staff are the pages with what they are made from.
 type staff struct {
 	services.Deps
-	room chan struct{} // for harnesses on their way in
+	room chan struct{} // bounds the harnesses being received
 }
 
 // Section returns the staff's pages.
@@ -32,18 +32,18 @@ func Section(p services.Deps) page.Section {
 	)}
 }
 
-// classPath is where a class's pages are.
+// classPath returns the path of a class's pages.
 func classPath(class string) string { return "/classes/" + url.PathEscape(class) }
 
-// assignmentPath is where an assignment's pages are.
+// assignmentPath returns the path of an assignment's pages.
 func assignmentPath(class, assignment string) string {
 	return classPath(class) + "/assignments/" + url.PathEscape(assignment)
 }
 
-// taskPath is where a task's page is.
+// taskPath returns the path of a task's page.
 func taskPath(id string) string { return "/tasks/" + url.PathEscape(id) }
 
-// may returns FORBIDDEN where the reader has no right to what a form is for.
+// may returns FORBIDDEN if the reader has no right to what a form does.
 func may(r *page.Request, action core.Action, class string) error {
 	return core.Allow(r.Actor(), action, core.Object{Class: class})
 }

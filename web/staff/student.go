@@ -19,14 +19,14 @@ func (s *staff) studentRoutes() []page.Route {
 	}
 }
 
-// studentPage is one of a class, with what that one sees and has submitted there.
+// studentPage shows a member of a class, with what the member sees and has submitted there.
 type studentPage struct {
 	Class, User string
-	Is          *classes.MemberView // nil for who is in the class no more
+	Is          *classes.MemberView // nil for a former member
 	Found       []classes.SubmissionEntry
 	Next        string
 
-	Assignment *classes.AssignmentEntry // as the user sees it; of the page of one
+	Assignment *classes.AssignmentEntry // as the user sees it; on the page of one assignment
 }
 
 func (s *staff) student(r *page.Request) error {
@@ -37,8 +37,8 @@ func (s *staff) student(r *page.Request) error {
 	return r.Render("staff/student", p)
 }
 
-// studentPage reads a user's page: of one assignment unless "". Who was taken out of the
-// class has one as long as there is something that was submitted.
+// studentPage reads a user's page: of one assignment unless "". A former member has a page as long as there are
+// submissions.
 func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, error) {
 	p := &studentPage{Class: r.PathValue("class"), User: r.PathValue("user")}
 	v, err := s.Classes.ViewMember(r.Context(), r.Actor(), p.Class, p.User)
@@ -66,7 +66,7 @@ func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, e
 	return p, unlisted
 }
 
-// studentAssignment is an assignment as one user sees it.
+// studentAssignment shows an assignment as one user sees it.
 func (s *staff) studentAssignment(r *page.Request) error {
 	p, err := s.studentPage(r, r.PathValue("assignment"))
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *staff) studentAssignment(r *page.Request) error {
 	return r.Render("staff/studentassignment", p)
 }
 
-// previewPage is a submission as its owner sees it.
+// previewPage shows a submission as its owner sees it.
 type previewPage struct {
 	classes.SubmissionView
 	Class, Assignment, User string

@@ -17,10 +17,10 @@ func (s *staff) submissionRoutes() []page.Route {
 
 const (
 	submissionRows = 50   // on a page
-	lookedThrough  = 1000 // submissions, for those in one state
+	lookedThrough  = 1000 // submissions searched for a status
 )
 
-// statuses are what submissions can be filtered by: what stands in the URL, and its words.
+// statuses are the values of the filter: in the URL, and in words.
 var statuses = []struct {
 	Name   string
 	Status classes.Status
@@ -34,15 +34,15 @@ var statuses = []struct {
 	{"submitted", classes.StatusSubmitted, page.Sentence("submitted")},
 }
 
-// submissionsPage lists what was submitted for an assignment.
+// submissionsPage lists submissions to an assignment.
 type submissionsPage struct {
 	*classes.AssignmentEntry
 	Found  []classes.SubmissionEntry
 	Next   string
-	Broken bool // there may be more than were looked through
-	Most   int  // that are looked through
+	Broken bool // there may be more than were searched
+	Most   int  // how many are searched
 	States any
-	Forms  []taskForm // of what is made of them
+	Forms  []taskForm // of files about them
 	Typed  url.Values
 }
 
@@ -64,7 +64,7 @@ func (s *staff) submissions(r *page.Request) error {
 	return r.Render("staff/submissions", p)
 }
 
-// submissionsPage is the page without what is listed on it.
+// submissionsPage returns the page without its list.
 func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 	class := r.PathValue("class")
 	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), class, r.PathValue("assignment"))
@@ -78,12 +78,12 @@ func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 // found are submissions, newest first.
 type found struct {
 	Found  []classes.SubmissionEntry
-	Before string // where the next ones begin; "" for the last ones
-	Broken bool   // there may be more than were looked through
+	Before string // cursor of the next page; "" on the last one
+	Broken bool   // there may be more than were searched
 }
 
-// find lists submissions that are in a state. The store cannot select by it, so only so
-// many are looked through at once.
+// find lists submissions with a status. The store cannot select by status, so only a limited number is searched at
+// once.
 func (s *staff) find(r *page.Request, f school.SubmissionFilter, state string) (found, error) {
 	var status classes.Status
 	f.Limit = submissionRows

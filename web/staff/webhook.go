@@ -30,7 +30,7 @@ func webhookPath(id string) string { return "/webhooks/" + url.PathEscape(id) }
 // webhookRows is how many webhooks, or deliveries of one, a page has.
 const webhookRows = 50
 
-// events are what a webhook of a class can be told of.
+// events are those of which a class's webhook can be notified.
 var events = []struct{ Name, Text string }{
 	{core.EventRequestEnded, page.Sentence("the tests of a submission have ended")},
 	{core.EventTaskEnded, page.Sentence("a task of the class has ended, such as a gradebook")},
@@ -44,7 +44,7 @@ type webhooksPage struct {
 	webhookForm
 }
 
-// webhookForm is what can be said of a webhook.
+// webhookForm are the fields of a webhook's form.
 type webhookForm struct {
 	Choices any // events
 	Typed   url.Values
@@ -80,7 +80,7 @@ func (s *staff) webhooks(r *page.Request) error {
 	return r.Render("staff/webhooks", p)
 }
 
-// addWebhook answers with the secret, which is shown this once: it is in no session.
+// addWebhook answers with the secret, which is shown only once: it is in no session.
 func (s *staff) addWebhook(r *page.Request) error {
 	p, err := s.webhooksPage(r, "")
 	if err != nil {
@@ -117,7 +117,7 @@ type webhookPage struct {
 	webhookForm
 }
 
-// delivery is one with what it tells of.
+// delivery is a delivery with its event.
 type delivery struct {
 	*core.Task
 	Told core.WebhookArgs
@@ -154,7 +154,7 @@ func (s *staff) webhook(r *page.Request) error {
 	return r.Render("staff/webhook", p)
 }
 
-// withWebhook does something with a webhook; its page shows what is wrong.
+// withWebhook changes a webhook; its page shows errors.
 func (s *staff) withWebhook(r *page.Request, do func(p *webhookPage, f *form) error) error {
 	p, err := s.webhookPage(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"drover/web/transfer"
 )
 
-// Fields of the form that requests a run, beside those of transfer.
+// Fields of the form that requests a run, besides those of transfer.
 const (
 	fieldPool    = "pool"
 	fieldCommand = "command"
@@ -33,10 +33,10 @@ const (
 
 // ask is the form that requests a run.
 type ask struct {
-	Key   string            // makes what is sent twice one request
+	Key   string            // idempotency key: sending the form twice makes one request
 	Pools []string          // to choose from
 	Typed map[string]string // by the fields' names
-	Keep  bool              // archives stay packed
+	Keep  bool              // do not unpack archives
 	Limit string            // on files, in words
 }
 
@@ -53,7 +53,7 @@ func (d *student) readAsk(r *page.Request, typed map[string]string) (ask, error)
 	return ask{Key: rand.Text(), Pools: pools, Typed: typed, Keep: typed[transfer.FieldArchives] == transfer.Keep, Limit: r.N(core.MaxFiles, "At most %d file.", "At most %d files.")}, err
 }
 
-// askFor requests a run. Files go on as they come.
+// askFor requests a run. Files are passed on as they arrive.
 func (d *student) askFor(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
@@ -103,7 +103,7 @@ func readDraft(f *transfer.Form) (requests.Draft, error) {
 	return draft, nil
 }
 
-// brought are the files of a request, the standard input first if any was typed.
+// brought yields the files of a request, the typed standard input first.
 func brought(stdin string, f *transfer.Form) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		if stdin != "" && !yield(intake.Upload{Part: intake.PartStdin, Content: strings.NewReader(stdin)}, nil) {

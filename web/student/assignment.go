@@ -15,15 +15,15 @@ import (
 // attemptsShown is how many submissions a page lists.
 const attemptsShown = 50
 
-// assignment is what is to be done, the form for it, and what was done.
+// assignment shows an assignment, the form for submissions, and the reader's submissions.
 type assignment struct {
 	Class    classes.ClassEntry
 	Is       classes.AssignmentEntry
 	Progress badge
-	Due      string // in absolute time: a phone shows no tooltips
+	Due      string // absolute: a phone shows no tooltips
 	Cutoff   string
-	Own      *school.Deadline // the reader's own, if there is one
-	Open     bool             // it takes submissions
+	Own      *school.Deadline // the reader's personal deadline, if there is one
+	Open     bool             // it accepts submissions
 	Limits   string           // on its files, in words
 	Form     form
 	Attempts []attempt
@@ -31,11 +31,11 @@ type assignment struct {
 	Next     string
 }
 
-// form is what was typed into the form, or what it begins with.
+// form is the form as typed, or its defaults.
 type form struct {
-	Key  string // makes what is sent twice one submission
+	Key  string // idempotency key: sending the form twice makes one submission
 	Kind string
-	Keep bool   // archives stay packed
+	Keep bool   // do not unpack archives
 	Name string // of the text
 }
 
@@ -90,7 +90,7 @@ func absolute(r *page.Request, ms int64) string {
 	return r.Absolute(time.UnixMilli(ms))
 }
 
-// attempts lists what the reader submitted, newest first.
+// attempts lists the reader's submissions, newest first.
 func (d *student) attempts(r *page.Request, a *assignment) error {
 	all, err := d.deps.Classes.ListSubmissions(r.Context(), r.Actor(), school.SubmissionFilter{
 		Class: a.Is.Class, Assignment: a.Is.Handle, User: r.Actor().Handle, Before: r.URL.Query().Get("before"), Limit: attemptsShown,

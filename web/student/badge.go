@@ -6,10 +6,10 @@ import (
 	"drover/web/page"
 )
 
-// badge is a state in a word or two, with the colour that the sheet has for it.
+// badge is a state in a word or two, with its colour in the style sheet.
 type badge struct{ Kind, Text string }
 
-// progresses are how far a user is with an assignment.
+// progresses are the badges of a user's progress with an assignment.
 var progresses = map[string]badge{
 	classes.ProgressSubmitted: {"good", page.Sentence("submitted")},
 	classes.ProgressNotYet:    {"calm", page.Sentence("not submitted yet")},
@@ -17,7 +17,7 @@ var progresses = map[string]badge{
 	classes.ProgressTooLate:   {"bad", page.Sentence("too late")},
 }
 
-// statuses are how far a submission is.
+// statuses are the badges of submissions.
 var statuses = map[classes.Status]badge{
 	classes.StatusSubmitted: {"good", page.Sentence("submitted")},
 	classes.StatusWaiting:   {"calm", page.Sentence("waiting for its tests")},
@@ -27,7 +27,7 @@ var statuses = map[classes.Status]badge{
 	classes.StatusCompleted: {"good", page.Sentence("tested")},
 }
 
-// states are how far a request is.
+// states are the badges of requests.
 var states = map[core.RequestState]badge{
 	core.RequestQueued:     {"calm", page.Sentence("waiting")},
 	core.RequestParked:     {"warn", page.Sentence("waiting for another machine")},
@@ -41,5 +41,5 @@ var states = map[core.RequestState]badge{
 	core.RequestDead:       {"bad", page.Sentence("could not be run")},
 }
 
-// said is the badge in the reader's language.
+// said returns the badge in the reader's language.
 func (b badge) said(r *page.Request) badge { return badge{b.Kind, r.T(b.Text)} }

@@ -12,13 +12,13 @@ const (
 	maxLines    = 500      // of either side
 )
 
-// change is a line of a difference: Sign is "-" for one that was expected and is not
-// there, "+" for one that is there and was not expected, " " for one on both sides.
+// change is a line of a difference: Sign is "-" for an expected line that is missing, "+" for an unexpected one, " "
+// for a line on both sides.
 type change struct{ Sign, Text string }
 
-// difference compares what a test expected with what it got, where its message shows
-// both: as the stock harness writes them, a line "Expected:" and one "Printed:" with a
-// fenced block below each. nil where it shows neither, or they are the same or too long.
+// difference compares a test's expected and actual output, if its message shows both in the stock harness's format: a
+// line "Expected:" and one "Printed:", each with a fenced block below. Returns nil if the message does not, or if
+// they are equal or too long.
 func difference(message string) []change {
 	want, isThere := fenced(message, "Expected:")
 	got, isToo := fenced(message, "Printed:")
@@ -52,7 +52,7 @@ func appendLines(all []change, sign string, lines []string) []change {
 	return all
 }
 
-// visible shows what a line has and nobody sees: blanks at its end, tabs and carriage returns.
+// visible makes invisible characters visible: blanks at the end, tabs and carriage returns.
 func visible(line string) string {
 	text := strings.TrimRight(line, " ")
 	return strings.NewReplacer("\t", "→\t", "\r", "␍").Replace(text) + strings.Repeat("·", len(line)-len(text))

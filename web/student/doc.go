@@ -1,4 +1,3 @@
-// Package student is the pages of those who learn: their classes and assignments,
-// submitting, what became of it, and what drover does for them meanwhile. Who
-// teaches reads some of them too and sees more there.
+// Package student has the pages of students: their classes and assignments, submitting, results, and their tasks.
+// Staff also use some of them and see more there.
 package student

@@ -10,13 +10,13 @@ import (
 	"drover/web/transfer"
 )
 
-// fileRow is a file that can be had.
+// fileRow is a file with a link.
 type fileRow struct {
 	Path, URL string
 	Size      int64
 }
 
-// fileRows are files with where they can be had. Names may have what URLs have not.
+// fileRows returns files with their URLs, escaped.
 func fileRows(below string, files []core.File) []fileRow {
 	var rows []fileRow
 	for _, f := range files {
@@ -32,8 +32,8 @@ func (d *student) deliver(r *page.Request, name string, size int64, content io.R
 	return d.sent(r, err)
 }
 
-// sent ends a download. What goes wrong under way cannot be said in a page any more:
-// the connection is cut, so that no browser takes a part for the whole.
+// sent ends a download. An error after the beginning cannot be shown in a page: the connection is cut, so that no
+// browser takes a part for the whole.
 func (d *student) sent(r *page.Request, err error) error {
 	if err == nil {
 		return nil

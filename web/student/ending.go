@@ -6,14 +6,14 @@ import (
 	"drover/web/page"
 )
 
-// end is how tests can end, as far as it matters to who reads of it. Zero fields are any.
+// end selects ends of tests. Zero fields match any.
 type end struct {
 	state core.RequestState
 	blame core.Blame
 	limit string
 }
 
-// endings say whose fault each end is, and what to do. The first that fits is said.
+// endings say whose fault each end is, and what to do. The first match is used.
 var endings = []struct {
 	end
 	text string
@@ -32,8 +32,7 @@ var endings = []struct {
 	{end{state: core.RequestFailed}, page.Sentence("The tests could not be completed. Read the reason below, and test it again.")},
 }
 
-// ending says how a submission's tests ended and whose fault that is; "" while they
-// have not, and for a good end.
+// ending says how a submission's tests ended and whose fault it was; "" before the end, and for a good end.
 func ending(r *page.Request, v classes.SubmissionView) string {
 	if !v.State.Terminal() || v.State == core.RequestCompleted && v.Blame == core.BlameNone {
 		return ""

@@ -8,7 +8,7 @@ import (
 // classesShown is how many classes a page lists.
 const classesShown = 100
 
-// home is what a user has: classes, and what is to be done there.
+// home shows a user's classes and assignments.
 type home struct {
 	Classes []classes.ClassEntry
 	Next    string
@@ -17,9 +17,9 @@ type home struct {
 
 // work lists assignments.
 type work struct {
-	Of     string // the class; "" where several are listed
+	Of     string // the class; "" if several are listed
 	Rows   []workRow
-	Hidden int    // that ended longer than a week ago
+	Hidden int    // number that ended more than a week ago
 	All    bool   // those are shown too
 	Toggle string // URL that shows the others
 }
@@ -50,7 +50,7 @@ func (d *student) home(r *page.Request) error {
 	return r.Render("student/home", h)
 }
 
-// work lists the assignments of a class, or those of all of the actor's with "".
+// work lists the assignments of a class, or for "" those of all the actor's classes.
 func (d *student) work(r *page.Request, class string, titles map[string]string) (work, error) {
 	w := work{Of: class, All: r.URL.Query().Get("all") != ""}
 	all, left, err := d.deps.Classes.ListAssignments(r.Context(), r.Actor(), classes.AssignmentFilter{Class: class, All: w.All})

@@ -63,7 +63,7 @@ func drawScores(r *page.Request, all []attempt) *plot {
 	return p
 }
 
-// height is where a score is in the plot; those below nothing are at its foot.
+// height returns the position of a score in the plot; negative scores are at its foot.
 func height(score, most float64) int {
 	return plotBottom - int(min(1, max(0, score/most))*(plotBottom-plotTop))
 }

@@ -17,8 +17,8 @@ type requestList struct {
 	Rows   []request
 	Next   string
 	States []stateChoice
-	Whose  string // only this submitter's, as it was asked for
-	Others bool   // the reader sees others' too
+	Whose  string // submitter filter, as given
+	Others bool   // the reader can see other users' requests
 	Create bool   // the reader may request runs
 }
 
@@ -28,17 +28,17 @@ type stateChoice struct {
 	Chosen bool
 }
 
-// request is something that was asked to be run.
+// request shows a request.
 type request struct {
 	requests.View
 	Badge    badge
-	Ran      string // what is run, in a line
+	Ran      string // its command, in one line
 	Open     bool   // it has not ended
 	Progress progress
-	Blame    string  // whose fault a bad end is; "" where the reason says all
+	Blame    string  // whose fault a bad end is; "" if the reason says it
 	Outcome  *result // nil until it has ended
 	Found    []fileRow
-	Control  bool // the reader may stop it or run it again
+	Control  bool // the reader may cancel or rerun it
 	Handed   bool // the reader may see the submission that it tests
 	Tries    []try
 }
@@ -89,7 +89,7 @@ func readRequest(r *page.Request, v requests.View) request {
 	return q
 }
 
-// line is a command as it is typed: the page's own form has the shell read it.
+// line formats a command as it was typed, if it was made by the form for shell commands.
 func line(command []string) string {
 	if len(command) == 3 && command[0] == shell && command[1] == shellReads {
 		return command[2]

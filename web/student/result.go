@@ -13,18 +13,18 @@ type result struct {
 	*core.Result
 	Tests  []test
 	Passed int   // of the tests
-	Wait   int64 // ms from when it was submitted until it was run; -1 if it never was
+	Wait   int64 // ms from its submission to its start; -1 if it was never run
 	Ran    int64 // ms that it ran; -1 if it did not
-	Timed  bool  // there is something to say of its times
-	Exit   bool  // how it exited says something
+	Timed  bool  // there are times to show
+	Exit   bool  // its exit status is worth showing
 }
 
 type test struct {
 	core.Test
 	Badge      badge
 	Difference []change
-	Of         string // its group, where its name does not say so
-	Open       bool   // it is shown at once
+	Of         string // its group, unless its name contains it
+	Open       bool   // its details are shown at once
 }
 
 func readResult(r *page.Request, is *core.Result) *result {
@@ -54,7 +54,7 @@ func readResult(r *page.Request, is *core.Result) *result {
 	return res
 }
 
-// judged is a test's end: by its points, in the harness's own word if it has one.
+// judged returns the badge of a test: by its points, in the harness's own word if there is one.
 func judged(r *page.Request, t core.Test) badge {
 	b := badge{"bad", r.T("failed")}
 	switch {
@@ -63,7 +63,7 @@ func judged(r *page.Request, t core.Test) badge {
 	case t.Score > 0:
 		b = badge{"warn", r.T("partly")}
 	case t.Verdict == cases.Skipped:
-		b.Kind = "" // it tells nothing
+		b.Kind = "" // it has no meaning
 	}
 	switch known := verdicts[t.Verdict]; {
 	case known != "":
@@ -74,7 +74,7 @@ func judged(r *page.Request, t core.Test) badge {
 	return b
 }
 
-// verdicts are the words of the stock harness; others are shown as they are.
+// verdicts are the texts for the stock harness's words; others are shown unchanged.
 var verdicts = map[string]string{
 	cases.Accepted:     page.Sentence("passed"),
 	cases.WrongAnswer:  page.Sentence("wrong answer"),

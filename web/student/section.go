@@ -13,7 +13,7 @@ import (
 //go:embed pages/*.html
 var files embed.FS
 
-// student answers from the parts of the site.
+// student serves the pages by the site's services.
 type student struct {
 	deps services.Deps
 }
@@ -47,7 +47,7 @@ func Section(p services.Deps) page.Section {
 	}}
 }
 
-// path joins what names a page: handles and ids need no escaping.
+// path joins parts of a path: handles and ids need no escaping.
 func path(parts ...string) string {
 	p := ""
 	for _, part := range parts {
@@ -56,7 +56,7 @@ func path(parts ...string) string {
 	return p
 }
 
-// more is the page's own URL with another value in its query.
+// more returns the page's URL with a changed value in its query.
 func more(r *http.Request, name, value string) string {
 	q := r.URL.Query()
 	q.Set(name, value)

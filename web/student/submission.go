@@ -7,18 +7,18 @@ import (
 	"drover/web/transfer"
 )
 
-// submission is what became of something that was submitted.
+// submission shows a submission and its result.
 type submission struct {
 	Is         classes.SubmissionView
 	Assignment classes.AssignmentEntry
 	Badge      badge
 	Open       bool // its tests have not ended
 	Progress   progress
-	Output     bool // what they print is for the reader
+	Output     bool // the reader may see their output
 	Cancel     bool // the reader may stop them
 	Score, Max *float64
-	End        string // how its tests ended and whose fault that is; "" for a good end
-	Others     bool   // it is somebody else's
+	End        string // how its tests ended and whose fault it was; "" for a good end
+	Others     bool   // it belongs to another user
 	Files      []fileRow
 	Result     *result // nil until there is one
 	Tries      []try
@@ -44,7 +44,7 @@ func (d *student) submission(r *page.Request) error {
 	return r.Render("student/submission", s)
 }
 
-// follow adds how far the tests of a submission are, and how often they were tried.
+// follow adds how far the tests of a submission have come, and how often they were tried.
 func (d *student) follow(r *page.Request, s *submission) error {
 	sub := s.Is.Submission
 	if sub.Request == "" || s.Is.State == "" {
@@ -59,7 +59,7 @@ func (d *student) follow(r *page.Request, s *submission) error {
 		return nil
 	}
 	at, err := d.deps.Requests.Status(r.Context(), r.Actor(), sub.Request)
-	if err != nil && !core.Is(err, core.CodeUnavailable) { // what was submitted can be seen without Redis
+	if err != nil && !core.Is(err, core.CodeUnavailable) { // the submission can be shown without Redis
 		return err
 	}
 	s.Output, s.Progress = at.Output, readProgress(r, at.Waiting, at.Attempt, at.Since)

@@ -10,17 +10,17 @@ import (
 	"drover/web/transfer"
 )
 
-// Fields of the form that submits, beside those of transfer.
+// Fields of the form that submits, besides those of transfer.
 const (
 	fieldKind = "kind"
 	fieldKey  = "key"
 )
 
-// drained is how much is read of a form that is refused, in bytes: a browser that may
-// not send it to the end shows no answer.
+// drained is how many bytes of a refused form are still read: a browser that cannot send it to the end shows no
+// answer.
 const drained = 64 << 20
 
-// submitTo takes a submission. Files go to the classes service as they come.
+// submitTo makes a submission. Files are passed on as they arrive.
 func (d *student) submitTo(r *page.Request) error {
 	body := transfer.Bounded(r.W, r.Body, nil)
 	f, err := transfer.Read(body, r.Header.Get("Content-Type"))

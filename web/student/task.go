@@ -13,7 +13,7 @@ import (
 // tasksShown is how many tasks a page lists.
 const tasksShown = 50
 
-// tasks are what drover does, or did, for the reader in the background.
+// tasks shows the reader's background tasks.
 type tasks struct {
 	Rows []task
 	Next string
@@ -21,16 +21,16 @@ type tasks struct {
 
 type task struct {
 	classes.TaskView
-	Name  string // of its kind
+	Name  string // its kind's title
 	Badge badge
 	Open  bool // it has not ended
 	Stop  bool // the reader may stop it
-	Retry bool // the reader may have it tried once more
-	Ready bool // its file can be had, by the reader
-	Stuck bool // it waits, and nobody runs tasks
+	Retry bool // the reader may retry it
+	Ready bool // the reader can download its file
+	Stuck bool // it waits, and no taskrunner is alive
 }
 
-// titleOf is what people call a kind of task.
+// titleOf returns the title of a kind of task.
 func titleOf(kind string) string {
 	k, err := school.TaskKinds().Find(kind)
 	if err != nil {
@@ -39,7 +39,7 @@ func titleOf(kind string) string {
 	return k.Title
 }
 
-// taskStates are how tasks stand.
+// taskStates are the badges of tasks.
 var taskStates = map[core.TaskState]badge{
 	core.TaskQueued:     {"calm", page.Sentence("waiting")},
 	core.TaskDelayed:    {"calm", page.Sentence("waiting for its time")},
@@ -87,7 +87,7 @@ func (d *student) task(r *page.Request) error {
 	read := readTask(r, t)
 	if t.State == core.TaskQueued {
 		runs, err := d.deps.Requests.TasksRun(r.Context())
-		read.Stuck = err == nil && !runs // what Redis does not say, pages of the cluster do
+		read.Stuck = err == nil && !runs // without Redis this is not shown
 	}
 	return r.Render("student/task", read)
 }
@@ -117,7 +117,7 @@ func (d *student) download(r *page.Request) error {
 	return d.deliver(r, f.Name, f.Size, content)
 }
 
-// archive makes a zip of all that the reader submitted for an assignment.
+// archive makes a zip of all the reader's submissions to an assignment.
 func (d *student) archive(r *page.Request) error {
 	args, err := json.Marshal(school.ArchiveArgs{Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), User: r.Actor().Handle})
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"drover/web/page"
 )
 
-// progress is how far something is that has not ended.
+// progress is how far an unfinished request has come.
 type progress struct {
 	Waits    bool
-	Why      string // it waits
-	Operator string // why, to who runs the cluster; "" to others
-	Ahead    string // how many take their turns before it; "" where nobody knows
-	Expected string // how long it may still wait; "" where nobody knows
+	Why      string // why it waits
+	Operator string // the same for operators; "" for others
+	Ahead    string // how many take their turns before it; "" if that is not known
+	Expected string // how long it may still wait; "" if that is not known
 	Attempt  int    // that is under way
 	Since    int64  // of that attempt, ms since 1970
 }
 
-// reasons say why something waits, to who can do nothing about it.
+// reasons say why a request waits, to readers who can do nothing about it.
 var reasons = map[requests.Reason]string{
 	requests.ReasonTurn:         page.Sentence("It waits for its turn."),
 	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
@@ -33,7 +33,7 @@ var reasons = map[requests.Reason]string{
 	requests.ReasonAssigned:     page.Sentence("It moves to another machine, which takes it before all other work."),
 }
 
-// readProgress puts into words what is known of something that has not ended.
+// readProgress puts into words what is known of an unfinished request.
 func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64) progress {
 	if w == nil {
 		return progress{Attempt: attempt, Since: since}
@@ -55,7 +55,7 @@ func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64
 	return p
 }
 
-// expected is a wait to the second: nobody knows it better.
+// expected rounds a wait to a second: the estimate is no better.
 func expected(r *page.Request, e *requests.Expected) string {
 	least, most := e.Least.Round(time.Second).Milliseconds(), max(time.Second, e.Most.Round(time.Second)).Milliseconds()
 	if least == 0 {
@@ -64,14 +64,14 @@ func expected(r *page.Request, e *requests.Expected) string {
 	return r.T("%s to %s", r.Span(least), r.Span(most))
 }
 
-// try is one of a request; what was recorded and does not count is one too.
+// try is one recorded try of a request, including those that do not count.
 type try struct {
 	core.Result
 	Ended int64 // ms since 1970
 	Badge badge
 }
 
-// readTries words the tries of a request; one alone is no news.
+// readTries describes the tries of a request; a single one is not shown.
 func readTries(r *page.Request, all []core.Attempt) []try {
 	if len(all) < 2 {
 		return nil
@@ -90,5 +90,5 @@ func readTries(r *page.Request, all []core.Attempt) []try {
 	return tries
 }
 
-// fault is how a try ends that is nobody's fault here.
+// fault is the reason of a try that failed by a platform fault.
 var fault = page.Sentence("a fault of the site")

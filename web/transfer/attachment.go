@@ -10,9 +10,8 @@ import (
 	"drover/core/classes/portable"
 )
 
-// Attachment makes an answer a download: browsers save it under the name's last part,
-// and neither show nor run it, whatever it is. size is -1 where it is not known. What is
-// written to the returned writer has its own time to go.
+// Attachment makes an answer a download: browsers save it under the name's last part, and neither show nor run it,
+// whatever its type. Size is -1 if it is not known. Each write to the returned writer has its own timeout.
 func Attachment(w http.ResponseWriter, name string, size int64) io.Writer {
 	h := w.Header()
 	name = portable.Part(path.Base(name))

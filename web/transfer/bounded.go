@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of what is slow: how long a connection may stand still, how long a body may
-// take, and how few bytes a second may come of it once it has had its start.
+// Bounds on slow connections: the longest pause, the longest time of a body, and its lowest rate after the start.
 const (
 	stillest = 30 * time.Second
 	longest  = 30 * time.Minute
@@ -15,9 +14,8 @@ const (
 	slowest  = 1 << 10
 )
 
-// Bounded returns the body of a request with time to come: each read gives it a while
-// more, as long as it comes at the least rate, until it has taken longest. now is nil
-// for time.Now.
+// Bounded returns the body of a request with extended timeouts: each read extends the deadline, as long as the body
+// arrives at the lowest rate, until it has taken longest. Now is nil for time.Now.
 func Bounded(w http.ResponseWriter, body io.Reader, now func() time.Time) io.Reader {
 	if now == nil {
 		now = time.Now
@@ -39,7 +37,7 @@ func (p *bounded) Read(b []byte) (int, error) {
 	if end := p.began.Add(min(longest, start+time.Duration(p.came)*time.Second/slowest)); until.After(end) {
 		until = end
 	}
-	// What cannot set deadlines, such as a test's recorder, has none.
+	// Writers without deadlines, such as a test's recorder, are left alone.
 	_ = p.control.SetReadDeadline(until)
 	_ = p.control.SetWriteDeadline(until.Add(stillest)) // of the answer
 	n, err := p.body.Read(b)
@@ -47,7 +45,7 @@ func (p *bounded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// outgoing gives each write of an answer time to go.
+// outgoing gives each write of an answer its own timeout.
 type outgoing struct {
 	http.ResponseWriter
 	control *http.ResponseController

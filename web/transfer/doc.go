@@ -1,7 +1,5 @@
-// Package transfer moves files between users and the site: what is submitted comes
-// in file by file, archives unpacked on the way, and what is stored goes out as
-// downloads that no browser shows.
+// Package transfer moves files between users and the site: submitted files are received one by one, with archives
+// unpacked on the way, and stored files are sent as downloads that browsers do not show.
 //
-// Nothing is ever whole in memory, all is bounded, and a connection lasts as long as
-// something moves on it.
+// No file is ever whole in memory, everything is bounded, and a connection lasts as long as data moves on it.
 package transfer

@@ -15,27 +15,27 @@ import (
 	"drover/core/requests/intake"
 )
 
-// MaxBody bounds the body of a form with files: what an assignment takes is less.
+// MaxBody bounds the body of a form with files; every assignment's limit is lower.
 const MaxBody = 300 << 20
 
-// Bounds on the parts of a form that are no files, in bytes but for the first.
+// Bounds on the fields of a form: their number, and bytes.
 const (
 	maxFields = 32
 	maxField  = 64 << 10
 	maxText   = 1 << 20 // of a typed file
 )
 
-// Names of fields that a form with files may have. They stand before its files.
+// Names of fields of a form with files. They come before its files.
 const (
-	FieldArchives = "archives" // Keep: archives stay archives
+	FieldArchives = "archives" // Keep: do not unpack archives
 	FieldName     = "name"     // of the text
 	FieldText     = "text"     // a file's content, typed or pasted; after the files
 )
 
-// Keep is the value of FieldArchives that leaves archives packed.
+// Keep is the value of FieldArchives for archives to stay packed.
 const Keep = "keep"
 
-// Form is a form with files on its way in.
+// Form is a form with files that is being received.
 type Form struct {
 	Fields map[string]string // those before the first file
 	parts  *multipart.Reader
@@ -87,7 +87,7 @@ func text(p *multipart.Part) (string, error) {
 	return string(all), nil
 }
 
-// broken is a body that ends or is not as it should be.
+// broken returns the error of a body that ends early or is malformed.
 func broken(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -96,8 +96,8 @@ func broken(err error) error {
 	return core.Wrap(err, core.CodeInvalid, "", "what was sent cannot be read: send it again")
 }
 
-// fileName returns the path that a part has in the sender's folder; false for a part
-// that is no file. (Part.FileName drops the folders.)
+// fileName returns the path of a part in the sender's folder; false for a part that is no file. (Part.FileName drops
+// the folders.)
 func fileName(p *multipart.Part) (name string, folder, file bool) {
 	_, params, err := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -108,8 +108,8 @@ func fileName(p *multipart.Part) (name string, folder, file bool) {
 	return name, strings.Contains(name, "/"), file
 }
 
-// Files are the files of the form, in its order. A file that was not chosen is none.
-// A folder's files come without the folder's own name, an archive's as Unpack says.
+// Files yields the files of the form, in its order. An unchosen file is left out. A folder's files come without the
+// folder's own name, an archive's as in Unpack.
 func (f *Form) Files() iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		for part := f.next; part != nil; {
@@ -152,7 +152,7 @@ func (f *Form) file(p *multipart.Part, yield func(intake.Upload, error) bool) bo
 	case p.FormName() == FieldText:
 		return f.typed(content, yield)
 	}
-	// Fields after the files count as little as unknown ones, but for the text's name.
+	// Fields after the files are ignored like unknown ones, except for the text's name.
 	value, err := text(p)
 	if err != nil {
 		yield(intake.Upload{}, err)
@@ -164,7 +164,7 @@ func (f *Form) file(p *multipart.Part, yield func(intake.Upload, error) bool) bo
 	return true
 }
 
-// typed yields the text that was typed, if there is any.
+// typed yields the typed text, if there is any.
 func (f *Form) typed(c content, yield func(intake.Upload, error) bool) bool {
 	text, err := io.ReadAll(io.LimitReader(c, maxText+1))
 	name, named := safe(f.names, strings.TrimSpace(f.Fields[FieldName]))
@@ -185,7 +185,7 @@ func (f *Form) typed(c content, yield func(intake.Upload, error) bool) bool {
 	return yield(intake.Upload{Path: name, Content: bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))}, nil)
 }
 
-// content tells what goes wrong with a part in words for its sender.
+// content reports errors of a part in words for its sender.
 type content struct{ from io.Reader }
 
 // Read implements io.Reader.

@@ -10,12 +10,12 @@ import (
 	"drover/core/requests/intake"
 )
 
-// endings are those of archives that are unpacked.
+// endings are those of archives to be unpacked.
 var endings = []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"}
 
 func isArchive(name string) bool { return stem(name) != "" }
 
-// stem is an archive's name without its ending; "" for what is none.
+// stem returns an archive's name without its ending; "" for other files.
 func stem(name string) string {
 	for _, end := range endings {
 		if n := len(name) - len(end); n > 0 && strings.EqualFold(name[n:], end) {
@@ -25,7 +25,7 @@ func stem(name string) string {
 	return ""
 }
 
-// safe returns a path as a submission may have it; false for what is left behind, or no name at all.
+// safe returns a path in the form of a submission's paths; false for files that are left out.
 func safe(names *portable.Names, path string) (string, bool) {
 	var parts []string
 	for part := range strings.SplitSeq(path, "/") {
@@ -42,8 +42,8 @@ func safe(names *portable.Names, path string) (string, bool) {
 	return names.Safe(strings.Join(parts, "/")), true
 }
 
-// unpack yields the plain files of an archive, as archive.Files does. A folder that is
-// named as the archive is taken off: that is how most programs pack a folder.
+// unpack yields the plain files of an archive, as archive.Files does. A top folder with the archive's name is
+// removed, because most programs pack a folder that way.
 func unpack(name string, from io.Reader, names *portable.Names) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		for f, err := range archive.Files(name, from) {

@@ -12,15 +12,15 @@ import (
 	"drover/core/classes"
 )
 
-// Session is a command of a user: the classes service, which checks every right, and who acts.
+// Session is the backend of a command on a cluster: the services, which check every right, and the acting user.
 type Session struct {
 	*Cluster
 	Reg   *classes.Service
 	Actor core.Actor
-	notes io.Writer // what is said beside the answer
+	notes io.Writer // messages besides the answer
 }
 
-// AsFlag names who acts.
+// AsFlag names the acting user.
 func AsFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "as", EnvVars: []string{"DROVER_AS"}, DefaultText: "the cluster's operator",
@@ -28,22 +28,23 @@ func AsFlag() cli.Flag {
 	}
 }
 
-// localPrefix begins the handles of operators, which are no users.
+// localPrefix begins the handles of operators at the command line, who are not users.
 const localPrefix = "local-"
 
-// Operator is whoever can reach store and Redis: all rights but what is a person's own.
+// Operator is the actor for anyone with access to the store and Redis: all rights except those that are personal to a
+// user.
 func Operator() core.Actor {
 	name := submitterName()
 	handle := localPrefix + name[:min(len(name), core.MaxNameLen-len(localPrefix))]
 	return core.Actor{Handle: handle, Roles: []core.UserRole{core.RoleAdmin}}
 }
 
-// AsOperator starts what this program does itself.
+// AsOperator returns a session for what this program does itself.
 func (h *Cluster) AsOperator() *Session {
 	return &Session{Cluster: h, Reg: h.Classes(), Actor: Operator(), notes: io.Discard}
 }
 
-// session starts what a command does as the user that --as names, or else as the operator.
+// session returns the session of a command as the user of --as, or else as the operator.
 func (h *Cluster) session(c *cli.Context) (*Session, error) {
 	s := h.AsOperator()
 	s.notes = c.App.ErrWriter
@@ -59,7 +60,7 @@ func (h *Cluster) session(c *cli.Context) (*Session, error) {
 	return s, err
 }
 
-// WithSession makes the action of a command that a user gives.
+// WithSession makes the action of a command that acts as a user.
 func WithSession(action func(c *cli.Context, s *Session) error) func(c *cli.Context, h *Cluster) error {
 	return func(c *cli.Context, h *Cluster) error {
 		s, err := h.session(c)
@@ -70,14 +71,14 @@ func WithSession(action func(c *cli.Context, s *Session) error) func(c *cli.Cont
 	}
 }
 
-// UserCommand describes a subcommand that a user gives, with an example of it.
+// UserCommand describes a subcommand that acts as a user, with an example of it.
 func UserCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, s *Session) error) *cli.Command {
 	cmd := ClusterCommand(name, usage, args, slices.Concat(own, []cli.Flag{AsFlag()}), WithSession(action))
 	cmd.Description = "Example: " + example
 	return cmd
 }
 
-// Person names who types the command, as far as the machine knows.
+// Person returns the name of the person at the terminal, as far as the machine knows.
 func Person() string {
 	u, err := user.Current()
 	if err != nil {
@@ -86,7 +87,7 @@ func Person() string {
 	return cmp.Or(u.Username, "operator")
 }
 
-// submitterName makes a valid name of who types the command.
+// submitterName makes a valid name of Person.
 func submitterName() string {
 	name := []byte{}
 	for _, b := range []byte(Person()) {

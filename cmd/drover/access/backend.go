@@ -18,12 +18,11 @@ import (
 	"drover/core/school"
 )
 
-// Backend is whom a user's command asks: the cluster itself, or a site that speaks for it.
-// Either answers with the same things and refuses with the same errors.
+// Backend executes a user's commands: either the cluster itself, or a site. Both return the same types and errors.
 type Backend interface {
 	// At names the cluster or site.
 	At() string
-	// Who is the user that it takes the command from.
+	// Who returns the acting user.
 	Who(ctx context.Context) (core.Actor, error)
 
 	classBackend
@@ -62,9 +61,9 @@ type assignmentBackend interface {
 	DeleteAssignment(ctx context.Context, class, handle string) (core.Task, error)
 	SetHarness(ctx context.Context, class, handle string, archive io.Reader) (school.Assignment, error)
 	RemoveHarness(ctx context.Context, class, handle string) (school.Assignment, error)
-	// PoolChoices lists the pools that assignments of a class can be graded in.
+	// PoolChoices lists the pools that can grade assignments of a class.
 	PoolChoices(ctx context.Context, class string) ([]classes.PoolChoice, error)
-	// SetDeadline gives a user dates of its own; without any the assignment's count again.
+	// SetDeadline sets a user's personal dates; without any, the assignment's apply again.
 	SetDeadline(ctx context.Context, own school.Deadline) error
 	ChangeGrade(ctx context.Context, change classes.GradeChange) (school.Standing, error)
 }
@@ -99,9 +98,9 @@ type requestBackend interface {
 	OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
 	CancelRequest(ctx context.Context, id string) (core.RequestState, error)
 	RerunRequest(ctx context.Context, id string) (requests.View, error)
-	// FollowRequest tells what happens to a request after the event with the id last, until it has ended.
+	// FollowRequest yields the events of a request after the event with the id last, until it has ended.
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
-	// WhyRequestWaits is nil for one that does not wait.
+	// WhyRequestWaits returns nil for a request that does not wait.
 	WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error)
 }
 
@@ -113,11 +112,11 @@ type taskBackend interface {
 	CancelTask(ctx context.Context, id string) (core.TaskState, error)
 	RetryTask(ctx context.Context, id string) (core.Task, error)
 	OpenDownload(ctx context.Context, id string) (core.Download, io.ReadCloser, error)
-	// WhyTaskWaits says why nobody has begun a task yet, as far as the user may know.
+	// WhyTaskWaits returns why no taskrunner has begun a task yet, as far as the user may know.
 	WhyTaskWaits(ctx context.Context) string
 }
 
-// BackendCommand describes a subcommand that a user gives to a cluster or to a site, with an example of it.
+// BackendCommand describes a subcommand for a cluster or a site, with an example of it.
 func BackendCommand(name, usage, args, example string, own []cli.Flag, action func(c *cli.Context, d Backend) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: args, Description: "Example: " + example, OnUsageError: terminal.UsageError,

@@ -8,7 +8,7 @@ import (
 	"drover/cmd/drover/terminal"
 )
 
-// WithCluster makes the action of a command that talks to a running cluster.
+// WithCluster makes the action of a command that needs a running cluster.
 func WithCluster(action func(c *cli.Context, h *Cluster) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		cfg, err := terminal.Load(c)
@@ -23,7 +23,7 @@ func WithCluster(action func(c *cli.Context, h *Cluster) error) cli.ActionFunc {
 	}
 }
 
-// ClusterCommand describes a subcommand that talks to a running cluster.
+// ClusterCommand describes a subcommand that needs a running cluster.
 func ClusterCommand(name, usage, args string, own []cli.Flag, action func(c *cli.Context, h *Cluster) error) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: args, OnUsageError: terminal.UsageError,

@@ -1,5 +1,5 @@
-// Package access opens what a command asks: a cluster, by its Redis and its stores, or a site where somebody has
-// signed in. A user's command asks either by the same calls, the Backend.
+// Package access connects a command to a cluster, by its Redis and its stores, or to a site with a login. A user's
+// command calls either through the same interface, Backend.
 package access
 
 import (
@@ -26,30 +26,30 @@ import (
 	"drover/core/webhook"
 )
 
-// Cluster is what every command needs of a cluster: its Redis, its stores, its intake.
+// Cluster is a connection to a cluster: its Redis, its stores, its intake.
 type Cluster struct {
 	Config *config.Config
 	Redis  *redisstore.Store
 	Store  school.ResultStore
 	Blobs  core.Blobs
 	Intake *intake.Intake
-	Now    func() time.Time // by Redis' clock: what one host wrote down is judged by others
+	Now    func() time.Time // by Redis' clock: times recorded by one host are judged by others
 
-	Webhooks webhook.Addresses // where deliveries may go
+	Webhooks webhook.Addresses // where deliveries may be sent
 
 	StoreID string // of store
 
 	watching  sync.Once
-	watch     requests.Watch // of all who follow a request in this program
+	watch     requests.Watch // of all followers of requests in this program
 	unwatch   func()         // ends it
-	unwatched chan struct{}  // closed then; nil: it did not begin
+	unwatched chan struct{}  // closed when watch has ended; nil: it was not started
 
 	learning sync.Mutex
-	BlobsID  string // of blobs; "" until they answered
+	BlobsID  string // of blobs; "" until the store has answered
 }
 
-// OpenCluster connects to the cluster that the settings name, and refuses one whose
-// stores are others than they name.
+// OpenCluster connects to the cluster in the settings, and refuses a cluster whose stores differ from those in the
+// settings.
 func OpenCluster(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	h, err := connect(ctx, cfg)
 	if err != nil {
@@ -102,9 +102,8 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	return h, nil
 }
 
-// firstFolder makes the data folder for a cluster's very first program, if the store is to be
-// there: that need not be a component. In a cluster that knows its store already a missing
-// folder is a wrong setting.
+// firstFolder makes the data folder for a cluster's very first program, if the store belongs there: that need not be
+// a component. In a cluster that already has a store, a missing folder is a wrong setting.
 func (h *Cluster) firstFolder(ctx context.Context) error {
 	if h.Config.Source("store") != config.Default {
 		return nil
@@ -118,14 +117,14 @@ func (h *Cluster) firstFolder(ctx context.Context) error {
 	return MakeData(h.Config)
 }
 
-// Classes makes the way by which users do things.
+// Classes makes the service of classes.
 func (h *Cluster) Classes() *classes.Service {
 	return &classes.Service{Store: h.Store, Intake: h.Intake, Blobs: h.Blobs, Webhooks: h.Webhooks, Quota: classes.Quota{
 		Limits: h.Redis, Rate: h.Config.Submits(), Bytes: int64(h.Config.SubmitBytes),
 	}}
 }
 
-// Requests makes the way by which users do things with requests.
+// Requests makes the service of requests.
 func (h *Cluster) Requests() *requests.Service {
 	return &requests.Service{
 		Store: h.Store, Intake: h.Intake, Queue: h.Redis, Cluster: h.Redis, Output: h.Redis, Blobs: h.Blobs, Submissions: h.Classes(),
@@ -133,7 +132,7 @@ func (h *Cluster) Requests() *requests.Service {
 	}
 }
 
-// follow tells what happens to a request, see requests.Service.Follow.
+// follow yields the events of a request, see requests.Service.Follow.
 func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
 		h.watch.Feed, h.watch.Last = h.Redis, h.Redis.LastEvents
@@ -147,7 +146,7 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 	return h.Requests().Follow(ctx, a, id, last)
 }
 
-// Operate makes the way by which operators look after the cluster.
+// Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
 	return &operate.Service{Cluster: h.Redis, Store: h.Store, Intake: h.Intake}
 }
@@ -159,7 +158,7 @@ func redisOptions(cfg *config.Config) redisstore.Options {
 	}
 }
 
-// noCluster says how to start a cluster when there is none to talk to.
+// noCluster adds how to start a cluster if none can be reached.
 func noCluster(err error, cfg *config.Config) error {
 	if !core.Is(err, core.CodeUnavailable) {
 		return err
@@ -171,7 +170,7 @@ const howToStart = `Start one with: drover up
 or name a running one with --data DIR, or --redis URL, --store URL and --blobs URL, or DROVER_DATA, or DROVER_REDIS, DROVER_STORE and DROVER_BLOBS;
 to run a single command without a cluster: drover run --embedded -- CMD`
 
-// Close ends what the cluster was opened for.
+// Close closes the connections.
 func (h *Cluster) Close() error {
 	var errs []error
 	if h.unwatched != nil {
@@ -181,7 +180,7 @@ func (h *Cluster) Close() error {
 		errs = append(errs, h.Redis.Close())
 	}
 	if h.unwatched != nil {
-		<-h.unwatched // a read under way ends with its connection
+		<-h.unwatched // a read in progress ends with its connection
 	}
 	if h.Store != nil {
 		errs = append(errs, h.Store.Close())
@@ -192,13 +191,13 @@ func (h *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// MakeData makes the folder that a component, unlike a client, keeps things in.
+// MakeData makes the data folder of a component.
 func MakeData(cfg *config.Config) error {
 	return core.Wrap(os.MkdirAll(cfg.Data, 0o700), core.CodeUnavailable, cfg.Data,
 		"the data folder %s cannot be made: name another with --data", cfg.Data)
 }
 
-// Accounts makes the way by which users sign in.
+// Accounts makes the service of accounts.
 func (h *Cluster) Accounts() (*account.Service, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
 	return &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}, err

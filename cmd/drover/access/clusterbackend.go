@@ -15,7 +15,7 @@ var _ Backend = (*Session)(nil)
 // At names the cluster by its Redis.
 func (s *Session) At() string { return "the cluster at " + s.Config.Redis.String() }
 
-// Who is who acts.
+// Who returns the acting user.
 func (s *Session) Who(context.Context) (core.Actor, error) { return s.Actor, nil }
 
 func (s *Session) FindClass(ctx context.Context, query string) (school.Class, error) {
@@ -106,7 +106,7 @@ func (s *Session) OpenDownload(ctx context.Context, id string) (core.Download, i
 	return s.Reg.OpenDownload(ctx, s.Actor, id)
 }
 
-// WriteZip writes a submission as a zip. What was written before an error is none.
+// WriteZip writes a submission as a zip. After an error the output is no valid zip.
 func (s *Session) WriteZip(ctx context.Context, id string, to io.Writer) error {
 	z, err := s.Reg.OpenZip(ctx, s.Actor, id)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Session) WriteZip(ctx context.Context, id string, to io.Writer) error {
 	return z.Write(ctx, to)
 }
 
-// WhyTaskWaits says which part of the cluster is missing.
+// WhyTaskWaits returns which part of the cluster is missing.
 func (s *Session) WhyTaskWaits(ctx context.Context) string {
 	owners, err := s.Redis.ListOwners(ctx)
 	if err != nil {

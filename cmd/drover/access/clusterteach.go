@@ -97,7 +97,7 @@ func (s *Session) MakeLink(ctx context.Context, user string, life time.Duration)
 func (s *Session) MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error) {
 	notes := s.notes
 	if of.After != "" {
-		notes = io.Discard // it was said with the first page
+		notes = io.Discard // reported with the first page
 	}
 	site, err := s.SiteOfCluster(ctx, notes)
 	if err != nil {

@@ -13,39 +13,37 @@ import (
 	"drover/core/service/clock"
 )
 
-// blobsTimeout is how long the blob store may take to say its id.
+// blobsTimeout is how long the blob store may take to return its id.
 const blobsTimeout = 5 * time.Second
 
-// howToJoin mends a store that is not the cluster's, named by this flag and variable.
+// howToJoin is the remedy for a wrong store, with its flag and variable.
 const howToJoin = `Name the cluster's with --%s URL or %s, or its folder with --data DIR;
 to move the cluster to this one, stop all its components and run: drover doctor --adopt-store`
 
-// stores returns the ids of ours. A blob store that does not answer has none yet: who needs
-// files will hear of that, and nobody else is kept from work by it.
+// stores returns the ids of our stores. A blob store that does not answer has none yet: operations on files will
+// report that, and others continue.
 func (h *Cluster) stores(ctx context.Context) redisstore.Stores {
 	h.learning.Lock()
 	defer h.learning.Unlock()
 	if h.BlobsID == "" {
 		ctx, cancel := context.WithTimeout(ctx, blobsTimeout)
 		defer cancel()
-		h.BlobsID, _ = h.Blobs.ID(ctx) // as said; doctor shows the error
+		h.BlobsID, _ = h.Blobs.ID(ctx) // see above; doctor shows the error
 	}
 	return redisstore.Stores{Results: h.StoreID, Blobs: h.BlobsID}
 }
 
-// sameLedger refuses a cluster whose stores are others than ours: nobody there would ever
-// see what we write.
+// sameLedger refuses a cluster whose stores differ from ours: nobody there would ever see what we write.
 func (h *Cluster) sameLedger(ctx context.Context) error {
 	return h.notOurs(h.Redis.SameLedger(ctx, h.stores(ctx)))
 }
 
-// Join is for what works on the cluster's behalf: the first to join says which stores are
-// the cluster's.
+// Join announces our stores, for components: the first one decides for the cluster.
 func (h *Cluster) Join(ctx context.Context) error {
 	return h.notOurs(h.Redis.Join(ctx, h.stores(ctx)))
 }
 
-// notOurs says which setting named the wrong store.
+// notOurs names the setting of the wrong store.
 func (h *Cluster) notOurs(err error) error {
 	var refused *core.Error
 	if !errors.As(err, &refused) || refused.Code != core.CodeConflict {
@@ -59,20 +57,20 @@ func (h *Cluster) notOurs(err error) error {
 		url, setting, h.Config.Source(setting), what, h.Config.Redis, err, setting, config.EnvPrefix+strings.ToUpper(setting))
 }
 
-// Ledger joins again and again: it tells a Redis that lost its memory, and ends a
-// component whose cluster has moved to another store.
+// Ledger joins periodically: this restores the ids after Redis lost them, and ends a component whose cluster has
+// moved to another store.
 func (h *Cluster) Ledger() service.Service {
 	return service.Service{Name: "ledger", Run: func(ctx context.Context) error {
 		return service.Every(ctx, clock.Real{}, h.Config.Poll, func(ctx context.Context) error {
 			if err := h.Join(ctx); core.Is(err, core.CodeInvalid) {
 				return err
 			}
-			return nil // Redis is away, which the component itself says
+			return nil // Redis is away, which the component itself reports
 		})
 	}}
 }
 
-// AdoptStores makes the stores that the settings name the cluster's.
+// AdoptStores makes the stores in the settings the cluster's.
 func AdoptStores(ctx context.Context, cfg *config.Config) error {
 	h, err := connect(ctx, cfg)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // tokenPrefix begins every token of a site, see school.Token.
 const tokenPrefix = "dro_"
 
-// noTerminal is what to use where nobody can be asked.
+// noTerminal is what to use without a terminal.
 const noTerminal = "--token-file PATH or --token-stdin, with a token from your account's page"
 
 // LoginCommand signs in at a site.
@@ -120,7 +120,7 @@ func newToken(c *cli.Context, cfg *config.Config, l Login) (string, error) {
 	return secret, errors.Join(err, s.Close())
 }
 
-// tokenName is what a token of this machine's is called in lists.
+// tokenName returns the name of this machine's token in lists.
 func tokenName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -138,7 +138,7 @@ func ScopesWord(scopes []school.Scope) string {
 	return strings.Join(words, ", ")
 }
 
-// readToken reads a token from where it is seen by nobody: never from an argument.
+// readToken reads a token from a file or standard input, never from an argument, which others could see.
 func readToken(c *cli.Context, server string) (string, error) {
 	var text string
 	var err error
@@ -160,7 +160,7 @@ func readToken(c *cli.Context, server string) (string, error) {
 	return token, nil
 }
 
-// LogoutCommand forgets a login.
+// LogoutCommand removes a login.
 func LogoutCommand() *cli.Command {
 	return &cli.Command{
 		Name: "logout", Usage: "sign out of a site, and revoke the token", OnUsageError: terminal.UsageError,
@@ -182,7 +182,7 @@ func signOut(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// What is known to nobody any more harms least: it is forgotten here in any case.
+	// The login is removed even if the token cannot be revoked.
 	revoked := revoke(c, cfg, *l)
 	if err := Logins(cfg.Logins).Forget(l.Server); err != nil {
 		return err
@@ -193,7 +193,7 @@ func signOut(c *cli.Context) error {
 	return terminal.Say(c, map[string]string{"server": l.Server, "user": l.User}, "signed out at %s, where you were %s", l.Server, l.User)
 }
 
-// revoke makes the token of a login good for nothing.
+// revoke revokes the token of a login.
 func revoke(c *cli.Context, cfg *config.Config, l Login) error {
 	s, err := openSite(c, cfg, l)
 	if err != nil {
@@ -201,12 +201,12 @@ func revoke(c *cli.Context, cfg *config.Config, l Login) error {
 	}
 	err = s.RevokeToken(c.Context, l.ID)
 	if remote.SignedOut(err) {
-		err = nil // it was no good any more
+		err = nil // it was invalid already
 	}
 	return errors.Join(err, s.Close())
 }
 
-// oneLogin is the login that the settings name, or the only one.
+// oneLogin returns the login in the settings, or the only one.
 func oneLogin(cfg *config.Config) (*Login, error) {
 	all, err := Logins(cfg.Logins).Read()
 	switch {
@@ -226,7 +226,7 @@ func oneLogin(cfg *config.Config) (*Login, error) {
 	return nil, core.Errorf(core.CodeInvalid, "server", "you are signed in at %s: which one? --server URL", strings.Join(servers, ", "))
 }
 
-// identity is who a command acts as.
+// identity is the acting user of a command.
 type identity struct {
 	At      string                   `json:"at"`
 	User    string                   `json:"user"`
@@ -234,7 +234,7 @@ type identity struct {
 	Classes map[string]core.UserRole `json:"classes"`
 }
 
-// Whoami says who asks, and whom.
+// Whoami prints the acting user and the backend.
 func Whoami(c *cli.Context, d Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err

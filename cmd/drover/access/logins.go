@@ -23,12 +23,12 @@ type Login struct {
 	Server   string `json:"server"` // as client.Site writes it
 	User     string `json:"user"`
 	Token    string `json:"token"`
-	ID       string `json:"id,omitempty"`            // of the token, which its user's list names it by
+	ID       string `json:"id,omitempty"`            // of the token, as in its user's list
 	Issued   bool   `json:"issued,omitempty"`        // by drover login itself
-	Insecure bool   `json:"insecure_http,omitempty"` // by http, whoever listens in
+	Insecure bool   `json:"insecure_http,omitempty"` // by http, which can be intercepted
 }
 
-// Logins is the file of all of a user's, which nobody else may read.
+// Logins is the file of all logins of a user, readable by nobody else.
 type Logins string
 
 // Read returns all logins, in order of server.
@@ -62,7 +62,7 @@ func (f Logins) Read() ([]Login, error) {
 	return all, nil
 }
 
-// Put keeps a login in the place of the server's earlier one, and returns that; nil for none.
+// Put stores a login in place of the server's earlier one, and returns that; nil for none.
 func (f Logins) Put(l Login) (before *Login, err error) {
 	err = f.change(func(all []Login) []Login {
 		if i := slices.IndexFunc(all, func(one Login) bool { return one.Server == l.Server }); i >= 0 {
@@ -83,7 +83,7 @@ func without(all []Login, server string) []Login {
 	return slices.DeleteFunc(all, func(l Login) bool { return l.Server == server })
 }
 
-// change writes the file anew, whole or not at all, one process at a time.
+// change rewrites the file atomically, one process at a time.
 func (f Logins) change(how func([]Login) []Login) error {
 	if f == "" {
 		return core.Errorf(core.CodeInvalid, "logins", "there is no home folder to keep logins in: name a file with --logins or DROVER_LOGINS")

@@ -11,8 +11,7 @@ import (
 	"drover/core/service"
 )
 
-// Pools lists the pools that this host serves: those that the settings name, or
-// every pool there is.
+// Pools lists the pools that this host serves: those in the settings, or all pools.
 func (h *Cluster) Pools(ctx context.Context) ([]string, error) {
 	if !slices.Equal(h.Config.Pools, []string{core.AllPools}) {
 		return h.Config.Pools, nil
@@ -26,17 +25,17 @@ func (h *Cluster) Pools(ctx context.Context) ([]string, error) {
 		names[i] = p.Name
 	}
 	if len(names) == 0 {
-		// Nobody set one yet: wait for the one that most will set first.
+		// No pool is set yet: wait for the default one, which most clusters set first.
 		names = []string{DefaultPool}
 	}
 	return names, nil
 }
 
-// DefaultPool is the pool of a request that names none.
+// DefaultPool is the pool of a request without one.
 const DefaultPool = "default"
 
-// FirstPool makes the pool of requests that name none in a cluster that has no pool at all, so
-// that its first host can work. It has the defaults of one that drover pool set makes.
+// FirstPool creates the default pool in a cluster without pools, so that its first host can work. It has the same
+// defaults as drover pool set.
 func (h *Cluster) FirstPool(ctx context.Context, log logrus.FieldLogger) error {
 	p := core.DefaultPool(DefaultPool)
 	if !h.Makes(p) {
@@ -53,11 +52,11 @@ func (h *Cluster) FirstPool(ctx context.Context, log logrus.FieldLogger) error {
 	return h.Intake.SetPool(ctx, p)
 }
 
-// Makes reports whether this host can make a pool's VMs: another provider than local needs
-// an image, which somebody has to choose.
+// Makes reports whether this host can make a pool's VMs: a provider other than local needs an image, which somebody
+// has to choose.
 func (h *Cluster) Makes(p core.Pool) bool { return slices.Contains(h.Config.Provider, p.Provider) }
 
-// NewPools tells a component of pools that were set since it started.
+// NewPools informs a component of pools that were set since it started.
 func (h *Cluster) NewPools(name string, known []string, log logrus.FieldLogger, serve func([]string) error) service.Service {
 	return service.Service{Name: name + "-pools", Run: func(ctx context.Context) error {
 		for {
@@ -68,7 +67,7 @@ func (h *Cluster) NewPools(name string, known []string, log logrus.FieldLogger, 
 			}
 			now, err := h.Pools(ctx)
 			if err != nil || slices.Equal(now, known) {
-				continue // Redis is away, which the component itself says
+				continue // Redis is away, which the component itself reports
 			}
 			if err := serve(now); err != nil {
 				log.WithError(err).Warn("the pools cannot be served")

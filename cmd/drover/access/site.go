@@ -19,7 +19,7 @@ import (
 	remote "drover/web/client"
 )
 
-// site is a backend that asks a site's API.
+// site is a backend that calls a site's API.
 type site struct{ *remote.Client }
 
 var _ Backend = site{}
@@ -27,12 +27,12 @@ var _ Backend = site{}
 // At names the site.
 func (s site) At() string { return s.Server }
 
-// WhyTaskWaits says as much as a user of a site may know.
+// WhyTaskWaits returns as much as a user of a site may know.
 func (s site) WhyTaskWaits(context.Context) string {
 	return "still waiting for its turn at " + s.Server
 }
 
-// openSite makes a client of the site where a login is good.
+// openSite makes a client of the site of a login.
 func openSite(c *cli.Context, cfg *config.Config, l Login) (site, error) {
 	away := false
 	cl, err := remote.New(remote.Options{
@@ -47,7 +47,7 @@ func openSite(c *cli.Context, cfg *config.Config, l Login) (site, error) {
 	return site{cl}, err
 }
 
-// WithBackend makes the action of a command that a user gives to a cluster or to a site.
+// WithBackend makes the action of a command for a cluster or a site.
 func WithBackend(action func(c *cli.Context, d Backend) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		cfg, err := terminal.Load(c)
@@ -69,7 +69,7 @@ func WithBackend(action func(c *cli.Context, d Backend) error) cli.ActionFunc {
 	}
 }
 
-// signedOut says how to sign in again where a site does not know the token any more.
+// signedOut adds how to sign in again if a site does not accept the token any more.
 func signedOut(err error, server string) error {
 	if !remote.SignedOut(err) {
 		return err
@@ -77,7 +77,7 @@ func signedOut(err error, server string) error {
 	return core.Wrap(err, core.CodeForbidden, server, "you are not signed in at %s any more; drover login --server %s", server, server)
 }
 
-// whichSite is the login at the site that is to be asked; nil for a cluster.
+// whichSite returns the login of the site to use; nil for a cluster.
 func whichSite(c *cli.Context, cfg *config.Config) (*Login, error) {
 	if cfg.Server == "" && (c.String("as") != "" || HasCluster(cfg)) {
 		return nil, nil //nolint:nilnil // a cluster is no fault
@@ -112,7 +112,7 @@ func loginAt(all []Login, server string) (*Login, error) {
 	return &all[i], nil
 }
 
-// HasCluster reports whether the settings name a cluster, or one runs where drover up makes it.
+// HasCluster reports whether the settings name a cluster, or one runs in drover up's default folder.
 func HasCluster(cfg *config.Config) bool {
 	for _, name := range []string{"redis", "store", "blobs", "data"} {
 		if cfg.Source(name) != config.Default {

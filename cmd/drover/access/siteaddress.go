@@ -18,20 +18,20 @@ import (
 	"drover/core/service/clock"
 )
 
-// SiteAddress is where the site listens, unless it is told.
+// SiteAddress is where the site listens by default.
 const SiteAddress = "127.0.0.1:8080"
 
-// Sites tell their addresses through Redis, by host, so that commands can print links to them.
+// Sites publish their addresses in Redis, by host, so that commands can print links to them.
 const (
 	siteCache   = "addresses of sites"
 	mostSites   = 1000
-	keepAddress = 10 * time.Minute // after a site's last word
+	keepAddress = 10 * time.Minute // after a site's last update
 )
 
-// ListenAddress is where the site is to listen.
+// ListenAddress returns where the site is to listen.
 func ListenAddress(cfg *config.Config) string { return cmp.Or(cfg.Listen, SiteAddress) }
 
-// SiteURL is the setting, or the address that the site listens on.
+// SiteURL returns the setting, or else the address that the site listens on.
 func SiteURL(cfg *config.Config, address string) (*url.URL, error) {
 	if cfg.SiteURL != "" {
 		u, err := url.Parse(cfg.SiteURL)
@@ -51,18 +51,18 @@ func SiteURL(cfg *config.Config, address string) (*url.URL, error) {
 	return u, nil
 }
 
-// TellAddress tells the cluster where this host's site is, again and again: Redis may forget it.
+// TellAddress publishes the address of this host's site periodically: Redis may lose it.
 func (h *Cluster) TellAddress(at *url.URL) service.Service {
 	return service.Service{Name: "address", Run: func(ctx context.Context) error {
 		return service.Every(ctx, clock.Real{}, h.Config.Poll, func(ctx context.Context) error {
-			_ = h.Redis.Put(ctx, siteCache, h.Config.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz says
+			_ = h.Redis.Put(ctx, siteCache, h.Config.Host, at.String(), mostSites, keepAddress) // Redis is away, which /healthz reports
 			return nil
 		})
 	}}
 }
 
-// SiteOfCluster is where the cluster's site is: as the setting site_url says, or else as sites told.
-// Where none did lately it is where one listens by default, and who gave the command is told.
+// SiteOfCluster returns the address of the cluster's site: the setting site_url, or an address that a site has
+// published. Without either it is the default address, and a note says so.
 func (h *Cluster) SiteOfCluster(ctx context.Context, notes io.Writer) (*url.URL, error) {
 	if h.Config.SiteURL != "" {
 		return SiteURL(h.Config, "")
@@ -81,8 +81,8 @@ func (h *Cluster) SiteOfCluster(ctx context.Context, notes io.Writer) (*url.URL,
 	return at, err
 }
 
-// BestSite chooses among addresses by host: the host's own, else one that others can reach,
-// else the first; nil for none.
+// BestSite chooses among addresses by host: the host's own, else one that others can reach, else the first; nil for
+// none.
 func BestSite(told map[string]string, host string) *url.URL {
 	sites := map[string]*url.URL{}
 	for on, text := range told {
@@ -99,7 +99,7 @@ func BestSite(told map[string]string, host string) *url.URL {
 	return sites[names[0]]
 }
 
-// onlyThere reports whether an address is good on its own host alone.
+// onlyThere reports whether an address is reachable only on its own host.
 func onlyThere(at *url.URL) bool {
 	ip := net.ParseIP(at.Hostname())
 	return at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()

@@ -1,4 +1,4 @@
-// Package bench measures the queue: all of its guarantees, and jobs that do nothing.
+// Package bench measures the queue with all its guarantees, with jobs that do nothing.
 package bench
 
 import (

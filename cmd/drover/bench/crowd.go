@@ -16,7 +16,7 @@ import (
 	"drover/overseer"
 )
 
-// bystanders are owners that only live, and an overseer's look at them.
+// bystanders are owners that only send heartbeats, judged like by an overseer.
 type bystanders struct {
 	store *redisstore.Store
 	all   []*worker.Presence
@@ -25,7 +25,7 @@ type bystanders struct {
 	fault error // of the looks; to be read when they are done
 }
 
-// crowd lets n owners, ten a host, join and send heartbeats every second.
+// crowd registers n owners, ten per host, which send heartbeats every second.
 func crowd(ctx context.Context, url string, n int) (*bystanders, error) {
 	s, err := redisstore.Open(ctx, redisstore.Options{URL: url})
 	if err != nil {
@@ -55,7 +55,7 @@ func crowd(ctx context.Context, url string, n int) (*bystanders, error) {
 	return b, nil
 }
 
-// watch judges as an overseer does, and as often.
+// watch judges like an overseer, and as often.
 func (b *bystanders) watch(ctx context.Context) {
 	c := overseer.Defaults()
 	for clock.Sleep(ctx, clock.Real{}, time.Second/4) == nil {
@@ -69,7 +69,7 @@ func (b *bystanders) watch(ctx context.Context) {
 	}
 }
 
-// leave ends them all and says how many were taken for dead.
+// leave ends them all and returns how many were declared dead.
 func (b *bystanders) leave() (died int, err error) {
 	b.stop()
 	b.done.Wait()
@@ -82,7 +82,7 @@ func (b *bystanders) leave() (died int, err error) {
 			died++
 		default:
 		}
-		p.Stop() // they do not deregister: the server is private, and ends
+		p.Stop() // without deregistering: the server is private, and ends
 	}
 	return died, errors.Join(b.fault, b.store.Close())
 }

@@ -24,12 +24,12 @@ type queueBench struct {
 	Slots       int    `json:"slots"`
 	Jobs        int    `json:"jobs"`
 	Submitters  int    `json:"submitters"`
-	Owners      int    `json:"owners"` // that send heartbeats beside it
+	Owners      int    `json:"owners"` // that send heartbeats at the same time
 	IdleSamples int    `json:"idle_samples"`
 	AOF         string `json:"aof"`
 }
 
-// queueReport is what it found.
+// queueReport is the result of a queueBench.
 type queueReport struct {
 	queueBench
 	JobsPerS          float64 `json:"jobs_per_s"`           // claimed and finished
@@ -41,7 +41,7 @@ type queueReport struct {
 	P99Micros         int64   `json:"p99_us"`
 	IdleP50Micros     int64   `json:"idle_submit_to_claimed_p50_us"`
 	IdleP99Micros     int64   `json:"idle_submit_to_claimed_p99_us"`
-	FalseDeaths       int     `json:"false_deaths"` // of the owners beside it: taken for dead though they lived
+	FalseDeaths       int     `json:"false_deaths"` // other owners that were declared dead although they lived
 }
 
 const (
@@ -267,7 +267,7 @@ func quantiles(samples []int64) (p50, p99 int64) {
 	return samples[len(samples)/2], samples[len(samples)*99/100]
 }
 
-// meter is what the server has done at a moment.
+// meter is what the server has done so far.
 type meter struct {
 	at      time.Time
 	micros  float64 // processor time of its main thread

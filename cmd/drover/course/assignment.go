@@ -45,7 +45,7 @@ func AssignmentCommand() *cli.Command {
 	}
 }
 
-// assignment is the one that an argument names.
+// assignmentArg returns the assignment that an argument names.
 func assignmentArg(c *cli.Context, d access.Backend) (school.Assignment, error) {
 	query, err := terminal.OneArg(c, "assignment, as CLASS/ASSIGNMENT")
 	if err != nil {
@@ -77,8 +77,8 @@ func listAssignments(c *cli.Context, d access.Backend) error {
 	}.Print(c, all)
 }
 
-// assignments lists those of the class that an argument names, or of all that the actor is
-// in; the operator, who is in none, sees those of every class.
+// assignmentsOf lists assignments of the class that an argument names, or of all classes of the actor; the operator,
+// who is in none, sees those of every class.
 func assignmentsOf(c *cli.Context, d access.Backend) (all []classes.AssignmentEntry, left int, err error) {
 	f := classes.AssignmentFilter{All: c.Bool("all")}
 	if c.NArg() == 1 {
@@ -100,7 +100,7 @@ func assignmentsOf(c *cli.Context, d access.Backend) (all []classes.AssignmentEn
 	return all, left, err
 }
 
-// classes are the handles of those that the actor is in; of all for one who is in none.
+// ownClasses returns the handles of the actor's classes; of all classes for an actor who is in none.
 func ownClasses(c *cli.Context, d access.Backend) ([]string, error) {
 	var own, all []string
 	for after := ""; ; {
@@ -124,7 +124,7 @@ func ownClasses(c *cli.Context, d access.Backend) ([]string, error) {
 	return all, nil
 }
 
-// stageOf is what is particular about an assignment.
+// stageOf describes what is special about an assignment.
 func stageOf(e classes.AssignmentEntry) string {
 	switch {
 	case e.Deleting:

@@ -41,8 +41,8 @@ func setHarness(c *cli.Context, d access.Backend) error {
 	return withHarness(c, d, as, &pack, "is graded by "+args[1])
 }
 
-// withHarness gives an assignment its harness, if there is one, and says what was done
-// and what the harness's author may have overlooked.
+// withHarness sets an assignment's harness, if there is one, and prints what was done and warnings for the harness's
+// author.
 func withHarness(c *cli.Context, d access.Backend, as school.Assignment, pack *harness.Package, done string) error {
 	var found request.Checked
 	if pack != nil {

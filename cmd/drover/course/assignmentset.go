@@ -36,7 +36,7 @@ func assignmentFlags() []cli.Flag {
 	}, terminal.LimitFlags())
 }
 
-// applyAssignmentFlags changes what flags name.
+// applyAssignmentFlags changes the settings whose flags are given.
 func applyAssignmentFlags(c *cli.Context, as *school.Assignment) error {
 	for name, into := range map[string]*string{"title": &as.Title, "pool": &as.Pool} {
 		if c.IsSet(name) {

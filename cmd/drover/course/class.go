@@ -1,5 +1,5 @@
-// Package course has the commands of those who teach and study: users, classes, assignments, submissions, grades
-// and experiments.
+// Package course has the commands of teachers and students: users, classes, assignments, submissions, grades and
+// experiments.
 package course
 
 import (
@@ -42,7 +42,7 @@ func ClassCommand() *cli.Command {
 	}
 }
 
-// class is the one that an argument names.
+// classArg returns the class that an argument names.
 func classArg(c *cli.Context, d access.Backend) (school.Class, error) {
 	query, err := terminal.OneArg(c, "class")
 	if err != nil {
@@ -165,7 +165,7 @@ func listMembers(c *cli.Context, d access.Backend) error {
 	}.Print(c, all)
 }
 
-// classAndUsers are the arguments of who changes a roster.
+// classAndUsers returns the arguments of a change to a roster.
 func classAndUsers(c *cli.Context, d access.Backend) (class string, users []string, err error) {
 	if c.NArg() < 2 {
 		return "", nil, core.Errorf(core.CodeInvalid, "", "which users? %s CLASS USER...", c.Command.HelpName)

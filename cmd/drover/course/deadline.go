@@ -57,7 +57,7 @@ func assignmentDeadline(c *cli.Context, d access.Backend) error {
 	return terminal.Say(c, own, "for %s %s is due %s, cutoff %s", user, as.Name(), terminal.ShowMoment(dates.Due, at), terminal.ShowMoment(dates.Cutoff, at))
 }
 
-// newDeadline is what a user has, with those dates changed that flags name.
+// newDeadline returns a user's deadline with the dates changed whose flags are given.
 func newDeadline(c *cli.Context, d access.Backend, as school.Assignment, own school.Deadline) (school.Deadline, error) {
 	had, err := d.Deadlines(c.Context, as.Class, as.Handle, own.User)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"drover/core/school"
 )
 
-// rerunCommand is that of an assignment which starts an experiment.
+// rerunCommand is the command of an assignment that starts an experiment.
 func rerunCommand() *cli.Command {
 	return access.BackendCommand("rerun", "grade the newest submission of every user anew, as an experiment: nothing counts until it is applied", "CLASS/ASSIGNMENT",
 		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
@@ -82,8 +82,8 @@ func rerunAssignment(c *cli.Context, d access.Backend) error {
 // experimentMost is the longest pause between looks at an experiment, which read all its waiting requests.
 const experimentMost = 2 * time.Second
 
-// followExperiment tells how far an experiment is until its task has ended. Between its
-// looks that task is in nobody's hand, so its own progress cannot be seen.
+// followExperiment prints how far an experiment has come until its task has ended. Between its looks that task is not
+// running, so its own progress cannot be used.
 func followExperiment(c *cli.Context, d access.Backend, id string) error {
 	tell := &task.Teller{W: c.App.ErrWriter, Terminal: terminal.OnTerminal(c.App.ErrWriter)}
 	defer tell.Done()

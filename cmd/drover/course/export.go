@@ -20,7 +20,7 @@ func GradesCommand() *cli.Command {
 	}
 }
 
-// startCommands are those commands of a noun that have a task make a file and fetch it, one for each kind.
+// startCommands are the commands of a noun that have a task make a file and fetch it, one for each kind.
 func startCommands(noun string) []*cli.Command {
 	var all []*cli.Command
 	for _, k := range school.Requestable() {

@@ -63,7 +63,7 @@ func pointsArg(what, text string) (*float64, error) {
 	return &n, nil
 }
 
-// standingScore is the score that counts, with the most that there are.
+// standingScore formats the score that counts, with its maximum.
 func standingScore(s school.Standing) string {
 	if s.Score == nil {
 		return "no score"

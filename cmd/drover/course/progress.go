@@ -34,7 +34,7 @@ func assignmentProgress(c *cli.Context, from access.Backend) error {
 	return terminal.PrintTable(out, "", table.Row{"points", "students", ""}, histogram(d, terminal.OnTerminal(out)))
 }
 
-// histogram is a line for each tenth of the points, with a bar as long as its share of the most.
+// histogram returns a line for each tenth of the points, with a bar.
 func histogram(d classes.Distribution, tty bool) []table.Row {
 	const width = 40
 	most := 0

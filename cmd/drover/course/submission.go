@@ -109,7 +109,7 @@ func listMissing(c *cli.Context, d access.Backend) error {
 	}.Print(c, all)
 }
 
-// submissionFilters says where to look: in what an argument names, or in every class of the actor's.
+// submissionFilters returns where to search: in what an argument names, or in every class of the actor.
 func submissionFilters(c *cli.Context, d access.Backend) ([]school.SubmissionFilter, error) {
 	if c.NArg() > 1 {
 		return nil, core.Errorf(core.CodeInvalid, "", "%s takes at most one class or assignment: see its --help", c.Command.HelpName)
@@ -130,7 +130,7 @@ func submissionFilters(c *cli.Context, d access.Backend) ([]school.SubmissionFil
 	return all, err
 }
 
-// particulars are what is not usual about a submission.
+// particulars describes what is unusual about a submission.
 func particulars(sub school.Submission) string {
 	var words []string
 	if sub.Kind != "public" {
@@ -228,7 +228,7 @@ func submissionFiles(c *cli.Context, d access.Backend) error {
 	return terminal.PrintTable(c.App.Writer, "no files", table.Row{"file", "size", "digest"}, rows)
 }
 
-// writeZip writes a submission as a new zip file, whole or not at all.
+// writeZip writes a submission as a new zip file, atomically.
 func writeZip(c *cli.Context, d access.Backend, id, to string) (err error) {
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -93,7 +93,7 @@ func showUser(c *cli.Context, s *access.Session) error {
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }
 
-// applyUserFlags changes what flags name.
+// applyUserFlags changes the fields whose flags are given.
 func applyUserFlags(c *cli.Context, u *school.User) error {
 	if c.IsSet("name") {
 		u.Name = c.String("name")

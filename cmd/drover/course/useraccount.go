@@ -11,7 +11,7 @@ import (
 	"drover/core"
 )
 
-// accountCommands are those of how users sign in.
+// accountCommands are the commands about how users sign in.
 func accountCommands() []*cli.Command {
 	return []*cli.Command{
 		access.UserCommand("password", "give a user a password, which it changes when it signs in next", "USER", "drover user password --stdin ann < password",

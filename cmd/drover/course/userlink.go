@@ -44,7 +44,7 @@ func makeLink(c *cli.Context, d access.Backend) error {
 	return terminal.Say(c, l, "%s", l.URL)
 }
 
-// makeLinks writes the links of a class as they are made: none is lost to an error that comes later.
+// makeLinks writes the links of a class as they are made, so that a later error loses none.
 func makeLinks(c *cli.Context, d access.Backend, life time.Duration) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err

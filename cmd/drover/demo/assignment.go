@@ -13,18 +13,18 @@ import (
 	"drover/examples"
 )
 
-// Assignment is one example: its pool, its harness, and what each submission must get.
+// Assignment is one example: its pool, its harness, and the expected result of each submission.
 type Assignment struct {
 	Name  string    `json:"name"`
 	Title string    `json:"title"`
-	Needs []string  `json:"needs"` // of the machine, if VMs of the local provider are to grade it
+	Needs []string  `json:"needs"` // programs of the machine, if VMs of the local provider are to grade it
 	Pool  core.Pool `json:"pool"`
 
 	dir    string // on this machine
 	expect []expected
 }
 
-// expected is what one submission must get.
+// expected is the expected result of one submission.
 type expected struct {
 	Name    string            `json:"name"`
 	Verdict harness.Verdict   `json:"verdict"`
@@ -71,13 +71,13 @@ func unpackExample(name, dir string) error {
 		}
 		mode := fs.FileMode(0o600)
 		if path.Base(at) == harness.MainFile {
-			mode = 0o700 // embedding forgets what is executable
+			mode = 0o700 // embedding loses the executable bits
 		}
 		return os.WriteFile(to, text, mode)
 	})
 }
 
-// judge says in which way a result is not what was expected; "" if it is.
+// judge returns how a result differs from the expected one; "" if it does not.
 func (e expected) judge(r *core.Result) string {
 	switch {
 	case harness.VerdictOf(r) != e.Verdict:

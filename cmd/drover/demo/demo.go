@@ -1,4 +1,4 @@
-// Package demo shows a whole cluster in one process, which grades the example assignments, or keeps a site with a
+// Package demo starts a whole cluster in one process, which grades the example assignments, or keeps a site with a
 // class that has submitted them.
 package demo
 
@@ -53,7 +53,7 @@ func Command() *cli.Command {
 // demoAssignments are the examples in the order in which they are graded.
 var demoAssignments = []string{"ledger", "brackets", "coins"}
 
-// runDemo grades the examples that this machine has the tools for.
+// runDemo grades the examples for which this machine has the tools.
 func runDemo(c *cli.Context, dir string) error {
 	all, pools, err := loadDemo(c, dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func runDemo(c *cli.Context, dir string) error {
 	})
 }
 
-// loadDemo loads the examples that this machine has the tools for, and their pools.
+// loadDemo loads the examples for which this machine has the tools, and their pools.
 func loadDemo(c *cli.Context, dir string) (all []*Assignment, pools []core.Pool, err error) {
 	for _, name := range demoAssignments {
 		a, err := LoadAssignment(name, dir)
@@ -88,7 +88,7 @@ func loadDemo(c *cli.Context, dir string) (all []*Assignment, pools []core.Pool,
 	return all, pools, nil
 }
 
-// concludeDemo says whether everything was as it should be.
+// concludeDemo reports whether all results were as expected.
 func concludeDemo(c *cli.Context, all []graded) error {
 	wrong := 0
 	for _, g := range all {
@@ -112,12 +112,12 @@ func concludeDemo(c *cli.Context, all []graded) error {
 	return err
 }
 
-// graded is one submission's way through the demo.
+// graded is one submission of the demo and its result.
 type graded struct {
 	Assignment string `json:"assignment"`
 	expected
 	Result  *core.Result `json:"result"`
-	Problem string       `json:"problem,omitempty"` // in which way it is not what was expected
+	Problem string       `json:"problem,omitempty"` // how it differs from the expected result
 }
 
 // gradeExample grades all submissions of an assignment at once.
@@ -188,13 +188,13 @@ func printGraded(w io.Writer, all []graded) error {
 	return nil
 }
 
-// progressView shows grading as it goes on: bars on a terminal, lines elsewhere.
+// progressView shows the progress of grading: bars on a terminal, lines elsewhere.
 type progressView struct {
 	out   io.Writer
 	quiet bool
 
 	mu       sync.Mutex
-	bars     progress.Writer // nil where it is no terminal
+	bars     progress.Writer // nil without a terminal
 	trackers []*progress.Tracker
 }
 
@@ -242,7 +242,7 @@ func (v *progressView) stop() {
 	}
 	v.bars.Stop()
 	for v.bars.IsRenderInProgress() {
-		// The last frame is under way.
+		// The last frame is being drawn.
 		v.bars.Stop()
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"drover/core/service"
 )
 
-// keepDemo fills a site and keeps it up until a signal. It ends with the folder dir.
+// keepDemo fills a site and keeps it up until a signal. The folder dir is removed at its end.
 func keepDemo(c *cli.Context, dir string) error {
 	all, pools, err := loadDemo(c, dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func keepSite(c *cli.Context, h *access.Cluster, all []*Assignment) error {
 	return errors.Join(err, group.Stop(now))
 }
 
-// fillSite makes the school, and says who can sign in where.
+// fillSite creates the school, and prints who can sign in where.
 func fillSite(c *cli.Context, h *access.Cluster, f *wiring.Website, all []*Assignment) error {
 	out := c.App.Writer
 	if _, err := io.WriteString(out, "filling a site with a class and what it submitted: some seconds\n"); err != nil {
@@ -76,7 +76,7 @@ func fillSite(c *cli.Context, h *access.Cluster, f *wiring.Website, all []*Assig
 	return err
 }
 
-// givePasswords gives everybody whom demoPeople tells about the same password, made up anew.
+// givePasswords gives all people in demoPeople the same new password.
 func givePasswords(ctx context.Context, f *wiring.Website) (string, error) {
 	const length = 12
 	password := rand.Text()[:length]

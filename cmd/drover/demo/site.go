@@ -20,11 +20,11 @@ const (
 	DemoTeacher = "tess"
 )
 
-// demoPeople are who is there, with the role of each: in the class, or for the cluster.
+// demoPeople are the users, with their roles: in the class, or for the cluster.
 var demoPeople = []struct {
 	handle, name string
 	role         core.UserRole
-	about        string // what one sees as them
+	about        string // what they can see
 }{
 	{"root", "Rosa Ott", core.RoleAdmin, "everything, users too"},
 	{"olga", "Olga Brandt", core.RoleOperator, "the cluster"},
@@ -51,7 +51,7 @@ type demoSchool struct {
 	now time.Time
 }
 
-// fill makes everything and waits until all is graded.
+// fill creates everything and waits until all is graded.
 func (s *demoSchool) fill(ctx context.Context, all []*Assignment) error {
 	if err := s.people(ctx); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *demoSchool) people(ctx context.Context) error {
 	return nil
 }
 
-// assignment makes one of an example. The first is over, the others are due later.
+// assignment creates an assignment from an example. The first one is over, the others are due later.
 func (s *demoSchool) assignment(ctx context.Context, a *Assignment, n int) error {
 	by := access.Operator()
 	due := s.now.AddDate(0, 0, 5*n-1)
@@ -119,7 +119,7 @@ func (s *demoSchool) assignment(ctx context.Context, a *Assignment, n int) error
 	return err
 }
 
-// submitTo submits the example's submissions, one of a student each, and returns their requests.
+// submitTo submits the example's submissions, each for another student, and returns their requests.
 func (s *demoSchool) submitTo(ctx context.Context, a *Assignment, n int) ([]string, error) {
 	var students []string
 	for _, p := range demoPeople {
@@ -145,8 +145,8 @@ func (s *demoSchool) submitTo(ctx context.Context, a *Assignment, n int) ([]stri
 	return requests, nil
 }
 
-// extras are what else a class has: a grade by hand, more time for somebody, something
-// that is not graded, something that is not shown yet.
+// extras adds what else a class has: a grade by hand, a deadline extension, an ungraded submission, a hidden
+// assignment.
 func (s *demoSchool) extras(ctx context.Context, all []*Assignment) error {
 	teacher, err := s.reg.Actor(ctx, DemoTeacher)
 	if err != nil {

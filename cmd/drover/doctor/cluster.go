@@ -15,7 +15,7 @@ import (
 	"drover/core"
 )
 
-// owners looks at who does the work.
+// owners checks the components of the cluster.
 func (f *Findings) owners(ctx context.Context, h *access.Cluster) error {
 	owners, err := h.Redis.ListOwners(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (f *Findings) owners(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
-// missing tells of a role that nobody does.
+// missing reports a role that no living process has.
 func (f *Findings) missing(role core.Role, overseen core.Overseen) {
 	about := string(role)
 	switch {
@@ -54,7 +54,7 @@ func (f *Findings) missing(role core.Role, overseen core.Overseen) {
 	}
 }
 
-// Versions looks at whether all owners, and this program, are of one version.
+// Versions checks that all owners, and this program, have one version.
 func (f *Findings) Versions(owners map[string][]string) {
 	if len(owners) == 0 || len(owners) == 1 && owners[access.Version] != nil {
 		return
@@ -72,7 +72,7 @@ func (f *Findings) Versions(owners map[string][]string) {
 	f.warn("versions", "restart the older ones with the newer program", "this program is %s, owners are %s", access.Version, strings.Join(parts, "; "))
 }
 
-// hosts looks at whether they take work.
+// hosts checks that hosts take work.
 func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 	hosts, err := h.Redis.ListHosts(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
-// probation looks at whether a host is trusted.
+// probation reports a host on probation.
 func (f *Findings) probation(about string, host core.HostInfo) {
 	if p := host.Probation; p != nil {
 		f.warn(about, "it ends by itself when its work goes well; drover host trust "+host.Name+" ends it now",
@@ -122,13 +122,12 @@ func (f *Findings) probation(about string, host core.HostInfo) {
 	}
 }
 
-// SelfTest looks at what a host has heard of a provider, which it need not if no
-// pool is of it.
+// SelfTest checks a host's notes on a provider; a failure does not matter if no pool needs the provider.
 func (f *Findings) SelfTest(about string, p core.ProviderNote, needed bool) {
 	t := p.SelfTest
 	switch {
 	case p.Missing != "" || t == nil && (len(p.Limits) == 0 || !needed):
-		return // its broken pools say why, if there are any
+		return // its broken pools report why, if there are any
 	case t == nil:
 		f.warn(about, "start its vmfactory with --self-test on", "never heard that VMs of provider %s hold what they must", p.Name)
 	case t.Verdict() == core.VerdictFail:
@@ -140,7 +139,7 @@ func (f *Findings) SelfTest(about string, p core.ProviderNote, needed bool) {
 	}
 }
 
-// pools looks at what waits although it need not.
+// pools reports work that waits without need.
 func (f *Findings) pools(ctx context.Context, h *access.Cluster) error {
 	pools, err := h.Redis.ListPools(ctx)
 	if err != nil {
@@ -171,7 +170,7 @@ func (f *Findings) pools(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
-// image looks at whether what a pool's VMs are made of is there.
+// image checks that a pool's image exists.
 func (f *Findings) image(ctx context.Context, h *access.Cluster, p core.Pool) error {
 	if p.Image == "" {
 		return nil
@@ -197,7 +196,7 @@ func (f *Findings) image(ctx context.Context, h *access.Cluster, p core.Pool) er
 	return file.Close()
 }
 
-// ledger looks at whether the cluster has its stores, and shows which.
+// ledger checks that the cluster has its stores, and shows them.
 func (f *Findings) ledger(ctx context.Context, h *access.Cluster) error {
 	its, err := h.Redis.Ledger(ctx)
 	if err != nil {

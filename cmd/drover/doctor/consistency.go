@@ -9,7 +9,7 @@ import (
 	"drover/core"
 )
 
-// consistency looks at whether everything is in exactly one place.
+// consistency runs the consistency check.
 func (f *Findings) consistency(ctx context.Context, h *access.Cluster) error {
 	broken, err := h.Redis.CheckConsistency(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (f *Findings) consistency(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
-// mend says which command puts a broken invariant right.
+// mend returns the command that repairs a broken invariant.
 func mend(h *access.Cluster, v core.Violation) string {
 	const overseer = "drover overseer --once"
 	switch v.Rule {

@@ -1,4 +1,5 @@
-// Package doctor says what is wrong with a cluster and this machine, what holds which limit here, and how to mend it.
+// Package doctor checks a cluster and this machine, and reports what is wrong, which limits are enforced by what, and
+// how to mend it.
 package doctor
 
 import (
@@ -27,7 +28,7 @@ const (
 	FindingFail = "fail"
 )
 
-// finding is one thing that doctor looked at.
+// finding is the result of one check.
 type finding struct {
 	About string `json:"about"`
 	Level string `json:"level"`
@@ -35,7 +36,7 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"`
 }
 
-// Findings gathers what doctor finds.
+// Findings collects the results of checks.
 type Findings []finding
 
 func (f *Findings) ok(about, format string, args ...any) {
@@ -133,7 +134,7 @@ func (f *Findings) ping(ctx context.Context, about, url string, ping func(contex
 	f.ok(about, "%s can be written; every host and client must name the same", url)
 }
 
-// redis looks at the server's version, safety and clock.
+// redis checks the server's version, durability and clock.
 func (f *Findings) redis(ctx context.Context, h *access.Cluster) error {
 	facts, err := h.Redis.Server(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ func (f *Findings) redis(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
-// RedisKeeps looks at whether Redis keeps what it acknowledged.
+// RedisKeeps checks that Redis keeps what it acknowledged.
 func (f *Findings) RedisKeeps(facts map[string]string) {
 	if facts["aof_enabled"] == "0" {
 		f.warn("redis durability", "redis-cli CONFIG SET appendonly yes, and appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
@@ -175,7 +176,7 @@ func (f *Findings) RedisKeeps(facts map[string]string) {
 	}
 }
 
-// Clock looks at how far this machine's is ahead of Redis'.
+// Clock checks how far this machine's clock is ahead of Redis'.
 func (f *Findings) Clock(skew time.Duration) {
 	if skew.Abs() > time.Second {
 		f.warn("clock", "keep both clocks right with NTP", "this machine's clock and Redis' differ by %s; times in results are off by that", skew.Round(time.Millisecond))

@@ -13,7 +13,7 @@ import (
 	"drover/vmfactory"
 )
 
-// machine looks at what this machine can do as a host.
+// machine checks what this machine can do as a host.
 func (f *Findings) machine(ctx context.Context, cfg *config.Config) error {
 	made, err := wiring.NewProviders(cfg, nil, true)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *Findings) machine(ctx context.Context, cfg *config.Config) error {
 	return made.Close()
 }
 
-// Limit tells what holds a limit of VMs here.
+// Limit reports what enforces a limit of VMs here.
 func (f *Findings) Limit(prefix string, l vmfactory.Limit) {
 	about := prefix + "limit on " + l.Name
 	switch {
@@ -51,7 +51,7 @@ func (f *Findings) Limit(prefix string, l vmfactory.Limit) {
 	}
 }
 
-// Kernel looks at settings of the host's kernel that no VM can change for itself.
+// Kernel checks settings of the host's kernel that a VM cannot change for itself.
 func (f *Findings) Kernel(read func(path string) ([]byte, error)) {
 	scope, err := read("/proc/sys/kernel/yama/ptrace_scope")
 	switch {

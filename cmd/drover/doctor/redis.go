@@ -8,8 +8,8 @@ import (
 	"drover/cmd/drover/access"
 )
 
-// around says what Redis is connected to, and whether anybody would take its place. facts are
-// what the server says of itself.
+// around reports what Redis is connected to, and whether another server could take over. Facts are the server's own
+// report.
 func (f *Findings) around(ctx context.Context, h *access.Cluster, facts map[string]string) error {
 	its, err := h.Redis.Around(ctx)
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package drill starts a cluster of real processes on this machine, loads it, hurts it
-// at random in every way that a cluster can be hurt, heals it again, and says what
-// became of the work: nothing may be lost, nothing doubled, nothing left behind.
+// Package drill starts a cluster of real processes on this machine, puts load on it, injects faults of every kind at
+// random, heals them again, and reports what became of the work: nothing may be lost, nothing doubled, nothing left
+// behind.
 //
-// As root the cluster lives in namespaces of its own, one network for each host, and
-// all of it ends with the drill, however that ends. Otherwise hosts are plain
-// processes, and faults that need root are left out.
+// As root the cluster is in its own namespaces, with one network for each host, and all of it ends with the drill,
+// even if the drill is killed. Otherwise hosts are plain processes, and faults that need root are left out.
 package drill
 
 import (
@@ -24,7 +23,7 @@ import (
 	"drover/core/service/clock"
 )
 
-// Config is what a drill does.
+// Config are a drill's settings.
 type Config struct {
 	For    time.Duration // no fault is injected after it; 0: until all were
 	Faults int           // how many are injected
@@ -94,9 +93,8 @@ func (c *Config) say(format string, args ...any) {
 // prefix begins the name of a drill's folder.
 const prefix = "drover-drill-"
 
-// Run makes one drill. When ctx ends early, it heals, cleans up and reports what
-// was done until then. The error tells of a drill that could not be made, not of
-// what it found.
+// Run makes one drill. If ctx ends early, it heals, cleans up and reports what was done until then. The error is
+// about a drill that could not be made, not about its findings.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	kinds, err := pick(cfg.Only)
 	if err != nil {
@@ -150,7 +148,7 @@ func (d *drill) run(ctx context.Context, kinds []*kind) error {
 	return errors.Join(err, unseen)
 }
 
-// work is what happens between the cluster's start and its end.
+// work is the part between the cluster's start and its end.
 func (d *drill) work(ctx context.Context, kinds []*kind) error {
 	h, always := d.cluster, context.WithoutCancel(ctx)
 	if err := h.start(ctx); err != nil {
@@ -218,8 +216,8 @@ func (d *drill) inject(ctx context.Context, w *watch, plan []fault) {
 	g.drain()
 }
 
-// recover makes the cluster as it was before the fault before: who fails one after the other
-// is a measurement, and no flapping host to be wary of.
+// recover removes the effects of the previous fault: failing hosts one after the other is a measurement, and must not
+// count as flapping.
 func (d *drill) recover(ctx context.Context, w *watch, f fault) {
 	d.cluster.await(ctx, stopTimeout, func(ctx context.Context) bool { return w.all(ctx, f.struck()) })
 	for _, o := range d.cluster.hosts {

@@ -11,36 +11,34 @@ import (
 	"drover/core"
 )
 
-// evidence says, of every request that the platform gave up, whether that was its own
-// fault. It goes by what the drill itself did and saw: which process was which owner and
-// when it ended, and what each owner had in hand by the cluster's events. What those
-// who gave the request up say of it counts for nothing.
+// evidence decides, for every request that the platform gave up, whether that was the request's own fault. It uses
+// only what the drill itself did and saw: which process was which owner and when it ended, and what each owner held
+// by the cluster's events. The cluster's own reasons are ignored.
 //
-// No job of a drill hurts anybody. So one may be given up only where it could have been
-// it: its VM failed again and again while its owner lived, or processes died that
-// had it in hand alone, or apart from the others that had a death on them. A death is a process
-// that ended: a pause, a cut cable or a clock that jumped is none.
+// No job of a drill does harm. So one may be given up only if it could have been the cause: its VM failed again and
+// again while its owner lived, or processes died that held it alone, or apart from other requests that had met a
+// death. A death is a process that ended: a pause, a cut cable or a clock that jumped is none.
 type evidence struct {
 	mu       sync.Mutex
-	hands    map[string]map[string]bool // testrunner → what it has in hand, as Redis has it
+	hands    map[string]map[string]bool // testrunner → what it holds, by Redis
 	now      map[string]*life           // owner → the process that registered last, as far as known
 	losing   map[string]*loss           // owner → the loss whose slots are being emptied
 	losses   []*loss                    // in their order; nil: Redis has lost its memory
-	faults   map[string]int             // request → faults that an owner told of which went on
-	ended    map[string]time.Time       // request → when Redis said that it ended
+	faults   map[string]int             // request → faults reported by an owner that went on
+	ended    map[string]time.Time       // request → when Redis reported its end
 	claims   map[string]time.Time       // request → when it was claimed last
 	drains   map[string]bool            // host that is to be drained → whether Redis ever said that it is
-	broken   []string                   // promises to submitters and owners that were not kept
+	broken   []string                   // guarantees to submitters and owners that were broken
 	declared []declaration
 }
 
-// loss is one end of an owner's epoch with something in hand.
+// loss is the end of an owner's epoch while it held work.
 type loss struct {
 	owner  string
 	op     string // the event: declare_dead, fence, register, host down
 	at     time.Time
 	its    *life    // nil: unknown
-	cohort []string // what was in hand
+	cohort []string // the held work
 }
 
 // declaration is of a process that may have been alive.
@@ -68,7 +66,7 @@ type happening struct {
 	again                  bool      // it was read before: Redis was set back
 }
 
-// take takes in what the cluster says happened, in its order.
+// take records an event of the cluster; events must come in order.
 func (e *evidence) take(h happening) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,7 +116,7 @@ func hostOf(owner string) string {
 	return host
 }
 
-// drain notes that a host is to be drained, or not any more: call it before Redis hears of it.
+// drain records that a host is to be drained, or not any more. It must be called before Redis is.
 func (e *evidence) drain(host string, on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,7 +134,7 @@ func (e *evidence) hand(owner string) map[string]bool {
 	return e.hands[owner]
 }
 
-// lose notes that an owner's epoch ends.
+// lose records the end of an owner's epoch.
 func (e *evidence) lose(owner string, h happening) {
 	if h.again || !strings.HasPrefix(owner, "testrunner@") {
 		return
@@ -158,7 +156,7 @@ func (e *evidence) lose(owner string, h happening) {
 	e.losing[owner], e.losses = l, append(e.losses, l)
 }
 
-// end takes what left an owner's hands out of them.
+// end removes work that left an owner.
 func (e *evidence) end(h happening) {
 	hand := e.hand(h.by)
 	for word := range strings.FieldsSeq(h.moved) {
@@ -179,7 +177,7 @@ func (e *evidence) end(h happening) {
 	}
 }
 
-// forget empties all hands: Redis has lost its memory, or what it remembers will be read again.
+// forget clears all held work: Redis has lost its memory, or its events will be read again.
 func (e *evidence) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -196,7 +194,7 @@ func dead(its *life, by time.Time) bool {
 // maxFaults is how many of its VMs must fail to make a request dead.
 const maxFaults = 3
 
-// innocent says why a request that was given up had no fault of its own, or "" if it may have had.
+// innocent returns why a request that was given up had no fault of its own, or "" if it may have had.
 func (e *evidence) innocent(key string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -241,7 +239,7 @@ func (e *evidence) innocent(key string) string {
 	return strings.Join(last, "; ")
 }
 
-// sentence tells of a loss.
+// sentence describes a loss.
 func sentence(l *loss, real bool, others int) string {
 	how := "lived, and was given up (" + l.op + ")"
 	if real {
@@ -261,7 +259,7 @@ func (e *evidence) slow(looks []string) {
 	e.broken = append(e.broken, looks...)
 }
 
-// promises lists what was not kept.
+// promises lists broken guarantees.
 func (e *evidence) promises() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,8 +18,8 @@ const inside = "DRILL_INSIDE"
 // Isolated reports whether this process has namespaces of its own for a drill.
 func Isolated() bool { return os.Getenv(inside) != "" && os.Getpid() > 1 && os.Geteuid() == 0 }
 
-// insideScript is the first process there: it adopts whoever loses its parent, and
-// when it is killed all others die with it. $0 is the program.
+// insideScript is the first process there: it adopts orphaned processes, and when it is killed all others die with
+// it. $0 is the program.
 const insideScript = `mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up || exit 5
 "$0" "$@"
 exit $?`

@@ -98,8 +98,8 @@ func survey(h *cluster) (remains, error) {
 	return r, nil
 }
 
-// adopt makes this process the parent of whoever loses its own, so that at the end
-// they are found. Where there is an own namespace, its first process has them.
+// adopt makes this process the parent of orphaned processes, so that at the end they are found. In a namespace of its
+// own, the first process has them.
 func adopt(h *cluster) error {
 	if h.root {
 		return nil
@@ -228,7 +228,7 @@ func (r *Report) leaks(h *cluster, prefixes []string) {
 	for _, path := range cgroups(prefixes) {
 		r.leak("cgroup %s", path)
 	}
-	// Who was killed a moment ago is not dead at once.
+	// A process that was killed a moment ago may not be dead yet.
 	var left []string
 	for range 50 {
 		if left = h.strays(); len(left) == 0 {

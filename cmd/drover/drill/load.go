@@ -22,8 +22,7 @@ const submitters = 12
 // page is how many unfinished requests are counted at most.
 const page = 1000
 
-// load keeps the cluster busy: many submitters, two pools, three classes, mostly short
-// jobs and some longer ones.
+// load keeps the cluster busy: many submitters, two pools, three priorities, mostly short jobs and some longer ones.
 type load struct {
 	cfg     Config
 	cluster *cluster
@@ -34,8 +33,8 @@ type load struct {
 	tasks   []string // accepted tasks
 	refused int      // submits that failed
 	waiting int      // unfinished requests, as last counted
-	full    []string // requests that were refused as FULL: nobody may run them
-	broken  []string // promises that were not kept
+	full    []string // requests that were refused as FULL: they must not be run
+	broken  []string // broken guarantees
 }
 
 func newLoad(cfg Config, h *cluster) *load { return &load{cfg: cfg, cluster: h, client: h.client} }
@@ -125,12 +124,12 @@ func (l *load) hand(ctx context.Context, n int) {
 	}
 }
 
-// script of every job: a VM that served another before has its folder already, and
-// output that was mixed with another's is not two equal lines.
+// script of every job: in a VM that served another job the folder exists already, and output that was mixed with
+// another job's is not two equal lines.
 const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
 
-// submit submits one job, and now and then the same one again, as a client does that did not
-// hear the answer: what was accepted is not refused.
+// submit submits one job, and now and then the same one again, like a client that did not get the answer: an accepted
+// job must not be refused.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	const longOnes, repeats = 6, 6 // one of so many is long, or comes again
 	seconds := 0.05 + 0.4*dice.Float64()
@@ -157,7 +156,7 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
-// accept submits a request, and holds what the cluster answers against what Redis can take.
+// accept submits a request, and compares the answer with what Redis can take.
 func (l *load) accept(ctx context.Context, spec core.Spec) error {
 	before := l.cluster.full.Load()
 	_, _, err := l.client.Intake.Submit(ctx, spec)
@@ -182,8 +181,8 @@ func (l *load) repeat(ctx context.Context, spec core.Spec) {
 	}
 }
 
-// promises lists those that were not kept: what is refused is not run, what is accepted is
-// not refused, and a Redis that is full accepts nothing.
+// promises lists broken guarantees: a refused request must not run, an accepted one must not be refused, and a full
+// Redis must accept nothing.
 func (l *load) promises(ctx context.Context) ([]string, error) {
 	all := slices.Clone(l.broken)
 	for _, id := range l.full {

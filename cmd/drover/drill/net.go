@@ -67,7 +67,7 @@ func (w *network) cut(ctx context.Context) error { return each(ctx, "ip link set
 // join plugs it in again.
 func (w *network) join(ctx context.Context) error { return each(ctx, "ip link set "+w.link+" up") }
 
-// deafen drops what one direction carries: input is what the host hears, output what it says.
+// deafen drops packets in one direction: input is what the host receives, output what it sends.
 func (w *network) deafen(ctx context.Context, direction string) error {
 	return each(ctx,
 		w.inside("nft add table inet drill"),

@@ -9,7 +9,7 @@ import (
 // total names the sum of all kinds in Report.Faults.
 const total = "total"
 
-// Report says what became of the work.
+// Report is the result of a drill.
 type Report struct {
 	Seed       uint64 `json:"seed"`
 	DurationMs int64  `json:"duration_ms"`
@@ -24,9 +24,9 @@ type Report struct {
 	Tasks    int `json:"tasks"`                  // accepted tasks
 	Refused  int `json:"refused"`                // submits that were not accepted
 	Attempts int `json:"attempts"`               // recorded tries
-	Dead     int `json:"dead"`                   // given up after too many platform faults, and told so
+	Dead     int `json:"dead"`                   // given up after too many platform faults, with that reason
 	Innocent int `json:"dead_without_own_fault"` // of them: those that cannot have been the cause
-	Broken   int `json:"broken_promises"`        // what submitters and owners were told, or may rely on, and was not so
+	Broken   int `json:"broken_promises"`        // broken guarantees to submitters and owners
 
 	Lost        int              `json:"lost"`        // accepted, and without an end
 	Doubled     int              `json:"doubled"`     // with two ends, in a VM that served another, or with another's output

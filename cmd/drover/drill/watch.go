@@ -16,15 +16,14 @@ import (
 	"drover/core/service/clock"
 )
 
-// watch measures, from the cluster's own events and the times of the faults, how soon
-// somebody noticed and how soon the work ran again. It goes by this machine's clock:
-// that of Redis jumps.
+// watch measures, from the cluster's own events and the times of the faults, how soon a fault was detected and how
+// soon the work ran again. It uses this machine's clock: that of Redis jumps.
 type watch struct {
 	cluster *cluster
 
 	mu    sync.Mutex
 	blows map[string]*blow // by owner: those that nobody has noticed yet
-	work  map[string]*blow // by request: what was in hand and does not run again yet
+	work  map[string]*blow // by request: work that was held and does not run again yet
 	found map[string]*samples
 	seen  *evidence
 
@@ -49,8 +48,8 @@ func newWatch(h *cluster) *watch {
 	return &watch{cluster: h, blows: map[string]*blow{}, work: map[string]*blow{}, found: map[string]*samples{}, seen: newEvidence(), known: map[string]happening{}}
 }
 
-// about notes that owners are to fall silent, and what they have in hand. One that is
-// not in the cluster at this moment, or of which Redis cannot tell, is not measured.
+// about records that owners are about to fall silent, and what they hold. An owner that is not in the cluster at this
+// moment, or which Redis cannot report, is not measured.
 func (w *watch) about(ctx context.Context, kind string, owners []string) {
 	if len(owners) == 0 {
 		return
@@ -69,7 +68,7 @@ func (w *watch) about(ctx context.Context, kind string, owners []string) {
 	}
 }
 
-// struck notes that an owner falls silent.
+// struck records that an owner falls silent.
 func (w *watch) struck(kind, owner string, at time.Time, held []core.Held) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +84,7 @@ func (w *watch) struck(kind, owner string, at time.Time, held []core.Held) {
 	}
 }
 
-// there says which owners Redis counts as alive.
+// there returns the owners that Redis counts as alive.
 func (w *watch) there(ctx context.Context) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -106,7 +105,7 @@ func (w *watch) all(ctx context.Context, owners []string) bool {
 	return !slices.ContainsFunc(owners, func(owner string) bool { return !there[owner] })
 }
 
-// forget drops all that is not noticed yet: Redis has forgotten it too.
+// forget drops all undetected faults: Redis has lost its memory.
 func (w *watch) forget() {
 	w.seen.forget()
 	w.mu.Lock()
@@ -176,7 +175,7 @@ func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
 	}
 }
 
-// who is the process that registered as an owner under an epoch; nil: Redis does not tell any more.
+// who returns the process that registered as an owner under an epoch; nil if Redis does not have it any more.
 func (w *watch) who(ctx context.Context, owner, epoch string) *life {
 	key := w.cluster.client.Redis.Namespace().Key("owner", owner)
 	its, err := w.cluster.client.Redis.Client().HMGet(ctx, key, "epoch", "pid").Result()

@@ -1,5 +1,4 @@
-// Package operator has the commands of those who run a cluster: hosts, pools, VMs, images, webhooks and the audit
-// log.
+// Package operator has the commands of operators: hosts, pools, VMs, images, webhooks and the audit log.
 package operator
 
 import (
@@ -87,7 +86,7 @@ func lateness(deadline int64) string {
 	return "late by " + late.Round(100*time.Millisecond).String()
 }
 
-// Counts lists how many there are of each state; "" for none.
+// Counts formats the number of each state; "" for none.
 func Counts[K ~string](m map[K]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -68,7 +68,7 @@ func undrainHost(c *cli.Context, h *access.Cluster) error {
 	return err
 }
 
-// previewDrain says where what a host has in hand would go.
+// previewDrain prints where the work of a host would go.
 func previewDrain(c *cli.Context, h *access.Cluster, host string) error {
 	if _, err := h.Operate().Host(c.Context, access.Operator(), host); err != nil {
 		return err
@@ -96,7 +96,7 @@ func previewDrain(c *cli.Context, h *access.Cluster, host string) error {
 		table.Row{"request", "pool", "priority", "needs", "from", "to"}, rows)
 }
 
-// needs says what a planned request's VM takes of a host.
+// needs formats what a planned request's VM takes of a host.
 func needs(p overseer.Planned) string {
 	text := terminal.Size(p.Memory) + " memory, " + terminal.Size(p.Disk) + " disk"
 	if p.CPU > 0 {
@@ -115,7 +115,7 @@ func destination(p overseer.Planned) string {
 	return p.To
 }
 
-// DrainDeadline says when a drained host gives up what it has in hand.
+// DrainDeadline formats when a drained host gives up its remaining work.
 func DrainDeadline(until int64) string {
 	if until == 0 {
 		return ""

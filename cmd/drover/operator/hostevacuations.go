@@ -38,7 +38,7 @@ func listEvacuations(c *cli.Context, h *access.Cluster) error {
 		table.Row{"request", "state", "from", "to", "began", "in hand again after", "why"}, rows)
 }
 
-// tookToMove is how long a request was in nobody's hand.
+// tookToMove formats how long a request was in no slot.
 func tookToMove(m core.Evacuation) string {
 	if m.Accepted == 0 {
 		return "-"

@@ -16,10 +16,10 @@ import (
 	"drover/core"
 )
 
-// HostView is all that is known of one host.
+// HostView is all data about one host.
 type HostView struct {
 	core.HostInfo
-	OwnersOf []core.OwnerInfo `json:"owners_of"` // in place of their names alone
+	OwnersOf []core.OwnerInfo `json:"owners_of"` // replaces the list of their names
 }
 
 func showHost(c *cli.Context, h *access.Cluster) error {
@@ -38,7 +38,7 @@ func showHost(c *cli.Context, h *access.Cluster) error {
 	return v.Print(c.App.Writer)
 }
 
-// Print writes the host down for people.
+// Print prints the host for people.
 func (v HostView) Print(w io.Writer) error {
 	rows := []table.Row{
 		{"host", v.Name},
@@ -76,7 +76,7 @@ func (v HostView) Print(w io.Writer) error {
 	return terminal.PrintTable(w, "", table.Row{"", ""}, rows)
 }
 
-// troubleRows say who holds what against a host.
+// troubleRows lists reports of failure and the probation of a host.
 func troubleRows(h core.HostInfo) []table.Row {
 	var rows []table.Row
 	if f := h.Failed; f != nil {

@@ -49,8 +49,7 @@ func buildFlags() []cli.Flag {
 	}
 }
 
-// untilStopped is a command's context, which ends when somebody stops it, so that
-// nothing stays half done.
+// untilStopped returns a command's context, which ends with a signal, so that nothing stays half done.
 func untilStopped(c *cli.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 }
@@ -81,7 +80,7 @@ func buildImage(c *cli.Context, h *access.Cluster) error {
 // imagesOf is where the cluster keeps its images.
 func imagesOf(h *access.Cluster) images.Store { return images.Store{Images: h.Store, Blobs: h.Blobs} }
 
-// stopped says of a command that it was stopped, if that is why it failed.
+// stopped reports that a command was stopped, if that is why it failed.
 func stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return terminal.ExitCode(terminal.ExitStopped)
@@ -138,8 +137,7 @@ func ShortDigest(digest string) string {
 	return digest[:min(len(digest), len("sha256:")+digits)]
 }
 
-// wholeRef completes a digest that is as short as drover image list shows it. What
-// no image begins with comes back as it is.
+// wholeRef completes a digest that was shortened as in drover image list. An unknown one is returned unchanged.
 func wholeRef(ctx context.Context, h *access.Cluster, ref string) (string, error) {
 	name, digest, exact := strings.Cut(ref, "@")
 	if !exact || ShortDigest(digest) != digest {
@@ -182,7 +180,7 @@ func listImages(c *cli.Context, h *access.Cluster) error {
 // ImageView is what show says of an image.
 type ImageView struct {
 	core.Image
-	Newest bool     `json:"newest"` // its name means this one
+	Newest bool     `json:"newest"` // its name without a digest means this one
 	Pools  []string `json:"pools"`  // that use it
 }
 
@@ -223,8 +221,8 @@ func showImage(c *cli.Context, h *access.Cluster) error {
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }
 
-// usersOf lists the pools that use an image: those that name exactly it or, if
-// they mean it by that, its name. A ref without a digest stands for all of the name.
+// usersOf lists the pools that use an image: those that name it exactly or, if it is the newest, by its name. A ref
+// without a digest stands for all versions of the name.
 func usersOf(ctx context.Context, h *access.Cluster, ref string, newest bool) ([]string, error) {
 	pools, err := h.Store.Pools(ctx)
 	if err != nil {

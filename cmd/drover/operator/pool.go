@@ -251,7 +251,7 @@ func imageOf(ctx context.Context, h *access.Cluster, p core.Pool) (string, error
 	return fmt.Sprintf("%s, %s, made %s", image.Name, ShortDigest(image.Digest), terminal.Since(image.Created)), nil
 }
 
-// sayIfImageIsMissing warns who sets a pool before its image is made.
+// sayIfImageIsMissing warns if a pool is set before its image is made.
 func sayIfImageIsMissing(c *cli.Context, h *access.Cluster, p core.Pool) error {
 	if p.Image == "" {
 		return nil

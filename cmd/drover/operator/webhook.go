@@ -58,7 +58,7 @@ func listWebhooks(c *cli.Context, s *access.Session) error {
 	}.Print(c, all)
 }
 
-// withSecret is a webhook as the one answer shows it that has its secret.
+// withSecret is a webhook in the one answer that has its secret.
 type withSecret struct {
 	core.Webhook
 	Secret string `json:"secret"`
@@ -190,7 +190,7 @@ func listDeliveries(c *cli.Context, s *access.Session) error {
 
 func deliveryRow(t *core.Task) table.Row {
 	var args core.WebhookArgs
-	_ = json.Unmarshal(t.Args, &args) // what is not readable is shown as empty
+	_ = json.Unmarshal(t.Args, &args) // unreadable arguments are shown as empty
 	note := t.Note
 	if n := len(t.Failures); note == "" && n > 0 {
 		note = fmt.Sprintf("%d failed, the last %s: %s", t.Failures[n-1].Attempt, terminal.Since(t.Failures[n-1].At), t.Failures[n-1].Text)

@@ -16,7 +16,7 @@ import (
 	"drover/core/requests"
 )
 
-// FollowWonder is how long something waits before a person wonders why.
+// FollowWonder is how long a request waits before the reason is printed.
 const FollowWonder = 3 * time.Second
 
 // Follower prints a request's live output and knows when it has ended.
@@ -27,15 +27,15 @@ type Follower struct {
 	embedded bool                            // a signal ends the cluster, and the request with it
 	stdout   io.Writer
 	stderr   io.Writer
-	Notice   func(text string) // hears of what a person would wonder about
-	Wonder   time.Duration     // how long it may wait before the notice says why
-	glance   bool              // what there is by now is enough
+	Notice   func(text string) // called with messages for the person
+	Wonder   time.Duration     // how long it may wait before the reason is printed
+	glance   bool              // stop when there is no more output now
 
 	mu    sync.Mutex // one writes at a time
 	begun bool       // it waits no more
 }
 
-// NewFollower makes one that prints nothing of the request's output.
+// NewFollower makes a follower that prints no output.
 func NewFollower(d access.Backend, id string) *Follower {
 	return &Follower{
 		backend: d, id: id, stdout: io.Discard, stderr: io.Discard, Notice: func(string) {}, Wonder: FollowWonder,
@@ -43,14 +43,14 @@ func NewFollower(d access.Backend, id string) *Follower {
 	}
 }
 
-// tells lets a follower tell the person who waits what there is to wonder about.
+// tells makes the follower print messages about a long wait.
 func (f *Follower) tells(c *cli.Context) *Follower {
 	f.Notice = func(text string) { fmt.Fprintln(c.App.ErrWriter, "drover: "+text) }
 	return f
 }
 
-// show lets a follower print the request's output as the command's own: on a
-// terminal without control sequences, unless --raw was given.
+// show makes the follower print the request's output as the command's own: on a terminal without control sequences,
+// unless --raw was given.
 func (f *Follower) show(c *cli.Context) {
 	safe := func(w io.Writer) io.Writer {
 		if terminal.IsTerminal(w) && !c.Bool("raw") {
@@ -61,7 +61,7 @@ func (f *Follower) show(c *cli.Context) {
 	f.stdout, f.stderr = safe(c.App.Writer), safe(c.App.ErrWriter)
 }
 
-// rawFlag is that of commands that print what untrusted programs wrote.
+// rawFlag is the flag of commands that print output of untrusted programs.
 func rawFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "raw", Usage: "send control sequences of the output to the terminal instead of escaping them", DisableDefaultText: true}
 }
@@ -100,7 +100,7 @@ func (f *Follower) take(e requests.Event) error {
 	return nil
 }
 
-// someBytes counts bytes; 0 is not known.
+// someBytes formats a number of bytes; 0 is not known.
 func someBytes(n int64) string {
 	if n == 0 {
 		return "some bytes"
@@ -108,14 +108,14 @@ func someBytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// begins ends the wondering.
+// begins ends the timer for the message about a long wait.
 func (f *Follower) begins() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun = true
 }
 
-// wonders says why it still waits.
+// wonders prints why the request still waits.
 func (f *Follower) wonders(ctx context.Context) {
 	text := WhyWaits(ctx, f.backend, f.id)
 	f.mu.Lock()
@@ -142,7 +142,7 @@ func (f *Follower) print(stream string, data []byte) error {
 	return err
 }
 
-// flush prints what was held because more of it might have come.
+// flush prints the held beginning of a character.
 func (f *Follower) flush() error {
 	for _, w := range []io.Writer{f.stdout, f.stderr} {
 		if v, ok := w.(*terminal.Visible); ok {

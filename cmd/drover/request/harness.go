@@ -37,7 +37,7 @@ func HarnessCommand() *cli.Command {
 	}
 }
 
-// checkedTest is a test of the stock harness as --json tells it.
+// checkedTest is a test of the stock harness in the output of --json.
 type checkedTest struct {
 	Name    string  `json:"name"`
 	Hidden  bool    `json:"hidden"`
@@ -47,7 +47,7 @@ type checkedTest struct {
 	WallMs  int64   `json:"wall_ms"`
 }
 
-// Checked is what a check finds.
+// Checked is the result of a check.
 type Checked struct {
 	Folder   string        `json:"folder"`
 	Cases    bool          `json:"cases"` // it is for the stock harness
@@ -91,7 +91,7 @@ func checkHarness(c *cli.Context) error {
 	return err
 }
 
-// Look lists the tests, and what their author may have overlooked.
+// Look lists the tests, and warnings for their author.
 func (f *Checked) Look(p *cases.Plan, pool core.Limits) {
 	longest := time.Duration(len(p.Build)) * p.BuildLimits.Time
 	for _, t := range p.Tests() {
@@ -133,7 +133,7 @@ func (f *Checked) warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
-// tryHarness grades a submission on a cluster of its own.
+// tryHarness grades a submission on an embedded cluster.
 func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result, err error) {
 	err = wiring.InScratch(c, func(c *cli.Context, scratch string) error {
 		pool := core.DefaultPool("default")

@@ -11,9 +11,8 @@ import (
 	"drover/core"
 )
 
-// followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it for
-// real, a second one leaves it to the cluster. It is cancelled as well when nobody
-// reads its output any more.
+// followOrCancel follows a request; the first Ctrl-C or SIGTERM cancels it, a second one leaves it to the cluster. It
+// is also cancelled when nobody reads its output any more.
 func (f *Follower) followOrCancel(ctx context.Context) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write then fails, instead of ending the program
 	err := f.followInterrupted(ctx)

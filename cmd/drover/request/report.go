@@ -16,7 +16,7 @@ import (
 	"drover/core/harness/cases"
 )
 
-// PrintReport prints a graded submission as a person likes to read it.
+// PrintReport prints a graded submission for people.
 func PrintReport(w io.Writer, r *core.Result) error {
 	tty := terminal.OnTerminal(w)
 	verdict := harness.VerdictOf(r)
@@ -76,7 +76,7 @@ func printTests(w io.Writer, tty bool, tests []core.Test) error {
 	return terminal.PrintTable(w, "", head, rows)
 }
 
-// markTest is a sign for a test: what it says of itself counts where it has no points.
+// markTest returns a sign for a test: by its verdict if it has no points.
 func markTest(tty bool, t *core.Test) string {
 	if t.Verdict != "" && t.Verdict != cases.Accepted && t.Score <= 0 {
 		return terminal.Paint(tty, text.FgRed, "✗")
@@ -84,7 +84,7 @@ func markTest(tty bool, t *core.Test) string {
 	return mark(tty, t.Score, t.MaxScore)
 }
 
-// measures are a test's verdict and what it used, where anybody measured.
+// measures formats a test's verdict and usage, if measured.
 func measures(t *core.Test) table.Row {
 	if t.Usage == nil {
 		return table.Row{terminal.Clean(t.Verdict), "", ""}
@@ -92,7 +92,7 @@ func measures(t *core.Test) table.Row {
 	return table.Row{terminal.Clean(t.Verdict), terminal.Millis(max(t.Usage.CPUMs, 0)), terminal.Size(t.Usage.MemoryPeakBytes)}
 }
 
-// message is the beginning of a test's message, a line a row; --json has the whole.
+// message returns the beginning of a test's message, one row per line; --json has all of it.
 func message(text string) []table.Row {
 	const most = 8
 	var rows []table.Row
@@ -107,7 +107,7 @@ func message(text string) []table.Row {
 	return rows
 }
 
-// OutOf is a score beside the most that it could be.
+// OutOf formats a score and its maximum.
 func OutOf(score, most float64) string {
 	if most <= 0 {
 		return terminal.Points(&score)
@@ -115,8 +115,7 @@ func OutOf(score, most float64) string {
 	return terminal.Points(&score) + " / " + terminal.Points(&most)
 }
 
-// mark is a sign for a test: all points, some, none. Without a maximum only a
-// negative score is bad.
+// mark returns a sign for a score: all points, some, none. Without a maximum only a negative score is bad.
 func mark(tty bool, score, most float64) string {
 	switch {
 	case score >= most && score >= 0:

@@ -58,8 +58,8 @@ func requestFiles(c *cli.Context, d access.Backend) error {
 // opener opens one of the files that are to be fetched.
 type opener func(ctx context.Context, f core.File) (io.ReadCloser, error)
 
-// Fetch writes files to a new folder. Their paths are from a VM: they are held
-// beneath it, and nothing that is there is written over.
+// Fetch writes files to a new folder. Their paths come from a VM: they cannot lead out of the folder, and nothing is
+// overwritten.
 func Fetch(ctx context.Context, open opener, files []core.File, to string) error {
 	if err := os.Mkdir(to, 0o750); err != nil {
 		return core.Wrap(err, core.CodeInvalid, to, "the folder %s cannot be made: name one that is not there yet", to)

@@ -39,7 +39,7 @@ func RunCommand() *cli.Command {
 	}
 }
 
-// requestFlags are those of every command that makes a request.
+// requestFlags are the flags of every command that makes a request.
 func requestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: access.DefaultPool},
@@ -126,7 +126,7 @@ func ended(ctx context.Context, d access.Backend, id string) (requests.View, err
 	return v, err
 }
 
-// sayOfResult says what of a result its output does not show.
+// sayOfResult prints what a result's output does not show.
 func sayOfResult(r *core.Result, say func(string)) {
 	if r.Truncated {
 		say("the output went over its limit and was cut")
@@ -139,7 +139,7 @@ func sayOfResult(r *core.Result, say func(string)) {
 	}
 }
 
-// endOfRun makes an exit code of a result, and a sentence of what it alone does not say.
+// endOfRun returns a result's exit code, and prints what the code alone does not say.
 func endOfRun(r *core.Result, say func(string)) error {
 	if r.Reason != "" {
 		say(fmt.Sprintf("request %s %s: %s", r.ID, r.State, terminal.Clean(r.Reason)))

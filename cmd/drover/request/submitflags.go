@@ -17,12 +17,12 @@ import (
 // submitUsage says both ways to submit.
 const submitUsage = "drover submit [flags] --harness DIR --submission PATH..., or drover submit [flags] --to CLASS/ASSIGNMENT PATH..."
 
-// gradingFlags are those of a submission that is graded without an assignment.
+// gradingFlags are the flags for a submission without an assignment.
 var gradingFlags = []string{
 	"harness", "submission", "assignment", "supersede", "embedded", "pool", "priority", "submitter", "timeout", "on-host-loss", "notify", "memory",
 }
 
-// checkSubmit refuses flags that an assignment's own settings take the place of.
+// checkSubmit refuses flags for what an assignment's own settings determine.
 func checkSubmit(c *cli.Context) error {
 	for _, name := range gradingFlags {
 		if c.IsSet(name) {
@@ -57,7 +57,7 @@ func submitTo(c *cli.Context, d access.Backend) error {
 	return AwaitReport(c, d, sub)
 }
 
-// AwaitReport follows a submission's request, if it has one and somebody waits, and prints the report.
+// AwaitReport follows a submission's request, unless there is none or --no-wait was given, and prints the report.
 func AwaitReport(c *cli.Context, d access.Backend, sub school.Submission) error {
 	if c.Bool("no-wait") {
 		return terminal.Say(c, sub, "%s", sub.ID)

@@ -61,7 +61,7 @@ func upload(root, at string, yield func(intake.Upload, error) bool) error {
 	return nil
 }
 
-// openPlain opens a plain file. A link that was named is followed, one in a folder is not.
+// openPlain opens a plain file. A link named as an argument is followed, one in a folder is not.
 func openPlain(at string, named bool) (*os.File, fs.FileInfo, error) {
 	// Before it is opened: opening a FIFO would wait for its writer.
 	stat := os.Lstat
@@ -85,7 +85,7 @@ func openPlain(at string, named bool) (*os.File, fs.FileInfo, error) {
 	return in, info, nil
 }
 
-// checkUploads says what is wrong with files before anybody is asked to take them.
+// checkUploads returns what is wrong with files before any is sent.
 func checkUploads[T any](all iter.Seq2[T, error]) error {
 	for _, err := range all {
 		if err != nil {
@@ -95,7 +95,7 @@ func checkUploads[T any](all iter.Seq2[T, error]) error {
 	return nil
 }
 
-// gradedFiles are what is to be graded, and the harness by which.
+// gradedFiles yields the harness, and the files that it grades.
 func gradedFiles(tar []byte, submission []string) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		if !yield(intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(tar)}, nil) {
@@ -105,7 +105,7 @@ func gradedFiles(tar []byte, submission []string) iter.Seq2[intake.Upload, error
 	}
 }
 
-// commandFiles are the files that a command gets, each under its own name, and its standard input.
+// commandFiles yields the files of a command, each under its own name, and its standard input.
 func commandFiles(paths []string, stdin *os.File) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		for _, at := range paths {
@@ -127,7 +127,7 @@ func commandFiles(paths []string, stdin *os.File) iter.Seq2[intake.Upload, error
 	}
 }
 
-// openStdin opens what --stdin names, so that it can be read more than once; nil for nothing.
+// openStdin opens the file of --stdin, so that it can be read more than once; nil for none.
 func openStdin(c *cli.Context) (*os.File, error) {
 	switch at := c.String("stdin"); at {
 	case "":
@@ -140,7 +140,7 @@ func openStdin(c *cli.Context) (*os.File, error) {
 	}
 }
 
-// keepStdin reads the standard input into a file that nobody else finds.
+// keepStdin reads the standard input into a file without a name.
 func keepStdin(from io.Reader) (*os.File, error) {
 	kept, err := os.CreateTemp("", "drover-stdin-")
 	if err != nil {

@@ -17,7 +17,7 @@ func faults(n int) string {
 	return fmt.Sprintf("%d, of the platform", n)
 }
 
-// ahead counts what goes before a waiting request; "" if nobody knows.
+// ahead formats what goes before a waiting request; "" if that is not known.
 func ahead(w *requests.Waiting) string {
 	if w == nil || w.Ahead == nil {
 		return ""
@@ -28,7 +28,7 @@ func ahead(w *requests.Waiting) string {
 	return fmt.Sprintf("%d, by turns", *w.Ahead)
 }
 
-// mayWait says how long a request may still wait, and how that is known; "" if nobody knows.
+// mayWait formats how long a request may still wait, and the basis of that; "" if it is not known.
 func mayWait(w *requests.Waiting) string {
 	if w == nil || w.Expected == nil {
 		return ""
@@ -38,7 +38,7 @@ func mayWait(w *requests.Waiting) string {
 		e.Least.Round(time.Second), e.Most.Round(time.Second), e.From, e.VMs)
 }
 
-// WhyWaits says why a request is not being run yet, and what to do about it.
+// WhyWaits returns why a request is not being run yet, and what to do about it.
 func WhyWaits(ctx context.Context, d access.Backend, id string) string {
 	w, err := d.WhyRequestWaits(ctx, id)
 	if err != nil {

@@ -32,14 +32,14 @@ func fetchTask(c *cli.Context, d access.Backend) error {
 	return FetchDownload(c, d, id)
 }
 
-// fetched is what --json tells of a file that was fetched.
+// fetched is the output of --json for a fetched file.
 type fetched struct {
 	Task string `json:"task"`
 	File string `json:"file"`
 	core.Download
 }
 
-// FetchDownload writes the file that a task made where --to says.
+// FetchDownload writes the file that a task made to the path of --to.
 func FetchDownload(c *cli.Context, d access.Backend, id string) error {
 	made, content, err := d.OpenDownload(c.Context, id)
 	if err != nil {
@@ -62,7 +62,7 @@ func FetchDownload(c *cli.Context, d access.Backend, id string) error {
 	return terminal.Say(c, fetched{id, to, made}, "%s: %s", to, terminal.Size(made.Size))
 }
 
-// copyWhole copies all of a download, which the store verifies as it is read, and no more.
+// copyWhole copies exactly the bytes of a download, which the store verifies as it is read.
 func copyWhole(to io.Writer, content io.Reader, d core.Download) error {
 	n, err := io.Copy(to, io.LimitReader(content, d.Size+1))
 	if err == nil && n != d.Size {
@@ -86,7 +86,7 @@ func FreeTarget(c *cli.Context) error {
 	return nil
 }
 
-// writeWhole writes a file that is there with all of its content or not at all.
+// writeWhole writes a file atomically.
 func writeWhole(ctx context.Context, path string, force bool, content io.Reader, d core.Download) (err error) {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return alreadyThere(path)

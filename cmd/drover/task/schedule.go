@@ -112,7 +112,7 @@ func setSchedule(c *cli.Context, s *access.Session) error {
 	return terminal.Say(c, v, "schedule %s is set; it is due next %s", name, terminal.ShowMoment(v.Next, time.Local))
 }
 
-// applyScheduleFlags changes what flags name. What belongs to the task counts only with --make.
+// applyScheduleFlags changes the fields whose flags are given. Fields of the task are changed only with --make.
 func applyScheduleFlags(c *cli.Context, s *access.Session, made *core.Schedule) error {
 	if c.IsSet("at") {
 		made.Cron = c.String("at")
@@ -134,7 +134,7 @@ func applyScheduleFlags(c *cli.Context, s *access.Session, made *core.Schedule) 
 	return err
 }
 
-// scheduleArgs are the arguments of all kinds that schedules make, each once.
+// scheduleArgs returns the arguments of all schedulable kinds, each once.
 func scheduleArgs() []core.TaskArg {
 	var all []core.TaskArg
 	for _, k := range school.Schedulable() {
@@ -147,7 +147,7 @@ func scheduleArgs() []core.TaskArg {
 	return all
 }
 
-// scheduledArgs are the arguments of the task that flags describe.
+// scheduledArgs returns the arguments of the task in the flags.
 func scheduledArgs(c *cli.Context, s *access.Session, kind string) (json.RawMessage, error) {
 	k, err := school.Schedulable().Find(kind)
 	if err != nil {
@@ -218,7 +218,7 @@ func ArgFlags(args []core.TaskArg) []cli.Flag {
 	return all
 }
 
-// ArgTexts are the arguments that flags set.
+// ArgTexts returns the arguments set by flags.
 func ArgTexts(c *cli.Context, args []core.TaskArg) map[string]string {
 	texts := map[string]string{}
 	for _, a := range args {
@@ -229,5 +229,5 @@ func ArgTexts(c *cli.Context, args []core.TaskArg) map[string]string {
 	return texts
 }
 
-// Lowered is a sentence as the help of commands has it.
+// Lowered returns a sentence in the form of a command's help.
 func Lowered(sentence string) string { return strings.ToLower(sentence[:1]) + sentence[1:] }

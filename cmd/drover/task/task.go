@@ -1,5 +1,5 @@
-// Package task has the commands of background tasks and their schedules, and what other commands need of them: to
-// wait for a task, and to fetch what it made.
+// Package task has the commands of background tasks and their schedules, and functions for other commands: waiting
+// for a task, and fetching its file.
 package task
 
 import (
@@ -95,7 +95,7 @@ func listTasks(c *cli.Context, d access.Backend) error {
 	}.Print(c, views)
 }
 
-// noteOf is what a task did, or what was wrong with it so far.
+// noteOf returns what a task did, or its last failure.
 func noteOf(t *core.Task) string {
 	if n := len(t.Failures); t.Note == "" && n > 0 {
 		return fmt.Sprintf("try %d failed: %s", t.Failures[n-1].Attempt, t.Failures[n-1].Text)
@@ -103,7 +103,7 @@ func noteOf(t *core.Task) string {
 	return t.Note
 }
 
-// progressWord is how far a task is: n of m.
+// progressWord formats how far a task has come: n of m.
 func progressWord(p *core.TaskProgress) string {
 	switch {
 	case p == nil:

@@ -14,7 +14,7 @@ import (
 	"drover/core/classes"
 )
 
-// How often one looks how far a task is: soon at first, then gently.
+// Intervals of looking at a task: short at first, then longer.
 const (
 	FollowFirst = 2 * time.Millisecond
 	followMost  = 200 * time.Millisecond
@@ -25,14 +25,14 @@ func WaitFlags() []cli.Flag {
 	return []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "print the task's id and do not wait for its end", DisableDefaultText: true}}
 }
 
-// Teller says how far a task is: on a terminal in one line, else a line for each step.
+// Teller prints how far a task has come: on a terminal in one line, else a line for each step.
 type Teller struct {
 	W        io.Writer
 	Terminal bool
 	last     string
 }
 
-// Tell tells how far a task is, if that is news.
+// Tell prints how far a task has come, if that has changed.
 func (t *Teller) Tell(view *classes.TaskView) {
 	text := string(view.State)
 	if p := view.Progress; p != nil {
@@ -52,14 +52,14 @@ func (t *Teller) Tell(view *classes.TaskView) {
 	fmt.Fprintf(t.W, "drover: %s is %s\n", view.Kind, text)
 }
 
-// Done leaves the line.
+// Done ends the line.
 func (t *Teller) Done() {
 	if t.Terminal && t.last != "" {
 		fmt.Fprint(t.W, "\r\x1b[K")
 	}
 }
 
-// followTask tells how far a task is until it has ended, and returns it then.
+// followTask prints how far a task has come until it has ended, and returns it then.
 func followTask(c *cli.Context, d access.Backend, id string) (classes.TaskView, error) {
 	tell := &Teller{W: c.App.ErrWriter, Terminal: terminal.OnTerminal(c.App.ErrWriter)}
 	defer tell.Done()
@@ -85,7 +85,7 @@ func followTask(c *cli.Context, d access.Backend, id string) (classes.TaskView, 
 	}
 }
 
-// EndOfTask is nil for a task that was done.
+// EndOfTask returns nil for a successful task.
 func EndOfTask(t *core.Task) error {
 	switch t.State {
 	case core.TaskDone:
@@ -97,7 +97,7 @@ func EndOfTask(t *core.Task) error {
 	}
 }
 
-// Started prints a task's id, or waits for its end with --no-wait away. It returns false where nobody waits.
+// Started waits for a task's end, or with --no-wait prints its id and returns false.
 func Started(c *cli.Context, d access.Backend, t core.Task) (core.Task, bool, error) {
 	if c.Bool("no-wait") {
 		return t, false, terminal.Say(c, t, "%s", t.ID)
@@ -109,7 +109,7 @@ func Started(c *cli.Context, d access.Backend, t core.Task) (core.Task, bool, er
 	return ended.Task, err == nil, err
 }
 
-// Deletion waits for what the deletion of something started.
+// Deletion waits for the task that deletes something.
 func Deletion(c *cli.Context, d access.Backend, t core.Task, what string) error {
 	t, ended, err := Started(c, d, t)
 	if err != nil || !ended {

@@ -15,18 +15,18 @@ const (
 	ExitNotFound  = 3   // no such request, pool or host
 	ExitRefused   = 4   // the state or a limit does not allow it; later it may
 	ExitNoCluster = 5   // Redis or the store cannot be reached
-	ExitTimeout   = 124 // a run's time limit, as timeout(1) says it
-	ExitPlatform  = 125 // a run that drover itself could not bring to an end
-	ExitStopped   = 130 // cancelled, as a shell says it of Ctrl-C
+	ExitTimeout   = 124 // a run exceeded its time limit, as in timeout(1)
+	ExitPlatform  = 125 // drover itself could not complete a run
+	ExitStopped   = 130 // cancelled, as a shell reports Ctrl-C
 	ExitSignal    = 128 // plus the number of the signal that ended a run
 )
 
-// ExitCode ends the program with a code and no message: all was said.
+// ExitCode ends the program with a code and no further message.
 type ExitCode int
 
 func (c ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// CodeOf is the exit code of an error.
+// CodeOf returns the exit code for an error.
 func CodeOf(err error) int {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeLimit:
@@ -43,7 +43,7 @@ func CodeOf(err error) int {
 	return ExitFault
 }
 
-// UsageError says where the help of a command is.
+// UsageError adds where to find the help of a command.
 func UsageError(c *cli.Context, err error, _ bool) error {
 	return core.Errorf(core.CodeInvalid, "", "%v; see %s --help", err, c.Command.HelpName)
 }

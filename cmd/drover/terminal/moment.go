@@ -30,7 +30,7 @@ func ZoneFlag() cli.Flag {
 	return &cli.StringFlag{Name: "time-zone", Usage: "times are read and shown in `ZONE`, such as Europe/Berlin or UTC", DefaultText: "this machine's"}
 }
 
-// Zone is where the command's times are at home.
+// Zone returns the time zone of the command's times.
 func Zone(c *cli.Context) (*time.Location, error) {
 	name := c.String("time-zone")
 	if name == "" {
@@ -105,7 +105,7 @@ func inRange(text string, t time.Time) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// ShowMoment shows a time in a zone, and how far it is; "none" for 0.
+// ShowMoment formats a time in a zone, and its distance from now; "none" for 0.
 func ShowMoment(ms int64, at *time.Location) string {
 	if ms == 0 {
 		return "none"
@@ -117,7 +117,7 @@ func ShowMoment(ms int64, at *time.Location) string {
 	return t.Format(momentShown) + " (" + strings.ToLower(units.HumanDuration(time.Since(t))) + " ago)"
 }
 
-// ShortMoment shows a time in a zone; "" for 0.
+// ShortMoment formats a time in a zone; "" for 0.
 func ShortMoment(ms int64, at *time.Location) string {
 	if ms == 0 {
 		return ""

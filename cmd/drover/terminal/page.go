@@ -13,7 +13,7 @@ import (
 // MostRows bounds a page of any list.
 const MostRows = 1000
 
-// PageFlags are those of long lists: newest first goes on before, by name after.
+// PageFlags are the flags of long lists: before for lists by time, newest first, after for lists by name.
 func PageFlags(cursor, what string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: cursor, Usage: "the page after the one that ended with " + what},
@@ -30,23 +30,23 @@ func LimitFlag(c *cli.Context) (int, error) {
 	return n, nil
 }
 
-// SayMore tells a person how to see the next page, where this one is full.
+// SayMore prints how to see the next page, if this one is full.
 func SayMore(c *cli.Context, listed, limit int, cursor, last string) {
 	if listed == limit && !c.Bool("json") {
 		fmt.Fprintf(c.App.ErrWriter, "drover: there may be more: --%s %s\n", cursor, last)
 	}
 }
 
-// Page is how a list is shown, one page at a time.
+// Page describes how a list is printed, one page at a time.
 type Page[T any] struct {
-	Empty  string // what is said if there is nothing
+	Empty  string // printed if there is nothing
 	Header table.Row
 	Row    func(one *T) table.Row
-	Cursor string              // the flag by which the next page is asked for; "" if there is none
-	Last   func(one *T) string // what that flag takes
+	Cursor string              // the flag for the next page; "" if there is none
+	Last   func(one *T) string // the value of that flag after an item
 }
 
-// Print prints a page: JSON for programs; for people a table, and how to see the next one.
+// Print prints a page: JSON for programs, a table for people, with how to see the next one.
 func (p Page[T]) Print(c *cli.Context, all []T) error {
 	if c.Bool("json") {
 		return PrintJSON(c.App.Writer, OrEmpty(all))
@@ -61,7 +61,7 @@ func (p Page[T]) Print(c *cli.Context, all []T) error {
 	return PrintTable(c.App.Writer, p.Empty, p.Header, rows)
 }
 
-// Say prints a sentence, or for programs the thing that it is about.
+// Say prints a sentence, or with --json the object that it is about.
 func Say(c *cli.Context, v any, format string, args ...any) error {
 	if c.Bool("json") {
 		return PrintJSON(c.App.Writer, v)
@@ -70,7 +70,7 @@ func Say(c *cli.Context, v any, format string, args ...any) error {
 	return err
 }
 
-// ExactArgs returns a command's arguments, which are named in words.
+// ExactArgs returns a command's arguments; what names them for errors.
 func ExactArgs(c *cli.Context, what ...string) ([]string, error) {
 	if c.NArg() == len(what) {
 		return c.Args().Slice(), nil
@@ -89,7 +89,7 @@ func ExactArgs(c *cli.Context, what ...string) ([]string, error) {
 	return nil, core.Errorf(core.CodeInvalid, "", "%s takes %d arguments, %s: see its --help", c.Command.HelpName, len(what), text)
 }
 
-// JSONFlag is every client command's way to be read by programs.
+// JSONFlag is the flag of every client command for output to programs.
 func JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON for programs", DisableDefaultText: true}
 }

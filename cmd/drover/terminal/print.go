@@ -1,6 +1,5 @@
-// Package terminal is how commands speak with who types them: flags and arguments that many share, settings,
-// moments and sizes as people write them, tables, JSON, questions, and exit codes. What others wrote is shown
-// without control sequences.
+// Package terminal has the input and output of commands: shared flags and arguments, settings, times and sizes as
+// people write them, tables, JSON, questions, and exit codes. Texts of others are printed without control sequences.
 package terminal
 
 import (
@@ -32,15 +31,14 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// cellWidth is where the text in a cell is wrapped, narrowCell where it is at the
-// least, however narrow the terminal.
+// cellWidth is where the text in a cell is wrapped, narrowCell where it is at the least, even on a narrow terminal.
 const (
 	cellWidth  = 88
 	narrowCell = 24
 )
 
-// columnWidths says where each column is wrapped so that the table fits into a
-// width, if it can: the widest column gives way. 0 is any width.
+// columnWidths returns where each column is wrapped so that the table fits into a width, if possible: the widest
+// column gives way. 0 is any width.
 func columnWidths(header table.Row, rows []table.Row, width int) []int {
 	widths := make([]int, len(header))
 	total, widest := 0, 0
@@ -99,7 +97,7 @@ func Paint(terminal bool, colour text.Color, s string) string {
 	return text.Escape(s, colour.EscapeSeq())
 }
 
-// Millis shows a time in ms; -1 is one that was never reached.
+// Millis formats a time in ms; -1 is a time that was never reached.
 func Millis(ms int64) string {
 	switch {
 	case ms < 0:
@@ -110,7 +108,7 @@ func Millis(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
-// Span is the time between two of a result's times; -1 if either was never reached.
+// Span returns the time between two of a result's times; -1 if either was never reached.
 func Span(from, to int64) int64 {
 	if from < 0 || to < 0 {
 		return -1
@@ -141,7 +139,7 @@ func Points(p *float64) string {
 	return strconv.FormatFloat(*p, 'g', 6, 64)
 }
 
-// OrEmpty makes JSON of an empty list [] instead of null.
+// OrEmpty returns the list, not nil, so that JSON is [] instead of null.
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -155,7 +153,7 @@ func FirstLine(s string) string {
 	return text.Snip(line, 80, "…")
 }
 
-// OneIf is 1 for what is so and 0 for what is not.
+// OneIf returns 1 for true and 0 for false.
 func OneIf(is bool) float64 {
 	if is {
 		return 1

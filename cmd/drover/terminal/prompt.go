@@ -24,8 +24,7 @@ type Prompt struct {
 	say io.Writer
 }
 
-// TerminalOf returns the terminal that a command is typed on. Returns INVALID if there is
-// none, and says what to use instead.
+// TerminalOf returns the terminal of a command. Returns INVALID if there is none, with what to use instead.
 func TerminalOf(c *cli.Context, instead string) (*Prompt, error) {
 	in, isFile := c.App.Reader.(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {

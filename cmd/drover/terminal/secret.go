@@ -10,12 +10,11 @@ import (
 	"drover/core"
 )
 
-// maxSecretBytes bounds what is read as a secret.
+// maxSecretBytes bounds a secret that is read, in bytes.
 const maxSecretBytes = 1 << 10
 
-// ReadSecret reads a secret from where it is seen by nobody: from standard input if the
-// flag named piped says so, else from the terminal, which does not show it. prompt is what
-// it is, instead says what to do without a terminal. Ends of lines are no part of it.
+// ReadSecret reads a secret: from standard input if the flag named piped is given, else from the terminal, without
+// echo. Prompt names the secret, instead says what to do without a terminal. Line ends are removed.
 func ReadSecret(c *cli.Context, Prompt, piped, instead string) (secret string, err error) {
 	if !c.Bool(piped) {
 		t, err := TerminalOf(c, instead)
@@ -28,7 +27,7 @@ func ReadSecret(c *cli.Context, Prompt, piped, instead string) (secret string, e
 	return strings.TrimRight(string(raw), "\r\n"), core.Wrap(err, core.CodeInvalid, "", "standard input cannot be read")
 }
 
-// ReadSecretFile reads one from a file.
+// ReadSecretFile reads a secret from a file.
 func ReadSecretFile(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"drover/core/config"
 )
 
-// SettingFlags makes the flags of the settings that any of the named commands
-// reads, those that all commands read included.
+// SettingFlags makes the flags of the settings that any of the named commands reads, including those that all
+// commands read.
 func SettingFlags(commands ...string) []cli.Flag {
 	var flags []cli.Flag
 	for _, s := range config.For(commands...) {

@@ -30,9 +30,8 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// Visible is a writer to a terminal of what untrusted programs wrote: control
-// sequences, which could change the screen, its title or what is typed next,
-// are shown instead of sent. Other text passes, split wherever it may be.
+// Visible writes output of untrusted programs to a terminal: control sequences, which could change the screen, its
+// title or the next input, are shown instead of sent. Other text passes unchanged, however it is split.
 type Visible struct {
 	To   io.Writer
 	held []byte // the beginning of a character, or a carriage return
@@ -44,7 +43,7 @@ func (v *Visible) Write(p []byte) (int, error) {
 	return len(p), v.send(false)
 }
 
-// Flush writes what was held because more of it might have come.
+// Flush writes the held beginning of a character.
 func (v *Visible) Flush() error { return v.send(true) }
 
 func (v *Visible) send(last bool) error {
@@ -57,9 +56,8 @@ func (v *Visible) send(last bool) error {
 	return err
 }
 
-// escape appends text to out with all that is not graphic written as Go writes
-// it in a literal, but for ends of lines and tabs. Unless it is the last of the
-// text, what may go on is returned.
+// escape appends text to out, with everything that is not printable in Go's notation, except line ends and tabs.
+// Unless it is the last of the text, an incomplete character is returned.
 func escape(out, text []byte, last bool) (escaped, rest []byte) {
 	for len(text) > 0 {
 		if !last && (!utf8.FullRune(text) || text[0] == '\r' && len(text) == 1) {
@@ -86,7 +84,7 @@ func Clean(s string) string {
 	return string(out)
 }
 
-// cleanJSON writes what is not graphic in JSON as \u sequences, which mean the same.
+// cleanJSON writes unprintable characters in JSON as \u sequences, which mean the same.
 func cleanJSON(text []byte) []byte {
 	var out []byte
 	for _, r := range string(text) {

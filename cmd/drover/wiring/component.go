@@ -40,8 +40,8 @@ func joined(action func(c *cli.Context, h *access.Cluster, signals *service.Sign
 	})
 }
 
-// untilSignal makes the action of a command that runs until a signal, which it obeys
-// from its first step on: asked to stop while it starts, it ends well.
+// untilSignal makes the action of a command that runs until a signal, even one during its start: it then exits
+// without an error.
 func untilSignal(action func(c *cli.Context, cfg *config.Config, signals *service.Signals) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := terminal.NoArgs(c); err != nil {
@@ -76,14 +76,13 @@ func serve(c *cli.Context, h *access.Cluster, signals *service.Signals, build fu
 		return errors.Join(err, r.end())
 	}
 	services := slices.Concat(r.services(), []service.Service{h.Ledger(), neighbours(h, log)}, ops)
-	log.WithField("host", h.Config.Host).Info(r.service.Name + " is starting") // it says itself when it is registered
+	log.WithField("host", h.Config.Host).Info(r.service.Name + " is starting") // it reports its registration itself
 	err = signals.Run(c.Context, h.Config.Drain, func(text string) { log.Info(text) }, services...)
 	log.Info(r.service.Name + " has stopped")
 	return errors.Join(err, r.end())
 }
 
-// opsServices are what answers /healthz and /metrics of a role; none if the settings name no
-// address.
+// opsServices returns the server of /healthz and /metrics of a role; none if the settings have no address.
 func opsServices(cfg *config.Config, role string, checks map[string]service.Check, from prometheus.Gatherer, log logrus.FieldLogger) ([]service.Service, error) {
 	address := cfg.MetricsAddress(role)
 	if address == "" {
@@ -104,7 +103,7 @@ func (r Role) end() error {
 	return r.close()
 }
 
-// newRegistry gathers a process's own metrics, and whether an overseer is at work; its roles add theirs.
+// newRegistry makes the metrics of a process, and whether an overseer is alive; its roles add theirs.
 func newRegistry(h *access.Cluster) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), signMetrics{h.Redis.Overseen})
@@ -184,7 +183,7 @@ func destroyVMs(c *cli.Context) error {
 	return errors.Join(err, r.end(), h.Close(), sayDestroyed(c, n))
 }
 
-// destroyAlone does it without Redis: reality is on the host.
+// destroyAlone does so without Redis: the VMs are found on the host.
 func destroyAlone(c *cli.Context, cfg *config.Config) (err error) {
 	lock, err := service.TakeLock(cfg.Run, "vmfactory")
 	if err != nil {

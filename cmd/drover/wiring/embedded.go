@@ -25,7 +25,7 @@ import (
 	"drover/vmfactory"
 )
 
-// MaybeEmbedded runs an action on the cluster or site that the settings name, or on a cluster of its own.
+// MaybeEmbedded runs an action on the cluster or site in the settings, or on an embedded cluster.
 func MaybeEmbedded(c *cli.Context, action func(*cli.Context, access.Backend) error) error {
 	if !c.Bool("embedded") {
 		return access.WithBackend(action)(c)
@@ -38,14 +38,13 @@ func MaybeEmbedded(c *cli.Context, action func(*cli.Context, access.Backend) err
 	})
 }
 
-// InScratch runs an action that lives in a temporary folder. A signal ends the
-// action, so that it can clean up; a second Ctrl-C ends the program. The other
-// signals often come twice: from a terminal and its shell, from timeout(1).
+// InScratch runs an action in a temporary folder. A signal ends the action, so that it can clean up; a second Ctrl-C
+// ends the program. Other signals often arrive twice: from a terminal and its shell, from timeout(1).
 func InScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (err error) {
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, func() {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP) // before stop: nothing may fall between
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGHUP) // before stop: there must be no gap
 		stop()
 	})
 	scratch, err := service.NewScratch("drover-embedded-")
@@ -61,8 +60,8 @@ func InScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (e
 	return terminal.ExitCode(terminal.ExitStopped)
 }
 
-// InEmbeddedCluster runs an action on a cluster in this process, which lives in the
-// folder dir, has these pools and ends with the action.
+// InEmbeddedCluster runs an action on a cluster in this process, which is in the folder dir, has these pools and ends
+// with the action.
 func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *access.Cluster) error) (err error) {
 	cfg, err := terminal.Load(c)
 	if err != nil {
@@ -75,7 +74,7 @@ func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action fun
 	}
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
-	log.SetLevel(logrus.ErrorLevel) // what a person asked for is the action, not the cluster
+	log.SetLevel(logrus.ErrorLevel) // a person wants the action's output, not the cluster's
 	if cfg.Source("log_level") != config.Default {
 		if log, err = terminal.NewLog(cfg, c.App.ErrWriter); err != nil {
 			return err
@@ -93,7 +92,7 @@ func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action fun
 	group := service.Start(context.WithoutCancel(c.Context), e.services...)
 	err = action(c, e.Cluster)
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // what still runs is not wanted any more
+	cancel() // work that is left is not wanted any more
 	return errors.Join(err, group.Stop(now), e.release())
 }
 
@@ -139,7 +138,7 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 	return e, nil
 }
 
-// Refill puts the pools and what waits back into a Redis that may have lost them.
+// Refill puts pools and waiting work back into a Redis that may have lost them.
 func (e *EmbeddedCluster) Refill(ctx context.Context) error {
 	if _, err := e.Cluster.Intake.RestorePools(ctx); err != nil {
 		return err
@@ -166,7 +165,8 @@ func (e *EmbeddedCluster) Refill(ctx context.Context) error {
 func (e *EmbeddedCluster) build(ctx context.Context, s Surroundings) error {
 	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
-		// Who starts a cluster by hand wants to see it work; whoever asks for the test waits for it.
+		// An operator who starts a cluster by hand wants to use it at once; a setting for the self-test makes the
+		// start wait for it.
 		conf.SelfTestBeside = s.Cluster.Config.Source("self_test") == config.Default
 	})
 	if err != nil {
@@ -201,7 +201,7 @@ func (e *EmbeddedCluster) build(ctx context.Context, s Surroundings) error {
 	return nil
 }
 
-// release frees what a cluster that does not run any more holds.
+// release frees what a stopped cluster holds.
 func (e *EmbeddedCluster) release() error {
 	var errs []error
 	for _, r := range slices.Backward(e.roles) {
@@ -253,7 +253,7 @@ func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	return errors.Join(err, e.release())
 }
 
-// addSite makes the site of the cluster, and says where it is.
+// addSite makes the site of the cluster, and prints its address.
 func (e *EmbeddedCluster) addSite(c *cli.Context, log logrus.FieldLogger) error {
 	f, err := NewWebsite(e.Cluster, log)
 	if err != nil {
@@ -266,7 +266,7 @@ func (e *EmbeddedCluster) addSite(c *cli.Context, log logrus.FieldLogger) error 
 	return nil
 }
 
-// addOps makes the cluster answer /healthz and /metrics, where the settings say so.
+// addOps serves the cluster's /healthz and /metrics, if the settings have an address.
 func (e *EmbeddedCluster) addOps(log logrus.FieldLogger) error {
 	checks := map[string]service.Check{}
 	for _, r := range e.roles {
@@ -277,7 +277,7 @@ func (e *EmbeddedCluster) addOps(log logrus.FieldLogger) error {
 	return err
 }
 
-// Announce says where the cluster is, and what to try.
+// Announce prints where the cluster is, and what to try.
 func (e *EmbeddedCluster) Announce(ctx context.Context, w io.Writer) error {
 	cfg := e.Cluster.Config
 	text := "the cluster is up on host " + cfg.Host + ", with everything in " + cfg.Data + "\n" +

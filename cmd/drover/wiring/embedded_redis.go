@@ -18,21 +18,20 @@ import (
 	"drover/core"
 )
 
-// embeddedRedis is a Redis in this process. It keeps nothing: what waits is
-// queued again from the result store at the next start. It listens on a socket
-// in a folder that only its owner may enter.
+// embeddedRedis is a Redis in this process. It keeps nothing: waiting work is queued again from the result store at
+// the next start. It listens on a socket in a folder that only its owner may enter.
 type embeddedRedis struct {
 	mini     *miniredis.Miniredis
 	listener net.Listener
 	accept   sync.WaitGroup
 }
 
-// EmbeddedMode is what INFO says as redis_mode, by which doctor knows it.
+// EmbeddedMode is redis_mode in its INFO, by which doctor recognizes it.
 const EmbeddedMode = "embedded"
 
 func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 	path := filepath.Join(dir, "redis.sock")
-	// A socket that a killed cluster left is in the way; the cluster's lock says that none lives.
+	// A socket of a killed cluster is in the way; the cluster's lock shows that no other one lives.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, core.Wrap(err, core.CodeUnavailable, path, "the socket %s of an earlier cluster cannot be removed", path)
 	}
@@ -44,7 +43,7 @@ func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 		return nil, errors.Join(core.Wrap(err, core.CodeUnavailable, path, "the socket %s cannot be closed to others", path), l.Close())
 	}
 	e := &embeddedRedis{mini: miniredis.NewMiniRedis(), listener: l}
-	e.mini.ClockTTL(true) // else live output would stay forever
+	e.mini.ClockTTL(true) // otherwise live output would never expire
 	// The first Dial starts the server without a port.
 	first, err := e.mini.Dial()
 	if err != nil {
@@ -66,7 +65,7 @@ func startEmbeddedRedis(dir string) (*embeddedRedis, error) {
 	return e, nil
 }
 
-// infoServer answers INFO of server and replication, which miniredis does not know, as Redis would.
+// infoServer answers INFO of server and replication like Redis, which miniredis does not.
 func infoServer(runID string, born time.Time) server.Hook {
 	return func(c *server.Peer, cmd string, args ...string) bool {
 		if !strings.EqualFold(cmd, "INFO") || len(args) == 0 || !strings.EqualFold(args[0], "server") {

@@ -12,11 +12,11 @@ import (
 	"drover/core"
 )
 
-// clusterFresh is how long a reading of the cluster is shown: however many scrape, Redis is asked so often.
+// clusterFresh is for how long a reading of the cluster is reused, so that many scrapes do not load Redis.
 const clusterFresh = 10 * time.Second
 
-// clusterMetrics shows the cluster as Redis has it. Overseers alone do: what a process itself does,
-// and a host's VMs, each process says.
+// clusterMetrics shows the cluster as Redis has it. Only overseers have it: each process reports its own work, and a
+// vmfactory its host's VMs.
 type clusterMetrics struct {
 	cluster interface {
 		Waiting(ctx context.Context) ([]core.QueueInfo, error)
@@ -46,8 +46,8 @@ func (m *clusterMetrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. What Redis does not answer is left out:
-// /healthz says that it does not.
+// Collect implements prometheus.Collector. Metrics that cannot be read from Redis are left out: /healthz reports the
+// outage.
 func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,8 +77,8 @@ func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// signMetrics tells where no overseer is at work: each process does, for two cheap commands a
-// scrape, since an overseer that is not there tells nothing.
+// signMetrics reports whether an overseer is alive. Every process has it, at two cheap commands per scrape, since an
+// overseer cannot report its own absence.
 type signMetrics struct {
 	overseen func(ctx context.Context) (core.Overseen, error)
 }

@@ -15,22 +15,22 @@ import (
 	"drover/testrunner"
 )
 
-// notes is the folder in which the owners of a host say which processes they are.
+// notes returns the folder in which the owners of a host record their processes.
 func notes(cfg *config.Config) string { return filepath.Join(cfg.Run, "owners") }
 
-// spoolDir is where results of this host wait while the result store is down.
+// spoolDir returns the folder for results of this host while the result store is down.
 func spoolDir(cfg *config.Config) string { return filepath.Join(cfg.Data, "spool") }
 
-// owners is where a role registers: its neighbours then know of its death at once.
+// owners returns where a role registers, with a note by which its neighbours detect its death at once.
 func (s Surroundings) owners() core.Owners {
 	return neighbour.Owners{Owners: s.Cluster.Redis, Dir: notes(s.Cluster.Config), Notice: noticer(s.Log)}
 }
 
-// neighbours looks after the other processes of this host.
+// neighbours watches the other processes of this host.
 func neighbours(h *access.Cluster, log logrus.FieldLogger) service.Service {
 	watch := neighbour.Watch{Dir: notes(h.Config), Notice: noticer(log), DeclareDead: func(ctx context.Context, owner string, epoch int64) error {
-		// The store decides what becomes of a runner's slot: what that could not record goes there
-		// first. Others leave nothing for the store, and need not wait for it.
+		// The store decides the outcome of a testrunner's slot, so its spooled results must be recorded first. Other
+		// roles spool nothing.
 		if role, _, err := core.ParseOwner(owner); err == nil && role == core.RoleTestrunner {
 			if err := testrunner.Deliver(ctx, spoolDir(h.Config), h.Store, log); err != nil {
 				return err
@@ -42,7 +42,7 @@ func neighbours(h *access.Cluster, log logrus.FieldLogger) service.Service {
 	return service.Service{Name: "neighbours", Run: watch.Run}
 }
 
-// noticer logs what concerns neighbours.
+// noticer logs notices about neighbours.
 func noticer(log logrus.FieldLogger) neighbour.Notice {
 	return func(owner, text string, err error) {
 		entry := log.WithFields(nil)

@@ -19,16 +19,16 @@ import (
 	"drover/vmfactory/lxc"
 )
 
-// Providers are what makes this host's VMs.
+// Providers are the providers of this host's VMs.
 type Providers struct {
 	All    []vmfactory.Provider
 	images *imagecache.Store // nil without a cluster, or without a provider that has images
 	lxc    *lxc.Provider     // nil if it is not set up
-	throw  bool              // images go with this process
+	throw  bool              // images are removed with this process
 }
 
-// NewProviders makes the providers that the settings name. Without a cluster, h nil,
-// they can find and destroy VMs, and make none that need an image.
+// NewProviders makes the providers in the settings. Without a cluster (h is nil) they can find and destroy VMs, but
+// make none that need an image.
 func NewProviders(cfg *config.Config, h *access.Cluster, embedded bool) (p *Providers, err error) {
 	p = &Providers{throw: embedded}
 	defer func() {
@@ -70,7 +70,7 @@ func (p *Providers) addLXC(cfg *config.Config, h *access.Cluster, embedded bool)
 	return err
 }
 
-// left names the providers that are not set up any more and have VMs on this host.
+// left names providers that are not configured any more but have VMs on this host.
 func left(ctx context.Context, cfg *config.Config) ([]string, error) {
 	var names []string
 	for _, name := range core.ProviderNames() {
@@ -94,7 +94,7 @@ func left(ctx context.Context, cfg *config.Config) ([]string, error) {
 	return names, nil
 }
 
-// hostImages are the images of this host as provider lxc asks for them.
+// hostImages are this host's images as lxc.Images.
 type hostImages struct{ *imagecache.Store }
 
 // Rootfs implements lxc.Images.
@@ -103,7 +103,7 @@ func (h hostImages) Rootfs(ctx context.Context, ref string) (digest, path string
 	return r.Digest, r.Path, err
 }
 
-// NoImages stands in where there is no cluster to ask.
+// NoImages is used without a cluster.
 type NoImages struct{}
 
 // Rootfs implements lxc.Images.
@@ -120,7 +120,7 @@ func (p *Providers) ready(ctx context.Context) error {
 	return all
 }
 
-// Close ends what they hold. VMs stay, unless they are tied to this process.
+// Close closes them. VMs stay, unless they are tied to this process.
 func (p *Providers) Close() error {
 	var all error
 	for _, one := range p.All {
@@ -136,7 +136,7 @@ func (p *Providers) Close() error {
 	return errors.Join(all, p.images.Close())
 }
 
-// How often images are looked through that no VM has, and how long they are kept.
+// How often unused images are looked for, and how long they are kept.
 const (
 	sweepImages = 10 * time.Minute
 	keepImages  = time.Hour

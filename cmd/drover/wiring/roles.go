@@ -1,4 +1,4 @@
-// Package wiring makes the components as processes: testrunner, vmfactory, taskrunner, overseer and web, each by
+// Package wiring runs the components as processes: testrunner, vmfactory, taskrunner, overseer and web, each by
 // itself, or all of them with a Redis in one process.
 package wiring
 
@@ -37,9 +37,9 @@ import (
 // Role is one component, ready to run.
 type Role struct {
 	service service.Service
-	beside  []service.Service // loops beside its own: what tells it of new pools, what sweeps
+	beside  []service.Service // further loops: updates of its pools, sweeps
 	checks  map[string]service.Check
-	close   func() error // what it holds beside its loop; may be nil
+	close   func() error // frees its resources; may be nil
 }
 
 // Surroundings are what every role is made from.
@@ -50,7 +50,7 @@ type Surroundings struct {
 	embedded bool // VMs die with this process
 }
 
-// registration is what an owner of this host says of itself.
+// registration returns the registration of an owner of this host.
 func registration(cfg *config.Config, kind core.Role, n int) (core.Registration, error) {
 	// Two programs of one machine that use different run folders are two machines
 	// to Redis: one of them would destroy the other's VMs.
@@ -70,8 +70,7 @@ func registration(cfg *config.Config, kind core.Role, n int) (core.Registration,
 	}, nil
 }
 
-// diskBytes is the size of the file system on which the VMs of the host are, 0 if it
-// cannot be told.
+// diskBytes returns the size of the file system of the host's VMs, 0 if it is not known.
 func diskBytes(dir string) int64 {
 	var facts unix.Statfs_t
 	if err := unix.Statfs(dir, &facts); err != nil {
@@ -144,8 +143,8 @@ func (c cached) Open(ctx context.Context, digest string) (io.ReadCloser, error) 
 	return c.cache.Open(ctx, digest)
 }
 
-// selfTest is what this host proves itself by, nil for nothing. A cluster that lives
-// for one command runs what its user could run without it.
+// selfTest returns the self-test of this host, nil for none. A cluster that lives for one command only runs what its
+// user could run without it.
 func selfTest(s Surroundings) vmfactory.Trial {
 	if s.embedded || s.Cluster.Config.SelfTest == config.SelfTestOff {
 		return nil
@@ -235,7 +234,7 @@ func newTaskrunner(s Surroundings) (Role, error) {
 	}, nil
 }
 
-// monitors are those that the overseer is to have; empty, not nil, for none.
+// monitors returns the overseer's monitors; empty, not nil, for none.
 func monitors(cfg *config.Config) []string {
 	if slices.Equal(cfg.Monitors, []string{config.MonitorNone}) {
 		return []string{}
@@ -243,7 +242,7 @@ func monitors(cfg *config.Config) []string {
 	return cfg.Monitors
 }
 
-// maxDeaths is the setting as parts read it: below 0 is never.
+// maxDeaths returns the setting as components read it: below 0 is never.
 func maxDeaths(cfg *config.Config) int {
 	if cfg.MaxDeaths == 0 {
 		return -1
@@ -276,7 +275,7 @@ func (r Role) services() []service.Service {
 	return append([]service.Service{r.service}, r.beside...)
 }
 
-// checksOf are what every component's /healthz asks.
+// checksOf returns the checks of every component's /healthz.
 func checksOf(h *access.Cluster) map[string]service.Check {
 	return map[string]service.Check{"redis": h.Redis.Ping, "store": h.Store.Ping, "blobs": h.Blobs.Ping}
 }

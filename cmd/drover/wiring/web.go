@@ -65,7 +65,7 @@ type Website struct {
 	URL      *url.URL // by which browsers reach it
 	Accounts *account.Service
 	watch    *requests.Watch
-	address  service.Service // tells the cluster url
+	address  service.Service // publishes the URL
 }
 
 // NewWebsite listens where the settings say.
@@ -96,7 +96,7 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 	return f, nil
 }
 
-// Services are what answers for the site.
+// Services are the site's loops.
 func (f *Website) Services() []service.Service {
 	return []service.Service{f.Server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address}
 }
@@ -114,7 +114,7 @@ func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// warn says what an operator should know of how the site is reached.
+// warn logs what an operator should know about the site's address.
 func (f *Website) warn(log logrus.FieldLogger) {
 	host, _, err := net.SplitHostPort(f.Server.Addr())
 	if err != nil || f.URL.Scheme == "https" {
@@ -126,7 +126,7 @@ func (f *Website) warn(log logrus.FieldLogger) {
 	}
 }
 
-// OIDCProvider returns by whom users sign in too; nil for nobody.
+// OIDCProvider returns the configured identity provider; nil for none.
 func OIDCProvider(cfg *config.Config) (*sign.Provider, error) {
 	if cfg.OIDCIssuer == "" {
 		return nil, nil
@@ -140,10 +140,10 @@ func OIDCProvider(cfg *config.Config) (*sign.Provider, error) {
 	return p, err
 }
 
-// poolNews is how long all who wait are told the same of a pool.
+// poolNews is for how long the state of a pool is shared by all who wait for it.
 const poolNews = 2 * time.Second
 
-// open makes what answers.
+// open makes the site's handler.
 func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler, error) {
 	networks, err := h.Config.ProxyNetworks()
 	if err != nil {
@@ -186,7 +186,7 @@ func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
 	return judge0.ParseLanguages(text)
 }
 
-// announce says where the site is, and how its first admin gets in.
+// announce prints where the site is, and how its first admin gets in.
 func (f *Website) announce(ctx context.Context, w io.Writer) error {
 	text := "the site is at " + f.URL.String() + "\n"
 	admin, secret, err := f.Accounts.Bootstrap(ctx)

@@ -1,4 +1,4 @@
-// Package auditlog writes down what users do before they do it.
+// Package auditlog writes an entry for each action of a user before it is carried out.
 package auditlog
 
 import (
@@ -15,7 +15,7 @@ import (
 // maxText is how many bytes of an entry's sentence are kept.
 const maxText = 2000
 
-// Log is where entries are written.
+// Log writes entries.
 type Log struct {
 	Store interface {
 		AddAuditEntry(ctx context.Context, d core.AuditEntry) error
@@ -24,8 +24,7 @@ type Log struct {
 	NewID func() string // nil: a ULID
 }
 
-// Do does what an entry says, once that is in the audit log. If it fails, a second entry
-// says so.
+// Do writes an entry to the audit log and then does what it says. If that fails, a second entry says so.
 func (b Log) Do(ctx context.Context, a core.Actor, d core.AuditEntry, do func() error) error {
 	if err := b.add(ctx, a, d); err != nil {
 		return err
@@ -33,8 +32,8 @@ func (b Log) Do(ctx context.Context, a core.Actor, d core.AuditEntry, do func() 
 	err := do()
 	if err != nil {
 		d.Text = "failed: " + d.Text + ": " + err.Error()
-		// What failed may have been the caller's deadline. Of an audit log that cannot be
-		// written now, the first entry is true still: somebody set out to do it.
+		// The failure may be the caller's deadline. If the second entry cannot be written, the first one is still
+		// true: the action was begun.
 		_ = b.add(context.WithoutCancel(ctx), a, d)
 	}
 	return err
@@ -50,7 +49,7 @@ func (b Log) add(ctx context.Context, a core.Actor, d core.AuditEntry) error {
 	return b.Store.AddAuditEntry(ctx, d)
 }
 
-// Sentence makes one printable line of bounded length, which also reads as it is written.
+// Sentence makes one printable line of bounded length.
 func Sentence(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText] + "…"

@@ -67,9 +67,8 @@ func live() error {
 	return server.Serve(ctx, wire.ListenerFD, cfg)
 }
 
-// adrift returns once a file that had a name has none any more: the VM's folder
-// is gone, and with it every way for a host to find the VM. It does not return
-// where the file system does not tell; told says that it did once.
+// adrift returns once a file has lost its last name: the VM's folder is gone, and the host cannot find the VM any
+// more. It does not return if the file system does not report the number of names; told means that it did before.
 func adrift(fd int, every time.Duration, told bool) {
 	for range time.Tick(every) {
 		n := links(fd)
@@ -80,7 +79,7 @@ func adrift(fd int, every time.Duration, told bool) {
 	}
 }
 
-// links is how many names a file has; below 0 if that cannot be told.
+// links returns how many names a file has; below 0 if that is not known.
 func links(fd int) int {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {

@@ -1,13 +1,11 @@
-// Package boxrun is drover-run, by which a harness runs its submission: as another
-// user of the VM, in an empty folder, under limits of its own. Our executable is it
-// when it is started under the name of wire.BoxProgram; then it never reaches main.
-// Import it for its effect.
+// Package boxrun is drover-run, by which a harness runs its submission: as another user of the VM, in an empty
+// folder, with limits of its own. Our executable becomes drover-run when it is started under the name of
+// wire.BoxProgram, and then never reaches main. Import the package for its effect.
 //
-// It does nothing itself but carry streams: it asks the VM's agent, on a socket that
-// the harness's user alone can open, and the agent runs the command (see package
-// agent). The command gets neither a descriptor nor a variable of the harness.
+// It only carries streams: the VM's agent runs the command, requested on a socket that only the harness's user can
+// open (see package agent). The command gets neither a descriptor nor a variable of the harness.
 //
-// The package imports little, so that a start of it is cheap: see package boot.
+// The package imports little, so that starting it is cheap: see package boot.
 package boxrun
 
 import (
@@ -26,7 +24,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Name is argv[0], but for its folder, of an executable that is to be drover-run.
+// Name is the base name of argv[0] of an executable that is to be drover-run.
 var Name = path.Base(wire.BoxProgram)
 
 func init() {
@@ -38,7 +36,7 @@ func init() {
 	os.Exit(<-ended)
 }
 
-// Exit codes beside the command's own, as timeout(1) has them.
+// Exit codes besides the command's own, as in timeout(1).
 const (
 	exitTimeout  = 124
 	exitFailure  = 125
@@ -59,14 +57,14 @@ executed, 127 if it is not there.
 
 `
 
-// call is what the command line says.
+// call is the parsed command line.
 type call struct {
 	spec  wire.BoxSpec
 	stdin string
 	usage string
 }
 
-// Defaults of the limits. What is 0 is as in the VM.
+// Defaults of the limits. 0 means the VM's.
 const (
 	defaultTime   = 10 * time.Second
 	defaultOutput = 1 << 20
@@ -145,10 +143,10 @@ type ended struct {
 	CPUMs           int64  `json:"cpu_ms"`
 	WallMs          int64  `json:"wall_ms"`
 	MemoryPeakBytes int64  `json:"memory_peak_bytes"`
-	HarnessHeldBy   string `json:"harness_held_by"` // what keeps the harness from the command: user, landlock; "" is nothing
+	HarnessHeldBy   string `json:"harness_held_by"` // what protects the harness from the command: user, landlock; "" is nothing
 	Error           string `json:"error,omitempty"` // why nothing ran, or could not be kept
 
-	failed bool // drover-run itself has: then there is no line, so that no command can pretend it
+	failed bool // set if drover-run itself failed: then no line is written, so that a command cannot fake one
 }
 
 // Main is the program: it runs what args say and returns its exit code.
@@ -162,7 +160,7 @@ func Main(args []string, stdin, stdout, stderr *os.File) int {
 		return exitFailure
 	}
 	var usage *os.File
-	if c.usage != "" { // now, while nothing of the box lives that could put another file in its way
+	if c.usage != "" { // now, while no process of the box could put another file in its place
 		if usage, err = os.OpenFile(c.usage, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			fmt.Fprintf(stderr, "%s: --usage: %v\n", Name, err)
 			return exitFailure

@@ -7,10 +7,9 @@ import (
 	"syscall"
 )
 
-// outlet carries one stream of the command to where the harness wants it. What it
-// has not written yet is at most the output limit: whoever reads it slowly does not
-// hold up the command, and a disk that the command has filled up is waited for, until
-// what the command left is removed.
+// outlet writes one stream of the command to the harness's file. Unwritten output is at most the output limit: a slow
+// reader does not hold up the command, and if the command has filled the disk, the outlet waits until what it left is
+// removed.
 type outlet struct {
 	to   *os.File
 	done chan struct{}

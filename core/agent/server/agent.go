@@ -1,9 +1,8 @@
-// Package server is the agent: the init of a VM, which stages files, runs
-// one command at a time as an unprivileged user, and leaves nothing alive
-// behind. It is the whole of its process: it waits for every child there is.
+// Package server is the agent: the init of a VM, which stages files, runs one command at a time as an unprivileged
+// user, and leaves no process alive behind it. It owns its whole process: it waits for every child of it.
 //
-// It stays small because hundreds of VMs wait warm and each has one. That is why
-// it speaks HTTP by itself and reads /proc by system calls: see package boot.
+// It stays small because a host has hundreds of waiting VMs, each with an agent. That is why it implements HTTP
+// itself and reads /proc by system calls: see package boot.
 package server
 
 import (
@@ -27,7 +26,7 @@ type Agent struct {
 	usage   *usage
 	cred    credential
 	boxCred credential
-	filters int // of system calls, that the agent has
+	filters int // number of the agent's seccomp filters
 	badge   oomBadge
 	places  map[string]*place
 	kept    map[string]*state
@@ -35,18 +34,17 @@ type Agent struct {
 	starter  starter
 	controls controls
 
-	idle, head time.Duration // how long a connection may take for a request to come, and for its head
+	idle, head time.Duration // how long a connection may wait for a request, and for its head
 
 	mu         sync.Mutex
 	assignment string
-	busy       bool  // a stage or a run is under way
-	job        *job  // the run that is under way
-	bad        error // why the VM can do nothing more
+	busy       bool  // a stage or a run is in progress
+	job        *job  // the run in progress
+	bad        error // why the VM refuses all work
 }
 
-// Serve is the agent's life: it hardens its process, takes calls on the
-// listening unix socket and returns when ctx ends, with everything else in the
-// VM dead. It takes over the descriptor and owns every child of the process.
+// Serve runs the agent: it hardens its process, serves the listening unix socket and returns when ctx ends, with
+// everything else in the VM dead. It takes over the descriptor and owns every child of the process.
 func Serve(ctx context.Context, listener int, cfg wire.Config) error {
 	// Non-blocking before it becomes a File, so that accepting waits in the poller.
 	if err := syscall.SetNonblock(listener, true); err != nil {
@@ -147,7 +145,7 @@ func (a *Agent) assign(to string) error {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is assigned to %s already; a VM serves once", a.cfg.VM, a.assignment)
 	}
 	if a.assignment == "" {
-		go a.starter.ready(a.enter) // it takes a moment, which staging may use
+		go a.starter.ready(a.enter) // it takes a moment, in parallel to staging
 	}
 	a.assignment = to
 	return nil
@@ -187,7 +185,7 @@ func (a *Agent) end(bad error) {
 	}
 }
 
-// stopJob asks the run that is under way, if any, to end.
+// stopJob stops the run in progress, if any.
 func (a *Agent) stopJob() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,7 +194,7 @@ func (a *Agent) stopJob() {
 	}
 }
 
-// kill ends the run that is under way, if any, and everything else but the agent.
+// kill ends the run in progress, if any, and everything else except the agent.
 func (a *Agent) kill() error {
 	a.mu.Lock()
 	j, busy := a.job, a.busy
@@ -207,7 +205,7 @@ func (a *Agent) kill() error {
 		j.stop(causeKilled)
 		<-j.over
 		return j.failure
-	case busy: // files are being staged: each run left nothing alive
+	case busy: // files are being staged: earlier runs left no process alive
 		a.tree.strike()
 		return nil
 	}

@@ -20,8 +20,7 @@ type controls struct {
 	set   int64 // the same as it is now
 }
 
-// cell is where a run is: with all others, or in the cgroup of the one that has
-// limits of its own, which the kernel then holds.
+// cell is the cgroup of a run: that of all others, or the one with limits of its own, which the kernel then enforces.
 type cell int
 
 const (
@@ -32,14 +31,14 @@ const (
 // threadControls is how many files of threads each of them has.
 const threadControls = wire.ControlOwnThreads - wire.ControlThreads
 
-// ownMemory is what the agent keeps free for itself of wire.AgentMemory.
+// ownMemory is the part of wire.AgentMemory that the agent keeps free for itself.
 const ownMemory = wire.AgentMemory / 2
 
 func newControls(cfg wire.Config, u *usage) controls {
 	return controls{open: cfg.Controls, usage: u, pool: cfg.Limits.Memory, limit: cfg.Limits.Memory, set: cfg.Limits.Memory}
 }
 
-// pass writes to a control, if it is there.
+// pass writes to a control, if it is open.
 func (d *controls) pass(control int, text string) error {
 	if !slices.Contains(d.open, control) {
 		return nil
@@ -48,7 +47,7 @@ func (d *controls) pass(control int, text string) error {
 	return err
 }
 
-// self, written to a control, is who writes.
+// self, written to a control, means the writer.
 const self = "0"
 
 // stay takes the calling thread to where a run is of version 1, and with it what it
@@ -66,8 +65,7 @@ func (d *controls) stay(at cell) error {
 	return nil
 }
 
-// around calls start while the calling thread, or of version 2 the agent, is where
-// the run is.
+// around calls start while the calling thread (version 1) or the agent (version 2) is in the run's cgroup.
 func (d *controls) around(at cell, start func() error) error {
 	if err := d.stay(at); err != nil {
 		return err
@@ -91,7 +89,7 @@ func (d *controls) around(at cell, start func() error) error {
 	return err
 }
 
-// holds reports whether the kernel holds the limits of a run, be they below the pool's.
+// holds reports whether the kernel enforces limits of a run that are below the pool's.
 func (d *controls) holds() bool {
 	return !slices.ContainsFunc([]int{wire.ControlMemory, wire.ControlPids, wire.ControlOwnMemory, wire.ControlOwnPids}, func(control int) bool {
 		return !slices.Contains(d.open, control)

@@ -29,8 +29,7 @@ const (
 	memlockSize = 64 << 10
 )
 
-// effective is what binds a run: what it asks for, at most what the VM has, and
-// a default where neither says anything.
+// effective returns the limits of a run: what it asks for, at most the VM's, and a default if neither sets one.
 func effective(run, vm core.Limits) core.Limits {
 	least := func(a, b int64) int64 {
 		if a > 0 && b > 0 {
@@ -57,9 +56,8 @@ func effective(run, vm core.Limits) core.Limits {
 	return l
 }
 
-// bind puts the agent's own process under the limits of the run. Commands
-// inherit them, so there is no moment in which user code runs without. Limits
-// only ever go down: a VM serves one assignment, whose runs share its limits.
+// bind lowers the limits of the agent's own process to the run's. Commands inherit them, so that no user code ever
+// runs without. Limits are never raised: a VM serves one assignment, whose runs share its limits.
 func (a *Agent) bind(l core.Limits) error {
 	walls := []struct {
 		resource   int
@@ -94,7 +92,7 @@ func (a *Agent) bind(l core.Limits) error {
 	return nil
 }
 
-// heldBy says what holds each limit of a run; "" is nothing.
+// heldBy returns what enforces each limit of a run; "" is nothing.
 func (a *Agent) heldBy(l core.Limits) map[string]string {
 	held := map[string]string{
 		core.LimitTime:      wire.HeldByAgent,

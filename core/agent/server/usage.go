@@ -118,7 +118,7 @@ func (g *gauges) read() reading {
 	return r
 }
 
-// passed reports which limits the kernel has held against a run since it began.
+// passed reports which limits the kernel has enforced against a run since it began.
 func (r reading) passed(before reading) (memory, pids bool) {
 	return r.kills > before.kills, r.full > before.full
 }
@@ -170,8 +170,8 @@ func (j *job) measure(e *wire.Exit, why cause) {
 		e.Refused = append(e.Refused, core.LimitPids)
 	}
 	if j.cell == own {
-		// Its limits are its own: whoever runs into one has had too much, however well
-		// he took it, else the verdict would depend on when it was noticed.
+		// A run that reached one of its own limits failed by it even if it coped: otherwise the verdict would depend
+		// on when that was noticed.
 		ended := why == causeNone || why == causeTimeout || why == causeOutput || why == causeMemory
 		e.PidsExceeded = e.PidsExceeded || pids && ended
 		e.MemoryExceeded = (e.MemoryExceeded || memory && ended) && !e.PidsExceeded
@@ -187,12 +187,11 @@ func (j *job) measure(e *wire.Exit, why cause) {
 // files, which no limit counts, where no look at the process said more.
 const fileGuess = 32 << 20
 
-// memory is the most memory that the run is known to have had, and whether that
-// was over the limit that the watchdog holds; 0 is none. A run may have ended
-// before the watchdog came to look: then its processes' own reports tell. Each is
-// of one process alone, pages of files included, so it must be well over the
-// limit to count; what a tree had together only a look can tell. The rest of a
-// report is taken to be pages of files, and not told as memory over the limit.
+// memory returns the highest known memory of the run, and whether it exceeded the limit that the watchdog enforces; 0
+// is none. A run may end before the watchdog looks: then the reports of its processes are used. Each report is of one
+// process only and includes pages of files, so it must be well over the limit to count; only a look can tell what
+// several processes had together. The rest of a report is taken for pages of files, and is not reported as memory
+// over the limit.
 func (j *job) memory(limit int64, why cause) (peak int64, exceeded bool) {
 	j.looking.Lock()
 	saw := j.saw

@@ -32,8 +32,7 @@ type sight struct {
 	one  int64 // of one process at any moment before, without pages of files
 }
 
-// watch holds the limits on memory and processes where nothing in the kernel
-// does, over all processes of the run together.
+// watch enforces the limits on memory and processes that the kernel does not, over all processes of the run together.
 func (j *job) watch(dead <-chan struct{}) {
 	memory, pids := j.watched()
 	if memory == 0 && pids == 0 && j.cell != own {
@@ -48,15 +47,15 @@ func (j *job) watch(dead <-chan struct{}) {
 		case <-look.C:
 		}
 		wait := j.judge(memory, pids)
-		if j.cell == own { // the kernel holds it: this is to end who has met a limit and lives on
+		if j.cell == own { // the kernel enforces it: this ends a run that reached a limit and lives on
 			wait = lookMost
 		}
 		look.Reset(wait)
 	}
 }
 
-// watched is the limits that the watchdog holds; 0 where it does not. What else
-// holds processes stands a little behind it: it says why a run has ended.
+// watched returns the limits that the watchdog enforces; 0 for those that it does not. Other limits on processes are
+// a little higher, so that the watchdog can report why a run has ended.
 func (j *job) watched() (memory int64, pids int) {
 	if j.held[core.LimitMemory] == wire.HeldByWatchdog {
 		memory = j.limits.Memory

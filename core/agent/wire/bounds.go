@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// Bounds of the protocol. Both ends hold to them.
+// Bounds of the protocol. Both ends enforce them.
 const (
 	MaxConfig     = 1 << 20   // bytes of an encoded Config
 	MaxHead       = 8 << 10   // bytes of a request line with its headers
@@ -26,7 +26,7 @@ const (
 	MaxBoxCalls   = 8         // calls for a run in the box that are heard at a time; one runs
 )
 
-// What an agent falls back to where neither the run nor the VM sets a limit.
+// The agent's defaults where neither the run nor the VM sets a limit.
 const (
 	DefaultTimeout   = 10 * time.Minute
 	DefaultOutput    = 1 << 20
@@ -74,7 +74,7 @@ const (
 	LimitHarness   = "harness"   // out of reach of what it runs in the box
 )
 
-// What holds a limit, beside words that only a provider uses.
+// What enforces a limit, besides names that only a provider uses.
 const (
 	HeldByAgent    = "agent"
 	HeldByCgroup   = "cgroup"

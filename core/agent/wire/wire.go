@@ -1,6 +1,5 @@
-// Package wire is what both ends of the agent agree on: the types, the
-// bounds and the frames. The agent inside a VM imports it, so it must stay light:
-// package boot says why and holds the test.
+// Package wire has what both ends of the agent share: the types, the bounds and the frames. The agent inside a VM
+// imports it, so it must stay light: package boot says why and has the test.
 package wire
 
 import (
@@ -90,10 +89,10 @@ const (
 	AuthScheme     = "Bearer "
 )
 
-// Config is what a provider tells the agent of its VM, once, by ConfigFD.
+// Config are the provider's settings for the agent of its VM, read once from ConfigFD.
 type Config struct {
 	VM       string            `json:"vm"`
-	Secret   string            `json:"secret"`             // what every call must bring; 16 to 256 bytes
+	Secret   string            `json:"secret"`             // must be in every request; 16 to 256 bytes
 	UID      int               `json:"uid"`                // of user code, inside the VM; not 0
 	GID      int               `json:"gid"`                // of user code, inside the VM
 	BoxUID   int               `json:"box_uid,omitempty"`  // of the box; 0 is that it has UID, and Landlock
@@ -101,8 +100,8 @@ type Config struct {
 	BoxBPF   []byte            `json:"box_bpf,omitempty"`  // without BoxUID: one more seccomp filter for the box, an array of struct sock_filter
 	Home     string            `json:"home,omitempty"`     // where the places are; "" is Home
 	Env      []string          `json:"env,omitempty"`      // NAME=value for every run, beside a default PATH, HOME and LANG
-	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets these or less
-	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what holds it outside the agent
+	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets at most these
+	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what enforces it outside the agent
 	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
 	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
 	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
@@ -176,7 +175,7 @@ type Taken struct {
 	Size int64  `json:"size"` // bytes, all of which follow
 }
 
-// Skipped is what lies where a collection looked and was not taken.
+// Skipped is a file in the requested paths that was not collected.
 type Skipped struct {
 	Path string `json:"path"` // made printable
 	Why  string `json:"why"`  // one of the words below
@@ -196,13 +195,13 @@ const (
 type Refusal struct {
 	Code    core.Code `json:"code"`
 	Text    string    `json:"text"`
-	Unclean bool      `json:"unclean,omitempty"` // the VM can do nothing more because what user code left cannot be removed
+	Unclean bool      `json:"unclean,omitempty"` // set if the VM refuses all work because what user code left cannot be removed
 }
 
-// Status is what a VM's agent says of itself.
+// Status is the state of a VM's agent.
 type Status struct {
 	State      string `json:"state"`                // Ready or Assigned
-	Assignment string `json:"assignment,omitempty"` // whose VM it is
+	Assignment string `json:"assignment,omitempty"` // the VM's assignment
 	Processes  int    `json:"processes"`            // alive in the VM beside the agent
 }
 
@@ -212,7 +211,7 @@ const (
 	Assigned = "assigned"
 )
 
-// Exit says how a run ended, after all that it had started was dead.
+// Exit is the end of a run, after everything that it had started was dead.
 type Exit struct {
 	Code            int               `json:"code"`             // exit code; 128 + the signal's number if one ended it
 	Signal          string            `json:"signal,omitempty"` // such as "SIGKILL"; empty if it exited
@@ -224,7 +223,7 @@ type Exit struct {
 	CPUMs           int64             `json:"cpu_ms"`
 	WallMs          int64             `json:"wall_ms"`
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
-	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what held it; "" if nothing did
+	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what enforced it; "" if nothing did
 	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept
 	Refused         []string          `json:"refused,omitempty"` // limits (memory, pids) at which the kernel killed or refused something, even if the run coped
 }

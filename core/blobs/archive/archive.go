@@ -1,6 +1,5 @@
-// Package archive reads the archives that people send: a tar, compressed or not, or a zip,
-// as whatever program packed it. Nothing in one is taken on trust: what is read of it is
-// bounded, and links and devices are refused.
+// Package archive reads archives from users: a tar, compressed or not, or a zip, made by any program. Archives are
+// not trusted: reading is bounded, and links and devices are refused.
 package archive
 
 import (
@@ -22,7 +21,7 @@ import (
 // MaxEntries bounds what an archive may have of files and folders.
 const MaxEntries = 10_000
 
-// MaxUnpacked bounds the bytes of an archive that are read, also of what is left out.
+// MaxUnpacked bounds the bytes that are read of an archive, including what is left out.
 const MaxUnpacked = 512 << 20
 
 // litter are names of files and folders that programs leave behind and nobody means to send.
@@ -31,26 +30,26 @@ var litter = []string{".git", "__MACOSX", ".DS_Store", "Thumbs.db"}
 // IsLitter reports whether programs leave files or folders of a name behind.
 func IsLitter(name string) bool { return slices.Contains(litter, name) }
 
-// File is a plain file or a folder of an archive. Its content is read before the next one is asked for.
+// File is a plain file or a folder of an archive. Its content must be read before the next one is requested.
 type File struct {
-	Path    string // as the archive has it but for a leading ./, with / between its parts: it may lead anywhere
+	Path    string // as in the archive without a leading ./, with / between its parts: it may lead anywhere
 	Mode    fs.FileMode
 	Content io.Reader // nil of a folder
 }
 
-// Files yields the plain files and folders of an archive without litter. Name stands in errors. Returns
-// INVALID for what is no archive, or has links or devices in it, LIMIT beyond MaxEntries and
-// MaxUnpacked; how much of it is kept is for the caller to bound.
+// Files yields the plain files and folders of an archive, without litter. Name is for errors. Returns INVALID for
+// something that is no archive, or has links or devices in it, LIMIT beyond MaxEntries and MaxUnpacked; the caller
+// bounds how much of it is kept.
 func Files(name string, from io.Reader) iter.Seq2[File, error] {
 	in := bufio.NewReader(from)
-	begins, _ := in.Peek(4) // what cannot be read, reading tells
+	begins, _ := in.Peek(4) // a read error shows when reading
 	for _, zip := range []string{"PK\x03\x04", "PK\x05\x06"} {
 		if string(begins) == zip {
 			return unzip(name, in)
 		}
 	}
 	if strings.HasSuffix(strings.ToLower(name), ".zip") {
-		return unzip(name, in) // what unpacks itself begins as a program
+		return unzip(name, in) // a self-extracting archive begins with a program
 	}
 	return untar(name, in)
 }
@@ -62,7 +61,7 @@ type entry struct {
 	open func() (io.Reader, error)
 }
 
-// file is what an entry becomes; false if it is none.
+// file converts an entry; false if it is to be left out.
 func file(archive string, e entry) (File, bool, error) {
 	path := strings.TrimPrefix(strings.ReplaceAll(e.path, `\`, "/"), "./")
 	for part := range strings.SplitSeq(path, "/") {
@@ -120,7 +119,7 @@ func untar(name string, from io.Reader) iter.Seq2[File, error] {
 	}
 }
 
-// bounded reads so many bytes of an archive and fails with LIMIT then.
+// bounded reads so many bytes of an archive and then fails with LIMIT.
 type bounded struct {
 	from io.Reader
 	left int64
@@ -222,7 +221,7 @@ func tooMany(name string) error {
 	return core.Errorf(core.CodeLimit, name, "%.80q has more than %d files and folders", name, MaxEntries)
 }
 
-// unpacked words what goes wrong with an archive, if nobody else has.
+// unpacked gives an error about an archive a text, unless it has one.
 func unpacked(err error, name string) error {
 	var known *core.Error
 	if errors.As(err, &known) {

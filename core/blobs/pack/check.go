@@ -17,9 +17,8 @@ type Summary struct {
 	Bytes   int64
 }
 
-// Check reads an archive to its end and says what it holds. Returns INVALID for
-// one that Folder cannot have written: a path that leads out or comes twice or
-// out of order, a file without its folder, a link, another owner, time or mode;
+// Check reads an archive to its end and returns its summary. Returns INVALID for one that Folder cannot have written:
+// a path that leads out, is repeated or out of order, a file without its folder, a link, another owner, time or mode;
 // LIMIT beyond the limits.
 func Check(r io.Reader, limits Limits) (Summary, error) {
 	var s Summary
@@ -75,7 +74,7 @@ func checkEntry(h *tar.Header, name, last string, folders map[string]bool) error
 	return nil
 }
 
-// plain reports whether a header says no more than a path.
+// plain reports whether a header has nothing but a path.
 func plain(records map[string]string) bool {
 	for key := range records {
 		if key != "path" {

@@ -1,7 +1,6 @@
-// Package pack makes one file of a folder, the same file for the same folder on
-// any machine and at any time: a tar with sorted names, fixed times and owners,
-// and modes that say only whether a file may be run. A harness is sent this way,
-// so that its content hash names it.
+// Package pack packs a folder into one file, the same file for the same folder on any machine and at any time: a tar
+// with sorted names, fixed times and owners, and modes that say only whether a file is executable. A harness is
+// packed like this, so that its content hash names it.
 package pack
 
 import (
@@ -42,10 +41,9 @@ const (
 
 var epoch = time.Unix(0, 0)
 
-// Folder writes the archive of a folder. Returns INVALID, with its path, for
-// what is neither a file nor a folder (links, devices, sockets, pipes), for a
-// name that is not text, and for a file that changes meanwhile; LIMIT beyond the
-// limits; NOTFOUND if the folder is not there.
+// Folder writes the archive of a folder. Returns INVALID, with its path, for anything but files and folders (links,
+// devices, sockets, pipes), for a name that is not text, and for a file that changes during the call; LIMIT beyond
+// the limits; NOTFOUND if the folder does not exist.
 func Folder(ctx context.Context, dir string, w io.Writer, limits Limits) (err error) {
 	root, err := os.OpenRoot(dir)
 	switch {
@@ -73,7 +71,7 @@ func Folder(ctx context.Context, dir string, w io.Writer, limits Limits) (err er
 	return to.Close()
 }
 
-// sink says whose fault it is if an archive cannot be written.
+// sink marks errors of writing, to distinguish them from faults of files.
 type sink struct{ to io.Writer }
 
 // Write writes on.
@@ -166,7 +164,7 @@ func add(to *tar.Writer, root *os.Root, f found) error {
 	if f.info.IsDir() {
 		return nil
 	}
-	// Should it have become a pipe by now, opening it must not wait.
+	// It might have become a pipe by now; opening it must not block.
 	file, err := root.OpenFile(f.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return unpacked(err, f.path)
@@ -185,7 +183,7 @@ func add(to *tar.Writer, root *os.Root, f found) error {
 	return unpacked(errors.Join(err, file.Close()), f.path)
 }
 
-// unpacked blames the file, unless it was the archive that failed.
+// unpacked blames the file, unless writing the archive failed.
 func unpacked(err error, path string) error {
 	var known *core.Error
 	if errors.As(err, &known) {

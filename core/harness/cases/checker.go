@@ -9,13 +9,13 @@ import (
 
 // The files that a checker finds in its folder.
 const (
-	CheckInput  = "input"  // what the test gave
-	CheckOutput = "output" // what the submission printed; also the checker's standard input
-	CheckAnswer = "answer" // what the test expects; empty if it says nothing
+	CheckInput  = "input"  // the test's input
+	CheckOutput = "output" // the submission's output; also the checker's standard input
+	CheckAnswer = "answer" // the test's expected output; empty if it has none
 )
 
-// Command is what to run: the words {input}, {output} and {answer} stand for the
-// files, and a command without any of them gets all three as its last arguments.
+// Command returns what to run: the words {input}, {output} and {answer} stand for the files, and a command without
+// any of them gets all three as its last arguments.
 func (c *Checker) Command() Command {
 	all := slices.Clone(c.Run)
 	named := false
@@ -32,9 +32,8 @@ func (c *Checker) Command() Command {
 	return all.with(Command{CheckInput, CheckOutput, CheckAnswer})
 }
 
-// Judge turns a checker's exit code and output into a test's outcome. It knows the
-// codes of testlib and of Kattis, which do not collide. The sentence says what is
-// wrong with the checker, if anything.
+// Judge converts a checker's exit code and output to a test's outcome. It knows the codes of testlib and of Kattis,
+// which do not conflict. Fault says what is wrong with the checker, if anything.
 func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault string) {
 	said := strings.TrimSpace(stdout)
 	if said == "" {

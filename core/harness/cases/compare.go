@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Right compares an output with what is expected. The sentence says where they
-// part, in words that give away neither. An error means that the expected output
-// is no pattern.
+// Right compares an output with the expected one. Where says where they differ, without revealing either. An error
+// means that the expected output is an invalid pattern.
 func (c *Compare) Right(got, want []byte) (ok bool, where string, err error) {
 	switch c.By {
 	case Exact:
@@ -56,7 +55,7 @@ func (c *Compare) lines(got, want []byte) (bool, string) {
 	return true, ""
 }
 
-// lines are those of a text without the white space that nobody sees.
+// lines splits a text into lines without invisible white space.
 func lines(text []byte) [][]byte {
 	const unseen = " \t\r\n\v\f"
 	text = bytes.TrimRight(text, unseen)
@@ -113,7 +112,7 @@ func decimal(b []byte) (float64, bool) {
 // longestFence keeps a text of nothing but backquotes from making messages too long.
 const longestFence = 12
 
-// quote shows a text of a program in Markdown, cut, with nothing in it that could end the quotation.
+// quote formats a program's text in Markdown, shortened, with nothing in it that could end the quotation.
 func quote(text []byte, most int) string {
 	cut := ""
 	if len(text) > most {

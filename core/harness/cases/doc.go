@@ -1,8 +1,6 @@
-// Package cases is the stock harness: a YAML file says how a submission is built
-// and what each test gives it and expects of it, and drover does the rest. This
-// package reads the file, compares outputs and words verdicts; the testrunner
-// drives the VM. Expected outputs stay on the host: where the submission runs
-// there is nothing to find.
+// Package cases is the stock harness: a YAML file says how a submission is built and what each test gives it and
+// expects of it, and drover does the rest. This package reads the file, compares outputs and decides verdicts; the
+// testrunner drives the VM. Expected outputs stay on the host, out of reach of the submission.
 package cases
 
 // File is the name of the file in a harness folder.

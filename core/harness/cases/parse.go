@@ -15,7 +15,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// What holds where the file says nothing.
+// Defaults of missing keys.
 const (
 	defaultTime   = 2 * time.Second
 	defaultBuild  = 30 * time.Second
@@ -24,7 +24,7 @@ const (
 	defaultOutput = 1 << 20
 )
 
-// Folder is what the reader of a cases.yaml asks about the folder that it is in.
+// Folder is the folder that contains a cases.yaml.
 type Folder interface {
 	// Size is a plain file's, in bytes; false if there is none.
 	Size(path string) (int64, bool)
@@ -48,7 +48,7 @@ type parser struct {
 	tests  int
 }
 
-// defaults are what a test takes over from the file or its group.
+// defaults are the values that a test inherits from the file or its group.
 type defaults struct {
 	run     Command
 	env     []string
@@ -65,7 +65,7 @@ func (p *parser) whole(raw []byte) error {
 		return err
 	}
 	d := defaults{compare: Compare{By: Trimmed}, points: 1}
-	// What tests take over must be known before them, wherever it stands.
+	// Inherited values must be known before the tests, wherever they are in the file.
 	var tests, groups *yaml.Node
 	later := func(into **yaml.Node) field {
 		return func(n *yaml.Node) error {
@@ -236,7 +236,7 @@ func (c Command) with(args Command) Command {
 	return append(all, args...)
 }
 
-// last keeps of variables of one name the last.
+// last keeps the last of several variables with one name.
 func last(env []string) []string {
 	var out []string
 	for i, v := range env {
@@ -248,8 +248,7 @@ func last(env []string) []string {
 	return out
 }
 
-// from makes a test of each input file that matches a pattern; what is expected
-// lies beside it.
+// from makes a test of each input file that matches a pattern; the expected output is in the file beside it.
 func (p *parser) from(g *Group, n *yaml.Node, t Test, pattern string) error {
 	if t.Name != "" || t.Input != (Content{}) || t.Output != nil {
 		return wrong(n, "a test with from has no name, input or output: files give them")
@@ -387,7 +386,7 @@ func (p *parser) limits(into *Limits) field {
 	}
 }
 
-// filled gives limits that are not set a value that follows from those that are.
+// filled derives limits that are not set from those that are.
 func (l Limits) filled(most time.Duration) Limits {
 	if l.Time == 0 {
 		l.Time = most

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Plan is what a cases.yaml says, all defaults filled in.
+// Plan is a parsed cases.yaml with all defaults filled in.
 type Plan struct {
 	Timeout time.Duration // of the whole grading; 0 where the author set none
-	Files   []string      // of the harness folder, laid over the submission before it is built
+	Files   []string      // of the harness folder, copied over the submission before it is built
 	Build   []Command
 	// BuildLimits bound each command of the build.
 	BuildLimits Limits
@@ -76,7 +76,7 @@ type Placed struct {
 	Content
 }
 
-// Limits of one command; 0 is what the VM has.
+// Limits of one command; 0 is the VM's limit.
 type Limits struct {
 	Time   time.Duration // of computing, all processes together
 	Wall   time.Duration // by the clock
@@ -103,7 +103,7 @@ const (
 	Check   = "checker" // the author's program says
 )
 
-// Compare says when an output is right.
+// Compare decides when an output is right.
 type Compare struct {
 	By         string
 	Tolerance  float64 // of Float: absolute, or relative to the expected number

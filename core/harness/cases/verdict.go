@@ -23,7 +23,7 @@ const (
 	Skipped      = "skipped"
 )
 
-// Outcome is how one test, or the build, went.
+// Outcome is the result of one test, or of the build.
 type Outcome struct {
 	Verdict string
 	Why     string  // a few words about it, which give nothing away
@@ -39,8 +39,8 @@ type Outcome struct {
 // Passed reports whether all points were won.
 func (o *Outcome) Passed() bool { return o.Verdict == Accepted && o.Share >= 1 }
 
-// Ended judges how a run ended, before its output is looked at: "" is as it should.
-// exit is the code that is expected, nil for any.
+// Ended judges the end of a run, before its output is compared: "" is as it should be. Exit is the expected exit
+// code, nil for any.
 func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string) {
 	switch limit := e.Limit(); {
 	case limit == core.LimitMemory:
@@ -91,8 +91,7 @@ const (
 	maxMessages = 2 << 20 // bytes of all messages in a result, as JSON
 )
 
-// JSON is the report as every harness prints one, its outcomes being those of the
-// plan's tests in order.
+// JSON returns the report in the format of every harness; its outcomes are those of the plan's tests in order.
 func (r *Report) JSON(p *Plan) ([]byte, error) {
 	var out struct {
 		Score    float64     `json:"score"`
@@ -156,9 +155,8 @@ func (o *Outcome) first() string {
 	return o.Verdict + ": " + o.Why
 }
 
-// message is what the submitter reads. Of a hidden test that is the verdict, where
-// the run was ended, and what the author wrote for it; nothing of what the test
-// gave, expected or got, nor what a checker says of it.
+// message is what the submitter reads. For a hidden test that is only the verdict, the limit that ended the run, and
+// the author's hint; nothing of the test's input, expected or actual output, nor of the checker's text.
 func (o *Outcome) message(t *Test, lost, room bool) string {
 	if o.Verdict == Accepted && !lost && o.Note == "" {
 		return ""

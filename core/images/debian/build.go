@@ -40,7 +40,7 @@ var (
 	packagePattern = pattern.New(`^[a-z0-9][a-z0-9+.-]{1,99}$`)
 )
 
-// Check returns an INVALID error that names the first part that cannot be.
+// Check returns an INVALID error that names the first invalid part.
 func (s Spec) Check() error {
 	switch {
 	case !suitePattern().MatchString(s.Suite):
@@ -63,8 +63,7 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// Source says for people what an image of the spec is made of. A password in the
-// mirror's URL is not shown.
+// Source describes an image of the spec for people. It leaves out a password in the mirror's URL.
 func (s Spec) Source() string {
 	text := "debian " + s.Suite
 	if len(s.Packages) > 0 {
@@ -106,9 +105,8 @@ var (
 	documents = []string{"usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/lintian", "usr/share/locale"}
 )
 
-// Build builds the system and hands it to use as a tar, with the options to read
-// it with. What the tool says goes to log. Returns INVALID, UNAVAILABLE if no tool
-// is there or it fails, and what use returns.
+// Build builds the system and passes it to use as a tar, with the options for reading it. The tool's output goes to
+// log. Returns INVALID, UNAVAILABLE if there is no tool or it fails, and the errors of use.
 func Build(ctx context.Context, spec Spec, log io.Writer, use func(system io.Reader, opts images.Options) error) error {
 	if err := spec.Check(); err != nil {
 		return err
@@ -142,7 +140,7 @@ func tool() (maker, error) {
 	return debootstrap(at), nil
 }
 
-// Missing says what is missing on this machine for building; "" if nothing is.
+// Missing returns what this machine lacks for building; "" if nothing.
 func Missing() string {
 	if _, err := tool(); err != nil {
 		return err.Error()
@@ -205,7 +203,7 @@ func stream(ctx context.Context, log io.Writer, use func(io.Reader) error, progr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTimeout
 	if os.Geteuid() == 0 {
-		// What it mounts ends with it, however that is.
+		// Its mounts end with it.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	}
 	end := &tail{}
@@ -281,8 +279,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reason is the first that it calls an error, since what follows comes of that;
-// or its last line.
+// reason returns the first line that the tool calls an error, since later ones follow from it; or its last line.
 func (t *tail) reason() string {
 	all := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "?")), "\n")
 	for _, line := range all {

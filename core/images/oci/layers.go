@@ -17,9 +17,8 @@ import (
 	"drover/core/service/pattern"
 )
 
-// inspect reads all layers once before they are put together: each must be the one
-// that the image's configuration names, together they must stay within the limits,
-// and no link may be lost.
+// inspect reads all layers before they are merged: each must match the image's configuration, together they must stay
+// within the limits, and no link may be lost.
 func inspect(ctx context.Context, image v1.Image, limits images.Limits) error {
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *sight) entry(h *tar.Header) error {
 		return core.Wrap(s.ctx.Err(), core.CodeUnavailable, "", "reading the layers was stopped")
 	case s.entries > s.limits.Entries || s.bytes > s.limits.Bytes:
 		return core.Errorf(core.CodeLimit, "", "the layers are too large: at most %d files, folders and links and %d bytes are allowed in all of them together", s.limits.Entries, s.limits.Bytes)
-	case len(s.rooted) > 1: // package mutate takes /x and x for two files, and who is unpacked last would win
+	case len(s.rooted) > 1: // package mutate would take /x and x for two files, and the order of unpacking would decide
 		return core.Errorf(core.CodeInvalid, h.Name, "some names in the layers begin with / and some do not, and %q is where that shows: build the image so that all are of one kind", h.Name)
 	case (h.Typeflag == tar.TypeSymlink || h.Typeflag == tar.TypeLink) && lost(path.Clean(h.Name), h.Linkname):
 		return core.Errorf(core.CodeInvalid, h.Name, "the link %q in a layer leads out of the root, to %q", h.Name, h.Linkname)
@@ -101,9 +100,8 @@ func (s *sight) entry(h *tar.Header) error {
 // drive is how paths of another system begin.
 var drive = pattern.New(`^[A-Za-z]:`)
 
-// lost reports whether putting layers together would leave out a link without a
-// word, as package mutate does with targets that climb out of the root or, for
-// some system, may look like it.
+// lost reports whether merging the layers would silently drop a link, as package mutate does if its target climbs out
+// of the root or, on some systems, looks like it.
 func lost(name, target string) bool {
 	target = path.Clean(strings.ReplaceAll(target, `\`, "/"))
 	if path.IsAbs(target) {

@@ -1,6 +1,5 @@
-// Package oci reads the root file system of a container image that was saved to
-// a file or folder: an OCI layout, a tar of one, or what docker save and podman
-// save write. Nothing of it is run, and nothing is fetched.
+// Package oci reads the root file system of a container image that was saved to a file or folder: an OCI layout, a
+// tar of one, or the output of docker save and podman save. It neither runs nor fetches anything.
 package oci
 
 import (
@@ -28,11 +27,10 @@ import (
 	"drover/core/service/pattern"
 )
 
-// Open opens the root file system in a file or folder as a tar: that of a
-// container image, its layers put together, or of a tar of the system itself,
-// compressed in any way. What says for people what it was found to be. Temporary
-// files go to the folder temp ("" is the system's) and end with Close. Returns
-// NOTFOUND, INVALID for what is none of these or holds several images, LIMIT.
+// Open opens the root file system in a file or folder as a tar: of a container image with its layers merged, or of a
+// tar of the system itself, compressed in any way. What describes for people what was found. Temporary files are in
+// the folder temp ("" is the system's) and are removed by Close. Returns NOTFOUND, INVALID for another format or
+// several images, LIMIT.
 func Open(ctx context.Context, file, temp string, limits images.Limits) (system io.ReadCloser, what string, err error) {
 	info, err := os.Stat(file)
 	switch {
@@ -65,7 +63,7 @@ func Open(ctx context.Context, file, temp string, limits images.Limits) (system 
 // nothing else in one.
 var imageName = pattern.New(`^(blobs(/sha256(/[0-9a-f]{64})?)?|index\.json|oci-layout|manifest\.json|repositories|(sha256:)?[0-9a-f]{64}(\.json|\.tar(\.gz)?|/(VERSION|json|layer\.tar))?)$`)
 
-// look says which entries a saved container image has; none for any other archive.
+// look returns the entries of a saved container image; none for any other archive.
 func look(file string) (inside map[string]bool, err error) {
 	r, err := plain(file)
 	if err != nil {
@@ -299,7 +297,7 @@ func runsHere(image v1.Image) error {
 	return nil
 }
 
-// damaged says that a part cannot be read or, without an error, is another.
+// damaged returns an error for a part that is unreadable or, with a nil err, does not match its digest.
 func damaged(err error, what string) error {
 	var known *core.Error
 	if errors.As(err, &known) {

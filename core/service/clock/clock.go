@@ -1,5 +1,5 @@
-// Package clock is the time as the parts see it: the machine's own, or one that
-// a test moves by hand.
+// Package clock has the clocks that components use: the machine's own, one shared by all hosts, or one that a test
+// sets.
 package clock
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Clock tells the time and wakes those who wait for it.
+// Clock returns the time and wakes those that wait for it.
 type Clock interface {
 	// Now returns the current time.
 	Now() time.Time

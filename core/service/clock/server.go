@@ -12,10 +12,9 @@ const (
 	sharedWait  = time.Second
 )
 
-// Shared is the time of a server that all hosts ask, such as Redis: what one host writes down by
-// it another may judge by it, though the clock of one of them is wrong. Between two looks, and
-// while the server is away, it goes on by this machine's steady clock, which
-// nobody sets. Before the first answer it is the machine's.
+// Shared is the time of a server that all hosts can ask, such as Redis: times recorded by one host can be judged by
+// another even if one of their clocks is wrong. Between two queries, and while the server is away, it advances by
+// this machine's monotonic clock. Before the first answer it is the machine's time.
 type Shared struct {
 	ahead func(ctx context.Context) (time.Duration, error)
 
@@ -25,8 +24,7 @@ type Shared struct {
 	here  time.Time  // when it was that; 0: it never answered
 }
 
-// NewShared makes the clock of a server, of which ahead says how far this machine's clock is
-// ahead of it.
+// NewShared makes the clock of a server; ahead returns how far this machine's clock is ahead of it.
 func NewShared(ahead func(ctx context.Context) (time.Duration, error)) *Shared {
 	return &Shared{ahead: ahead}
 }

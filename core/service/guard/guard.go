@@ -1,5 +1,5 @@
-// Package guard runs a server for this process alone: it dies with the process,
-// however that dies. For tests, drills and benchmarks.
+// Package guard runs a server that ends with this process, even if the process is killed. For tests, drills and
+// benchmarks.
 package guard
 
 import (
@@ -22,9 +22,9 @@ type Guard struct {
 	done   *bufio.Scanner // a line for each order that was carried out
 }
 
-// script starts the server, does what standard input says, and stops the server when that
-// ends, which it does when the process at its other end dies. $0 is the server, $1 its folder;
-// the rest is for the server. A stop takes a moment to reach every thread.
+// script starts the server, carries out orders from standard input, and stops the server when the input ends, which
+// it does when this process dies. $0 is the server, $1 its folder; the rest is for the server. A stop takes a moment
+// to reach every thread.
 const script = `server=$0; dir=$1; shift
 run() { "$server" "$@" >/dev/null 2>&1 & pid=$!; }
 end() { kill -9 "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; }
@@ -41,11 +41,11 @@ done
 end
 rm -rf "$dir"`
 
-// Start starts the server at path, which people know by name. Its folder dir goes with it in the end.
+// Start starts the server at path; name is for error messages. Stop removes its folder dir.
 func Start(name, path, dir string, args ...string) (*Guard, error) {
 	g := &Guard{name: name}
 	g.shell = exec.Command("/bin/sh", append([]string{"-c", script, path, dir}, args...)...) //nolint:noctx // it outlives any context
-	g.shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                // who kills our group leaves it to clean up
+	g.shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                // a signal to our process group does not reach the guard, which has to clean up
 	var err error
 	if g.orders, err = g.shell.StdinPipe(); err == nil {
 		var out io.Reader
@@ -69,7 +69,7 @@ func (g *Guard) order(word string) error {
 	return nil
 }
 
-// Kill ends the server as a loss of power does. Its folder stays.
+// Kill ends the server like a loss of power. Its folder stays.
 func (g *Guard) Kill() error { return g.order("kill") }
 
 // Again starts a killed server with the same arguments.

@@ -74,16 +74,16 @@ func (d *API) about(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	return nil
 }
 
-// apiVersion is whose interface this is.
+// apiVersion is the version of Judge0 whose interface this is.
 const apiVersion = "1.13.1"
 
 func (d *API) version(w http.ResponseWriter, _ *http.Request, _ *call) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(apiVersion)) // who hung up hears nothing
+	_, _ = w.Write([]byte(apiVersion)) // the caller has gone away
 	return nil
 }
 
-// systemInfo says what VMs are, not what hosts there are: that is for operators.
+// systemInfo describes VMs, not hosts: those are for operators.
 func (d *API) systemInfo(w http.ResponseWriter, r *http.Request, _ *call) error {
 	p, err := d.pool(r.Context())
 	if err != nil {

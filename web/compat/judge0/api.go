@@ -20,20 +20,20 @@ import (
 	"drover/web/services"
 )
 
-// Settings are what is the compatible API's own.
+// Settings are this compatible API's own settings.
 type Settings struct {
-	Keys      compat.Keys       // whose tokens let in: a session.Keeper's
+	Keys      compat.Keys       // authenticates tokens: a session.Keeper
 	Pool      string            // in whose VMs submissions run
 	Languages []Language        // nil: DefaultLanguages
 	Limits    Limits            // the zero value: DefaultLimits
 	MaxBatch  int               // submissions of one call; 0: 20
 	MaxWait   time.Duration     // of a call that waits for the end; 0: 50 s
-	Bytes     int64             // that a user may bring in half a day; 0: compat.DefaultBytes
-	Callbacks webhook.Addresses // where callbacks may go
+	Bytes     int64             // that a user may send in half a day; 0: compat.DefaultBytes
+	Callbacks webhook.Addresses // where callbacks may be sent
 	Version   string
 }
 
-// API answers as Judge0 does.
+// API implements Judge0's interface.
 type API struct {
 	own      Settings
 	requests *requests.Service
@@ -41,7 +41,7 @@ type API struct {
 	known    map[int]*Language
 	mux      *http.ServeMux
 	waits    *semaphore.Weighted // calls that wait for the end
-	reads    *semaphore.Weighted // what runs printed that is read at once: it is much
+	reads    *semaphore.Weighted // concurrent reads of runs' output, which is large
 	log      logrus.FieldLogger
 }
 
@@ -52,7 +52,7 @@ const (
 	maxReads     = 8
 )
 
-// New makes the compatible API. Returns INVALID for languages that cannot be.
+// New makes the compatible API. Returns INVALID for invalid languages.
 func New(p services.Deps, own Settings) (*API, error) {
 	if own.Languages == nil {
 		own.Languages = DefaultLanguages()
@@ -80,10 +80,10 @@ func New(p services.Deps, own Settings) (*API, error) {
 	return d, nil
 }
 
-// ServeHTTP answers a request whose path begins after the compatible API's own.
+// ServeHTTP serves a request whose path begins after the compatible API's own.
 func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
-// call is one call of somebody known.
+// call is one authenticated call.
 type call struct {
 	who    *caller.Caller
 	key    string
@@ -91,7 +91,7 @@ type call struct {
 	fields []string
 }
 
-// fault is what is answered where something is wrong.
+// fault is the body of an error.
 type fault struct {
 	Error string `json:"error"`
 }
@@ -104,7 +104,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return http.StatusText(r.status) }
 
-// refuse refuses what makes no sense.
+// refuse refuses an invalid request.
 func refuse(text string) error { return &refusal{http.StatusBadRequest, fault{text}} }
 
 func (d *API) serve(route Route, w http.ResponseWriter, r *http.Request) {
@@ -117,7 +117,7 @@ func (d *API) serve(route Route, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter finds out who calls and what may be answered.
+// enter authenticates the caller.
 func (d *API) enter(route Route, r *http.Request) (*call, error) {
 	c := &call{key: keyOf(r), base64: r.URL.Query().Get("base64_encoded") == "true"}
 	var err error
@@ -189,5 +189,5 @@ func (d *API) answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who hung up hears nothing
+	_ = json.NewEncoder(w).Encode(body) // the caller has gone away
 }

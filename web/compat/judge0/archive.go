@@ -12,9 +12,8 @@ import (
 	"drover/core"
 )
 
-// unpack stores what a zip holds, but for a file of the name that is taken already: as
-// Judge0's does, it overwrites nothing. Returns INVALID or LIMIT for an archive that is
-// no good.
+// unpack stores the files of a zip, except a file with the name taken: like Judge0, it overwrites nothing. Returns
+// INVALID or LIMIT for an invalid archive.
 func (d *API) unpack(ctx context.Context, archive []byte, taken string, most int64) ([]core.File, error) {
 	if len(archive) == 0 {
 		return nil, nil
@@ -65,7 +64,7 @@ func (d *API) unpackOne(ctx context.Context, f *zip.File, most int64) (core.File
 	return core.File{Path: f.Name, Digest: digest, Size: size, Mode: uint32(f.Mode().Perm()) | 0o400}, nil
 }
 
-// faulty remembers why reading failed, to tell that from a fault of the store.
+// faulty records why reading failed, to distinguish that from a fault of the store.
 type faulty struct {
 	from io.Reader
 	err  error

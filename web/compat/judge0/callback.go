@@ -9,10 +9,10 @@ import (
 	"drover/web/compat"
 )
 
-// Name is the compatible API's, in requests that are to be told of.
+// Name is this compatible API in requests with a callback.
 const Name = "judge0"
 
-// checkCallback looks at the address that is to be told of the end.
+// checkCallback checks the address that is to be notified of the end.
 func (d *API) checkCallback(s *submission, c *call, wrong problems) {
 	if s.Callback == "" {
 		return
@@ -23,8 +23,8 @@ func (d *API) checkCallback(s *submission, c *call, wrong problems) {
 	s.SignedBy = compat.CallbackSecret(c.key)
 }
 
-// Callback makes the message to the callback_url of a submission: as there, a PUT of what
-// is shown of it by default, in Base64.
+// Callback makes the message to the callback_url of a submission: as in Judge0, a PUT of its default fields, in
+// Base64.
 func Callback(blobs core.Blobs) core.Callback {
 	return func(ctx context.Context, row core.Row) (core.Message, error) {
 		v, err := reader{blobs}.view(ctx, &row, true)

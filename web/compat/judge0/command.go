@@ -10,10 +10,10 @@ import (
 	"drover/core"
 )
 
-// folder is where the script leaves what it notes, in the folder of the files.
+// folder is where the script writes its notes, in the folder of the files.
 const folder = ".judge0"
 
-// script compiles and runs, and notes how that went; see phases.
+// script compiles and runs, and notes the results; see phases.
 //
 //go:embed run.sh
 var script string
@@ -27,7 +27,7 @@ func (s *submission) command(l Language, most Limits) []string {
 	compile := strings.ReplaceAll(l.Compile, "%s", strings.TrimSpace(shellSigns.Replace(s.Options)))
 	data := ""
 	if compile != "" {
-		data = strconv.FormatInt(int64(s.Memory), 10) // else the VM's own limit is the program's
+		data = strconv.FormatInt(int64(s.Memory), 10) // otherwise the VM's limit applies
 	}
 	merge := ""
 	if s.MergeStderr {
@@ -39,10 +39,10 @@ func (s *submission) command(l Language, most Limits) []string {
 	}
 }
 
-// up makes whole seconds, for what knows no others: what is measured decides.
+// up rounds up to whole seconds, for tools that accept nothing else: the measured time decides.
 func up(s float64) string { return strconv.Itoa(max(1, int(math.Ceil(s)))) }
 
-// collected are the paths that the script leaves for the compatible API.
+// collected are the files that the script leaves for the compatible API.
 func (s *submission) collected() []string {
 	all := []string{path.Join(folder, "note"), path.Join(folder, "compile")}
 	for i := int64(1); i <= s.Runs; i++ {

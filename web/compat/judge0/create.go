@@ -69,9 +69,9 @@ func (d *API) create(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
-// await waits for the end and shows the submission; as it is, if that takes too long.
+// await waits for the end and returns the submission; if that takes too long, in its present state.
 func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
-	if d.waits.TryAcquire(1) { // where too many wait, nobody else does
+	if d.waits.TryAcquire(1) { // if too many wait, this call does not
 		err := d.wait(w, r, c, token)
 		d.waits.Release(1)
 		if err != nil {
@@ -88,7 +88,7 @@ func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, token strin
 func (d *API) wait(w http.ResponseWriter, r *http.Request, c *call, token string) error {
 	ctx, cancel := context.WithTimeout(r.Context(), d.own.MaxWait)
 	defer cancel()
-	// The server's own limit on answers is for those that need no waiting. Without one this does nothing.
+	// The server's own limit is for answers without waiting. If it has none, this does nothing.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.own.MaxWait + answerTime))
 	const first, most = 50 * time.Millisecond, time.Second
 	for pause := first; ; pause = min(2*pause, most) {
@@ -107,10 +107,10 @@ func (d *API) wait(w http.ResponseWriter, r *http.Request, c *call, token string
 	}
 }
 
-// answerTime is left to write an answer that was waited for.
+// answerTime is the time left to write an answer after waiting.
 const answerTime = 30 * time.Second
 
-// createBatch makes many submissions, each for itself.
+// createBatch makes many submissions independently of one another.
 func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {
 	var body struct {
 		Submissions []map[string]json.RawMessage `json:"submissions"`
@@ -134,7 +134,7 @@ func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error
 	for _, values := range body.Submissions {
 		row, wrong, err := d.submit(ctx, c, values, pool, "")
 		switch {
-		case err != nil && status == http.StatusCreated: // what was made is told all the same
+		case err != nil && status == http.StatusCreated: // submissions that were made are returned all the same
 			wrong = problems{}
 			wrong.add("base", "%s", sentence(err))
 			fallthrough
@@ -163,7 +163,7 @@ func (d *API) pool(ctx context.Context) (core.Pool, error) {
 	return p, core.Wrap(err, core.CodeUnavailable, d.own.Pool, "the pool of the Judge0 API cannot be used")
 }
 
-// submit makes a request of a submission, or says what is wrong with it.
+// submit makes a request of a submission, or returns what is wrong with it.
 func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool, key string) (core.Row, problems, error) {
 	if key != "" {
 		key = "judge0/" + key
@@ -209,7 +209,7 @@ func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMes
 	return core.Row{}, nil, err
 }
 
-// store puts all that a submission brings into the blob store.
+// store stores all files of a submission in the blob store.
 func (d *API) store(ctx context.Context, s *submission, l Language, spec *core.Spec) error {
 	if l.Source != "" {
 		f, err := d.put(ctx, s.Source)

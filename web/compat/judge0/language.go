@@ -10,15 +10,14 @@ import (
 	"drover/core"
 )
 
-// Language is a way to compile and run what is submitted. Commands are for the VM's
-// shell, in the folder of the files.
+// Language is a way to compile and run a submission. Commands are for the VM's shell, in the folder of the files.
 type Language struct {
 	ID       int    `json:"id"                    yaml:"id"`
 	Name     string `json:"name"                  yaml:"name"`
-	Source   string `json:"source_file,omitempty" yaml:"source_file"` // what the source code is called; "" takes none: all is in additional_files
+	Source   string `json:"source_file,omitempty" yaml:"source_file"` // name of the file with the source code; "" for none: all is in additional_files
 	Compile  string `json:"compile_cmd,omitempty" yaml:"compile_cmd"` // %s stands for compiler_options; "" needs none
 	Run      string `json:"run_cmd"               yaml:"run_cmd"`     // command_line_arguments follow
-	Archived bool   `json:"is_archived"           yaml:"is_archived"` // known, but not for use any more
+	Archived bool   `json:"is_archived"           yaml:"is_archived"` // known, but not to be used any more
 }
 
 // Bounds of the table.
@@ -63,8 +62,7 @@ func checkLanguages(all []Language) error {
 	return nil
 }
 
-// DefaultLanguages are those that Debian has packages for, under the ids by which
-// programs written for Judge0 know them.
+// DefaultLanguages are those for which Debian has packages, under Judge0's ids.
 func DefaultLanguages() []Language {
 	all := []Language{
 		{ID: 43, Name: "Plain Text", Source: "text.txt", Run: "exec cat text.txt"},
@@ -104,7 +102,7 @@ func DefaultLanguages() []Language {
 	)
 }
 
-// The scripts of a program of several files say themselves how it is compiled and run.
+// A program of several files brings its own scripts for compiling and running.
 const (
 	multiCompile = `for f in compile compile.sh; do if [ -f $f ]; then exec bash $f; fi; done`
 	multiRun     = `for f in run run.sh; do if [ -f $f ]; then exec bash $f; fi; done; echo "there is no file run in additional_files" >&2; exit 127`

@@ -7,7 +7,7 @@ import (
 	"drover/core"
 )
 
-// Limits are what submissions get that name none, and the most they may name.
+// Limits are a submission's default limits and their maxima.
 type Limits struct {
 	CPU, MaxCPU             float64 // seconds
 	Extra, MaxExtra         float64 // seconds
@@ -22,7 +22,7 @@ type Limits struct {
 	total float64 // seconds, for compiling and all runs
 }
 
-// DefaultLimits are those that Judge0 has, but for the runs: each keeps its output.
+// DefaultLimits are Judge0's, except for the number of runs: each keeps its output.
 func DefaultLimits() Limits {
 	return Limits{
 		CPU: 5, MaxCPU: 15, Extra: 1, MaxExtra: 5, Wall: 10, MaxWall: 20, Memory: 128_000, MaxMemory: 512_000, Stack: 64_000, MaxStack: 128_000,
@@ -38,7 +38,7 @@ const (
 	leastKB   = 2048            // of memory
 )
 
-// in returns what of the limits a pool can hold.
+// in returns the limits, lowered to what a pool allows.
 func (l Limits) in(p core.Pool) Limits {
 	l.total = (p.Limits.Timeout - ownTime).Seconds()
 	l.MaxWall = min(l.MaxWall, l.total/2)
@@ -53,7 +53,7 @@ func (l Limits) in(p core.Pool) Limits {
 // seconds makes a duration of what a submission says.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// within gives the request's own limits: of compiling and of all runs together.
+// within returns the request's limits: for compiling and all runs together.
 func (s *submission) within(l Language, most Limits, p core.Pool) core.Limits {
 	time := ownTime + seconds(s.Wall)*time.Duration(s.Runs)
 	memory := int64(s.Memory)*1024 + ownMemory

@@ -40,7 +40,7 @@ func statusNames() []string {
 	}
 }
 
-// outcome is what became of a submission. Nil is null.
+// outcome is the result of a submission. Nil is null.
 type outcome struct {
 	status         int
 	stdout, stderr []byte
@@ -51,9 +51,9 @@ type outcome struct {
 	memory         *float64 // KB
 }
 
-// phases are what the script notes: how compiling went, and each run.
+// phases are the script's notes: of compiling, and of each run.
 type phases struct {
-	compiling bool // it did not come to its end
+	compiling bool // it did not complete
 	compiled  *phase
 	runs      []phase
 }
@@ -63,7 +63,7 @@ type phase struct {
 	cpu, wall float64 // seconds
 }
 
-// readPhases reads a note. A program can forge it, to its own loss: a line that makes no sense ends it.
+// readPhases reads the notes. A program that forges them only harms itself: an invalid line ends them.
 func readPhases(note []byte) phases {
 	var p phases
 	before := 0.0 // CPU of the phases so far
@@ -154,7 +154,7 @@ func (s *submission) notCompiled(o outcome, r *core.Result, p phases) outcome {
 	return o
 }
 
-// ran judges the runs: the first that is not right, or the last.
+// ran judges the runs: the first wrong one, or the last.
 func (s *submission) ran(o *outcome, r *core.Result, p phases, files collectedFiles) {
 	before := 0.0
 	if p.compiled != nil {
@@ -163,7 +163,7 @@ func (s *submission) ran(o *outcome, r *core.Result, p phases, files collectedFi
 	if len(p.runs) == 0 { // the script was ended together with the program
 		p.runs = []phase{{status: exitOf(r), wall: float64(r.Usage.WallMs) / 1000}}
 	}
-	// What the VM counted is finer than what a shell says, and no program forges it.
+	// The VM's measure is more precise than the shell's, and no program can forge it.
 	whole := max(0, float64(r.Usage.CPUMs)/1000-before)
 	if len(p.runs) == 1 {
 		p.runs[0].cpu = whole
@@ -184,7 +184,7 @@ func (s *submission) ran(o *outcome, r *core.Result, p phases, files collectedFi
 	o.cpu, o.wall, o.memory = &cpu, &wall, &memory
 }
 
-// exitOf is a result's exit code as a shell has it.
+// exitOf returns a result's exit code as in a shell.
 func exitOf(r *core.Result) int {
 	if n := unix.SignalNum(r.Signal); n > 0 {
 		return 128 + int(n)
@@ -192,7 +192,7 @@ func exitOf(r *core.Result) int {
 	return r.ExitCode
 }
 
-// judge says how one run went; limits of the VM ended the last one only.
+// judge judges one run; limits of the VM ended only the last one.
 func (s *submission) judge(o *outcome, r *core.Result, run phase, last bool) {
 	code := run.status
 	o.code, o.signal, o.message = &code, nil, ""
@@ -228,7 +228,7 @@ func (s *submission) judge(o *outcome, r *core.Result, run phase, last bool) {
 	}
 }
 
-// notExecutable is what a shell answers for a file that is no program.
+// notExecutable is a shell's exit code for a file that is not executable.
 const notExecutable = 126
 
 func ofSignal(n int) int {
@@ -244,7 +244,7 @@ func ofSignal(n int) int {
 	}
 }
 
-// lines are what is compared: without white space at their ends, nor empty ones at the end.
+// lines are compared without white space at their ends, and without empty lines at the end.
 func lines(text []byte) [][]byte {
 	const space = " \t\n\v\f\r\x00"
 	all := bytes.Split(bytes.TrimRight(text, space), []byte("\n"))

@@ -33,7 +33,7 @@ func (d *API) show(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
-// showBatch shows many; null is one that there is not.
+// showBatch returns many submissions; null for one that does not exist.
 func (d *API) showBatch(w http.ResponseWriter, r *http.Request, c *call) error {
 	text := strings.TrimSpace(r.URL.Query().Get("tokens"))
 	var tokens []string
@@ -68,7 +68,7 @@ func (d *API) batchSize(n int) error {
 	return nil
 }
 
-// remove cancels what has not ended. What has ended goes by its age, as the pool says.
+// remove cancels a submission that has not ended. An ended one is deleted after the pool's retention.
 func (d *API) remove(w http.ResponseWriter, r *http.Request, c *call) error {
 	row, err := d.find(r.Context(), c, r.PathValue("token"))
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *API) find(ctx context.Context, c *call, token string) (core.Row, error)
 	return row, err
 }
 
-// shown returns what was asked of a submission.
+// shown returns the requested fields of a submission.
 func (d *API) shown(ctx context.Context, c *call, token string) (map[string]any, error) {
 	row, err := d.find(ctx, c, token)
 	if err != nil {
@@ -117,10 +117,10 @@ func (d *API) shown(ctx context.Context, c *call, token string) (map[string]any,
 	return v.fields(c.fields, c.base64)
 }
 
-// reader reads what is kept of submissions.
+// reader reads the stored data of submissions.
 type reader struct{ blobs core.Blobs }
 
-// view is how a submission stands; whole is with what it was made of.
+// view returns the state of a submission; with whole, also what was submitted.
 func (d reader) view(ctx context.Context, row *core.Row, whole bool) (view, error) {
 	v := view{row: row}
 	var err error
@@ -185,10 +185,10 @@ func (d reader) open(ctx context.Context, digest string, most int64) ([]byte, er
 	return text, core.Wrap(err, core.CodeUnavailable, digest, "a file of the submission cannot be read")
 }
 
-// view is a submission as it is shown.
+// view is a submission in an answer.
 type view struct {
 	row     *core.Row
-	sub     *submission // nil where nothing of it is asked for
+	sub     *submission // nil if none of its fields are requested
 	outcome outcome
 	name    string // of the language
 }
@@ -200,12 +200,12 @@ func (v *view) language() int {
 	return v.sub.Language
 }
 
-// defaultFields are shown where none are asked for.
+// defaultFields are returned if none are requested.
 func defaultFields() []string {
 	return []string{"token", "time", "memory", "stdout", "stderr", "compile_output", "message", "status"}
 }
 
-// fieldsOfSubmission need the attachment.
+// fieldsOfSubmission are those that need the attachment.
 func fieldsOfSubmission() []string {
 	return []string{
 		"source_code", "language_id", "language", "compiler_options", "command_line_arguments", "stdin", "expected_output", "cpu_time_limit", "cpu_extra_time",
@@ -298,7 +298,7 @@ func (v *view) field(name string, encoded bool) (any, error) {
 	}
 }
 
-// made shows what was asked for when the submission was made.
+// made returns a field of what was submitted.
 func (v *view) made(name string, encoded bool) (any, error) {
 	s := v.sub
 	switch name {
@@ -327,7 +327,7 @@ func (v *view) made(name string, encoded bool) (any, error) {
 	if value, ok := values[name]; ok {
 		return value, nil
 	}
-	return false, nil // what cannot be enabled
+	return false, nil // features that cannot be enabled
 }
 
 func orNull(s string) any {
@@ -337,7 +337,7 @@ func orNull(s string) any {
 	return s
 }
 
-// text shows bytes; nothing is null.
+// text encodes bytes; none is null.
 func text(b []byte, encoded bool) (any, error) {
 	switch {
 	case len(b) == 0:

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// submission is what was asked for, as it is kept in the request's attachment.
+// submission is what was submitted, as stored in the request's attachment.
 type submission struct {
 	Language     int     `json:"language_id"`
 	Source       []byte  `json:"source_code"`
 	Options      string  `json:"compiler_options"`
 	Arguments    string  `json:"command_line_arguments"`
 	Stdin        []byte  `json:"stdin"`           // nil: none
-	Expected     []byte  `json:"expected_output"` // nil: anything is right
+	Expected     []byte  `json:"expected_output"` // nil: any output is right
 	CPU          float64 `json:"cpu_time_limit"`  // seconds
 	Extra        float64 `json:"cpu_extra_time"`  // seconds
 	Wall         float64 `json:"wall_time_limit"` // seconds
@@ -44,8 +44,7 @@ func (p problems) add(field, format string, args ...any) {
 	p[field] = append(p[field], fmt.Sprintf(format, args...))
 }
 
-// form reads the attributes of a submission. Numbers may come as texts, and what is no
-// attribute is ignored, as in Judge0.
+// form reads the attributes of a submission. As in Judge0, numbers may be texts, and unknown attributes are ignored.
 type form struct {
 	values map[string]json.RawMessage
 	base64 bool // of the texts that a program reads or writes
@@ -181,7 +180,7 @@ func (f *form) line(name string) string {
 // shellSigns are left out of what is added to commands, as in Judge0.
 var shellSigns = strings.NewReplacer("$", "", "&", "", ";", "", "<", "", ">", "", "|", "", "`", "", "\x00", "", "\n", " ")
 
-// check says what is wrong with a submission in its language, nil if that is unknown.
+// check returns what is wrong with a submission in its language, nil if that is unknown.
 func (s *submission) check(l *Language, most Limits, wrong problems) {
 	switch {
 	case !s.languageSaid:

@@ -18,19 +18,19 @@ import (
 	"drover/web/services"
 )
 
-// Settings are what is the compatible API's own.
+// Settings are this compatible API's own settings.
 type Settings struct {
-	Keys      compat.Keys // whose tokens let in: a session.Keeper's
+	Keys      compat.Keys // authenticates tokens: a session.Keeper
 	Cache     core.Cache
-	Images    map[string]string // image → pool; another image is the pool of its own name
-	Keep      time.Duration     // of what folders hold; below the age at which files that nobody names are deleted. 0: 12 h
+	Images    map[string]string // image → pool; any other image is the pool of its own name
+	Keep      time.Duration     // for how long folders' content is kept; less than the age at which unused files are deleted. 0: 12 h
 	MaxFile   int64             // bytes of an upload; 0: 100 MiB
-	Bytes     int64             // that a user may bring in half a day; 0: compat.DefaultBytes
-	Callbacks webhook.Addresses // where callbacks may go
+	Bytes     int64             // that a user may send in half a day; 0: compat.DefaultBytes
+	Callbacks webhook.Addresses // where callbacks may be sent
 	Version   string
 }
 
-// API answers as Tango does.
+// API implements Tango's interface.
 type API struct {
 	own      Settings
 	requests *requests.Service
@@ -65,20 +65,20 @@ func New(p services.Deps, own Settings) *API {
 	return d
 }
 
-// ServeHTTP answers a request whose path begins after the compatible API's own.
+// ServeHTTP serves a request whose path begins after the compatible API's own.
 func (d *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
-// call is one call of somebody known.
+// call is one authenticated call.
 type call struct {
 	who *caller.Caller
 	key string
-	lab string // courselab; "" where the path has none
+	lab string // courselab; "" if the path has none
 }
 
-// bad is the statusId of all that went wrong.
+// bad is the statusId of every failure.
 const bad = -1
 
-// refusal is an error in the compatible API's own words.
+// refusal is an error in Tango's words.
 type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
@@ -98,7 +98,7 @@ func (d *API) serve(route Route, w http.ResponseWriter, r *http.Request) {
 
 const maxLab = 200 // bytes of a courselab's name
 
-// enter finds out who calls.
+// enter authenticates the caller.
 func (d *API) enter(route Route, r *http.Request) (*call, error) {
 	key := r.PathValue("key")
 	who, err := d.gate.Enter(r, key, route.Scope, route.Action)
@@ -141,7 +141,7 @@ func (d *API) fail(w http.ResponseWriter, r *http.Request, route Route, err erro
 	d.say(w, bad, text)
 }
 
-// say answers with a status alone.
+// say answers with a status only.
 func (d *API) say(w http.ResponseWriter, id int, text string) { d.answer(w, id, text, nil) }
 
 // answer writes JSON.
@@ -151,7 +151,7 @@ func (d *API) answer(w http.ResponseWriter, id int, text string, more map[string
 		body[name] = value
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(w).Encode(body) // who hung up hears nothing
+	_ = json.NewEncoder(w).Encode(body) // the caller has gone away
 }
 
 func (d *API) info(w http.ResponseWriter, _ *http.Request, _ *call) error {

@@ -10,11 +10,11 @@ import (
 	"drover/core"
 )
 
-// Name is the compatible API's, in requests that are to be told of.
+// Name is this compatible API in requests with a callback.
 const Name = "tango"
 
-// Callback makes the message to the callback_url of a job: as there, a POST of a form with
-// the output as its file, whose name is in the header Filename too.
+// Callback makes the message to the callback_url of a job: as in Tango, a POST of a form with the output as its file,
+// whose name is also in the header Filename.
 func Callback(blobs core.Blobs) core.Callback {
 	return func(ctx context.Context, row core.Row) (core.Message, error) {
 		output, j, err := reader{blobs}.output(ctx, &row)

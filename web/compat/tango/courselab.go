@@ -14,7 +14,7 @@ import (
 	"drover/core"
 )
 
-// Bounds of what a user may have noted: what was noted first is forgotten.
+// Bounds on a user's records; the oldest are dropped first.
 const (
 	maxLabs    = 200
 	maxFiles   = 1000 // of one courselab
@@ -28,7 +28,7 @@ type shelved struct {
 	Digest string `json:"digest"`
 	Size   int64  `json:"size"`
 	MD5    string `json:"md5"`
-	Until  int64  `json:"until_ms"` // before that its content is not deleted
+	Until  int64  `json:"until_ms"` // until then its content is not deleted
 }
 
 // The names in the cache: a user's courselabs, the files of one, the jobs of one by their
@@ -63,7 +63,7 @@ func (d *API) files(ctx context.Context, c *call) (map[string]shelved, error) {
 	return files, nil
 }
 
-// open makes a courselab if there is none, and tells what it holds.
+// open creates a courselab unless it exists, and returns its files.
 func (d *API) open(w http.ResponseWriter, r *http.Request, c *call) error {
 	ctx := r.Context()
 	there, err := d.opened(ctx, c)
@@ -130,7 +130,7 @@ func (d *API) upload(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
-// note notes a file of a courselab.
+// note records a file of a courselab.
 func (d *API) note(ctx context.Context, c *call, name string, f shelved) error {
 	text, err := json.Marshal(f)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"drover/web/compat"
 )
 
-// job is what is asked for. It is kept as the request's attachment too.
+// job is what was requested. It is also stored as the request's attachment.
 type job struct {
 	Image    string     `json:"image"`
 	Files    []jobFile  `json:"files"`
 	Output   string     `json:"output_file"`
 	Timeout  float64    `json:"timeout"` // seconds; 0: the pool's
-	MaxKB    float64    `json:"max_kb"`  // of the output; 0: all that is kept
+	MaxKB    float64    `json:"max_kb"`  // of the output; 0: all of it
 	Name     string     `json:"jobName"`
 	Lab      string     `json:"courselab"`
 	ID       int64      `json:"jobId"`
@@ -36,7 +36,7 @@ type jobFile struct {
 	Dest  string `json:"destFile"`  // its name for the job
 }
 
-// jobRefused is what a job may ask for and does not get.
+// jobRefused are features of a job that are not supported.
 type jobRefused struct {
 	AccessKey   string `json:"accessKey"`
 	AccessKeyID string `json:"accessKeyId"`
@@ -49,7 +49,7 @@ const (
 	feedback = folder + "/feedback"
 )
 
-// run runs make and keeps what it prints; the beginning is for who looks at the request itself.
+// run runs make and keeps its output; the beginning is for people who look at the request itself.
 const run = `mkdir -p ` + folder + `; make >` + feedback + ` 2>&1; status=$?; head -c 65536 ` + feedback + `; exit $status`
 
 // addJob makes a request of a job.
@@ -91,7 +91,7 @@ func (d *API) addJob(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	// If this fails the job runs all the same, but nobody can poll for it: so it is told as failed.
+	// Without it the job runs, but nobody can poll for it: so it is reported as failed.
 	for name, field := range map[string]string{outputsOf(user, c.lab): j.Output, jobsOf(user): strconv.FormatInt(j.ID, 10)} {
 		if err := d.own.Cache.Put(ctx, name, field, row.Spec.ID, maxOutputs, d.own.Keep); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (d *API) pool(ctx context.Context, j job) (core.Pool, error) {
 	return p, err
 }
 
-// jobFiles are the files of a job, as they will stand in its VM.
+// jobFiles returns the files of a job, with their names in its VM.
 func (d *API) jobFiles(ctx context.Context, c *call, j job) ([]core.File, error) {
 	there, err := d.opened(ctx, c)
 	if err != nil {
@@ -177,7 +177,7 @@ func (d *API) jobFiles(ctx context.Context, c *call, j job) ([]core.File, error)
 			return nil, refuse("file " + strconv.Quote(f.Local) + " is not in the courselab: upload it, then add the job")
 		}
 		files = append(files, core.File{Path: f.Dest, Digest: s.Digest, Size: s.Size, Mode: 0o755})
-		if len(have) > maxFiles/2 { // what is used is not forgotten for what is not
+		if len(have) > maxFiles/2 { // unused files must not displace used ones
 			if err := d.note(ctx, c, f.Local, s); err != nil {
 				return nil, err
 			}

@@ -54,7 +54,7 @@ func (d *API) poll(w http.ResponseWriter, r *http.Request, c *call) error {
 // reader reads what is kept of jobs.
 type reader struct{ blobs core.Blobs }
 
-// output is what Tango writes into the output file: what became of the job, and what make printed.
+// output returns what Tango writes into the output file: the job's end, and make's output.
 func (d reader) output(ctx context.Context, row *core.Row) ([]byte, job, error) {
 	j, err := d.jobOf(ctx, &row.Spec)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d reader) output(ctx context.Context, row *core.Row) ([]byte, job, error) 
 	return out.Bytes(), j, err
 }
 
-// feedback adds what make printed: if that is too much, its two ends.
+// feedback adds make's output; if it is too long, only its beginning and end.
 func (d reader) feedback(ctx context.Context, out *bytes.Buffer, res *core.Result, j job) error {
 	most := int64(maxOutput)
 	if j.MaxKB > 0 {
@@ -140,7 +140,7 @@ func (d reader) jobOf(ctx context.Context, spec *core.Spec) (job, error) {
 	return j, core.Wrap(err, core.CodeInternal, spec.ID, "what job %s was made of cannot be read", spec.ID)
 }
 
-// jobs lists the user's jobs: with 0 those that go on, with 1 those that have ended.
+// jobs lists the user's jobs: with 0 the unfinished ones, with 1 those that have ended.
 func (d *API) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 	dead, err := strconv.Atoi(r.PathValue("dead"))
 	if err != nil || dead != 0 && dead != 1 {
@@ -151,7 +151,7 @@ func (d *API) jobs(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	ids := slices.SortedFunc(maps.Values(noted), func(a, b string) int { return cmp.Compare(b, a) }) // which begin with their times
+	ids := slices.SortedFunc(maps.Values(noted), func(a, b string) int { return cmp.Compare(b, a) }) // ids begin with their times
 	type listed struct {
 		ID      int64    `json:"id"`
 		Name    string   `json:"name"`

@@ -7,16 +7,16 @@ import (
 	"drover/core/school"
 )
 
-// Route is one thing that the compatible API does. The key is a part of its path.
+// Route is one operation of the compatible API. The key is a part of its path.
 type Route struct {
 	Method, Path string
-	Action       core.Action  // that the caller needs a right to; "" needs none
+	Action       core.Action  // right that the caller needs; "" for none
 	Scope        school.Scope // that the caller's token needs
 
 	handle func(*API, http.ResponseWriter, *http.Request, *call) error
 }
 
-// Routes is the compatible API's one table.
+// Routes is the compatible API's table of operations.
 func Routes() []Route {
 	create, view := core.ActRequestCreate, core.ActRequestView
 	return []Route{
