@@ -23,7 +23,7 @@ var retired = map[string]string{
 	"goodbye": "deregister", "farewell": "deregister", "hungry": "what it waits for", "patience": "timeout, or what is waited for",
 	"deed": "entry of the audit log", "deeds": "entries of the audit log", "trail": "audit log",
 	"guest": "agent", "bootstrapper": "agent", "door": "API, or what it is", "doors": "APIs, or what they are",
-	"telephone": "phone", "handin": "submit", "handins": "submissions",
+	"telephone": "phone", "whoever": "a noun", "whomever": "a noun", "handin": "submit", "handins": "submissions",
 }
 
 // retiredPhrases are those of more than one word, with what is said instead.

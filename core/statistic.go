@@ -49,7 +49,7 @@ func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 	}, nil
 }
 
-// Bucket is what was counted or measured in one span of time. Whoever writes it knows what its document means.
+// Bucket is what was counted or measured in one span of time. Its writer defines the content of its document.
 type Bucket struct {
 	Step int64 // ms that it covers
 	Name string

@@ -20,7 +20,7 @@ func (s *scene) most(n int) {
 }
 
 // Work of a lost host goes to hosts with room, the most important first; what fits
-// nowhere is parked and taken by whoever joins, before all other work (H5-H7, H11, H12).
+// nowhere is parked and taken by a host that joins, before all other work (H5-H7, H11, H12).
 func TestEvacuationByPriorityAndRoom(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -53,7 +53,7 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 	})
 }
 
-// Nothing living has room: it is parked, not lost, and whoever joins takes it first.
+// Nothing living has room: it is parked, not lost, and a host that joins takes it first.
 func TestWhatFitsNowhereIsParked(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -101,7 +101,7 @@ func TestAPolicyOfTheRequestsOwn(t *testing.T) {
 	coretest.RequireSound(t, s.cluster)
 }
 
-// A host that does not take in time what was assigned to it loses it to whoever can; one that is lost too as well.
+// A host that does not take assigned work in time loses it to another host; so does a host that is lost too.
 func TestWhatIsAssignedIsNotStuck(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
@@ -222,7 +222,7 @@ func TestRoomsThatAnotherUsedAreLookedAtAgain(t *testing.T) {
 	})
 }
 
-// A host that lives and does not take what is assigned to it loses it to whoever does.
+// A living host that does not take assigned work loses it to a host that does.
 func TestWhatIsNotTakenGoesBackToItsQueue(t *testing.T) {
 	t.Parallel()
 	b := coretest.Mini(t)

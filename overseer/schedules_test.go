@@ -191,7 +191,7 @@ func (c *calendar) all() []core.Schedule {
 	return all
 }
 
-// Whoever made the task died before it noted that: the next look makes no other.
+// An overseer died after making the task and before recording that: the next look makes no other.
 func TestACrashBetweenATaskAndItsNote(t *testing.T) {
 	t.Parallel()
 	c := newCalendar(t, "2026-06-01T12:00:30Z")

@@ -17,7 +17,7 @@ import (
 	"drover/core/school"
 )
 
-// dyingStore and dyingIntake let whoever uses them die after so many of their changes.
+// dyingStore and dyingIntake let their user die after so many changes.
 type dyingStore struct {
 	school.ResultStore
 	*coretest.Mortal
@@ -99,7 +99,7 @@ func (x *trial) mortally(steps int, do func() error) bool {
 	return err == nil
 }
 
-// Whoever starts one dies after every step. Nothing blocks the next start for long.
+// The caller dies after every step of a start. Nothing blocks the next start for long.
 func TestAStartThatDies(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 1)

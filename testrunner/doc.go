@@ -1,6 +1,6 @@
 // Package testrunner runs requests: it claims a request together with a clean VM
 // of its own host, stages harness and files, runs within limits, records the
-// result, and submits the claim while it takes the next. One process has many
+// result, and finishes the claim in the same call that claims the next. One process has many
 // slots; they share the calls to Redis (see core/worker).
 //
 //	claim ─▶ assign ─▶ stage ─▶ run ─▶ judge ─▶ record (store) ─▶ finish (Redis) and next
@@ -33,16 +33,16 @@
 //	  or staging or the run takes longer than it
 //	  may; a blob cannot be read
 //	a blob is damaged, several times over      failed, blame platform               done
-//	enough has died with it in hand (package   dead, blame platform: it is not run  dead
+//	too many deaths count against it (package  dead, blame platform: it is not run  dead
 //	  recovery), as its claim says
 //	the blob store is down                     none: the claim is kept until it is back
 //	the result store is down                   kept in memory and in the spool, tried until it is
 //	                                           recorded; the slot is not cleared before
 //	the store refuses the result               failed, without output and tests     done
-//	Redis is down                              the run goes on; what it would have been told is
-//	                                           repeated until it answers
+//	Redis is down                              the run goes on; its reports are repeated until
+//	                                           Redis answers
 //	the owner is fenced                        none; the VM's work is killed, a new epoch begins
-//	drain (SIGTERM)                            what is in hand is finished
+//	drain (SIGTERM)                            running requests are finished
 //	the time for that is up                    none; killed                         release, no attempt used
 //	the process dies                           its next start, or the overseer, settles what it held
 //	                                           (core/cluster/recovery); spooled results are delivered first

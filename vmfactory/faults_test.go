@@ -120,7 +120,7 @@ func TestAPoolWaitsForItsImage(t *testing.T) {
 	}
 }
 
-// Whoever mends a pool's settings need not wait for the next try of a broken pool.
+// After new settings, a broken pool is tried at once.
 func TestABrokenPoolIsTriedWithNewSettingsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

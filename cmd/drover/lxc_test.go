@@ -118,7 +118,7 @@ func TestContainers(t *testing.T) {
 	}
 	up.stop()
 
-	// The setting is changed while VMs are there: whoever destroys all finds them.
+	// The setting is changed while VMs exist: destroying all finds them nevertheless.
 	factory := h.start("vmfactory")
 	require.Eventually(t, func() bool {
 		stdout, _, _ := h.run("vm", "list")

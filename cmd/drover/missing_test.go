@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever asks is told which parts of a cluster nobody runs.
+// Commands report which parts of a cluster are not running.
 func TestWhatNobodyRunsIsTold(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)

@@ -62,7 +62,7 @@ func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
 	}
 	cancel()
 
-	// The last ones of a host have no neighbours: whoever starts next finds their notes.
+	// The last processes of a host have no neighbours: the next one to start finds their notes.
 	id = h.submit(1, "sleep", "3600")[0]
 	runsIn(somewhere)
 	factory.kill()

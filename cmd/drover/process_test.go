@@ -144,7 +144,7 @@ func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster
 	h.cfg, err = config.Load(nil, h.env)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if t.Failed() { // VMs outlive whoever made them
+		if t.Failed() { // VMs outlive the process that made them
 			h.run("vmfactory", "--destroy-vms")
 		}
 	})

@@ -109,7 +109,7 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 }
 
 // Rule 12. Nobody looks by himself for an hour, and each way to make a pair of a
-// request and a VM possible must ring whoever can use it.
+// request and a VM possible must ring an owner that can use it.
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)

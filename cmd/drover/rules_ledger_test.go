@@ -37,8 +37,8 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 	}
 }
 
-// Rule 2. A runner records a result and freezes before it can finish. Whoever reaps it
-// asks the store, so the request does not run again, though another runner is idle. The
+// Rule 2. A runner records a result and freezes before it can finish. The reaper
+// reads the store, so the request does not run again, though another runner is idle. The
 // finish arrives after that, and changes nothing. A rerun is a new generation, whose result is
 // not refused for the first one's.
 func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {

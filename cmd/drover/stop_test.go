@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever is asked to stop while it still connects ends well, as supervisord and
-// systemd expect: it has nothing in hand.
+// A component that is stopped while it still connects exits without an error, as
+// supervisord and systemd expect: it holds no work.
 func TestAStopWhileStarting(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -251,7 +251,7 @@ func exports(h *testCluster, dir string, cleos school.Submission) {
 	id := strings.TrimSpace(h.said("assignment", "archive", "--as", "tess", "--no-wait", "algo/sort"))
 	out := h.said("task", "show", "--as", "tess", "--follow", id)
 	require.Contains(t, out, "2 of 2")
-	h.refused(terminal.ExitRefused, "may not", "task", "fetch", id) // it is tess's own, whoever operates the cluster
+	h.refused(terminal.ExitRefused, "may not", "task", "fetch", id) // it is tess's own, not even for operators
 	h.refused(terminal.ExitNotFound, "no task", "task", "fetch", "--as", "cleo", id)
 	packed := filepath.Join(dir, "all.zip")
 	h.said("task", "fetch", "--as", "tess", "--to", packed, id)

@@ -53,7 +53,7 @@ func TestOneAssignmentInAVMsLife(t *testing.T) {
 	assert.Equal(t, core.CodeConflict, core.CodeOf(err))
 	assert.ErrorContains(t, err, "r1-1.t1")
 	_, err = other.Run(ctx, agent.Run{Args: []string{"true"}}, nil)
-	assert.Equal(t, core.CodeConflict, core.CodeOf(err), "whoever was refused runs nothing: %v", err)
+	assert.Equal(t, core.CodeConflict, core.CodeOf(err), "a refused caller runs nothing: %v", err)
 
 	exit, _ := v.sh(t, "exit 4", nil)
 	assert.Equal(t, 4, exit.Code)

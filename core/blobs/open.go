@@ -48,15 +48,15 @@
 // not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
 // most 5 GiB at once: larger files are read and written again to be trashed.
 //
-// A file of 16 MiB or more goes to a service in parts. Only when the service is told
-// that all are there, it has its name. A writer that is killed leaves parts that nobody
-// sees, but that take room: a rule of the bucket should delete them after a day.
+// A file of 16 MiB or more goes to a service in parts. It gets its name only when the
+// writer completes it. A killed writer leaves parts that are in no list but take room: a
+// rule of the bucket should delete them after a day.
 //
 // # Identity
 //
-// Each store has an id, under the key "id", which whoever asks first makes, by a write
-// that succeeds only if there is none. It moves with the files and tells two stores apart
-// whose URLs do not.
+// Each store has an id, under the key "id". The first caller makes it, by a write that
+// succeeds only if there is none. It moves with the files, and distinguishes stores whose
+// URLs are the same.
 //
 // Cache keeps the files of a store that a host needs often on its own disk. The
 // folder pack makes one deterministic file of a folder.

@@ -21,7 +21,7 @@ type call struct {
 	method  string
 	do      func(w *fixture, a core.Actor, id string) error
 	prepare func(w *fixture, n int) string // its answer is the id
-	made    bool                           // of what is not there yet: who may not is told so, whoever it is
+	made    bool                           // creates something: an actor without the right gets FORBIDDEN, not NOTFOUND
 }
 
 func done[T any](_ T, err error) error { return err }

@@ -42,7 +42,7 @@ func TestDeleteClass(t *testing.T) {
 	for _, a := range []core.Actor{root, second} {
 		again, err := w.reg.DeleteClass(ctx, a, "cs101")
 		require.NoError(t, err)
-		assert.Equal(t, task.ID, again.ID, "once is enough, whoever asks")
+		assert.Equal(t, task.ID, again.ID, "both calls share one task")
 	}
 	w.endTask(task.ID, core.TaskDead)
 	again, err := w.reg.DeleteClass(ctx, root, "cs101")

@@ -101,7 +101,7 @@ func TestHiddenAgain(t *testing.T) {
 	require.NoError(t, done(w.reg.ViewSubmission(t.Context(), w.as("ann"), s.ID)))
 }
 
-// Deadlines are those of who submits, whoever looks and whoever submits for it.
+// Deadlines are those of the submission's owner, whether another user looks at it or submits for the owner.
 func TestDeadlinesAreTheOwners(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -200,7 +200,7 @@ func TestCutoffPassesMeanwhile(t *testing.T) {
 	assert.True(t, s.Late)
 }
 
-// Two calls with one key are one submission and one request, whoever is first.
+// Two calls with one key are one submission and one request, in either order.
 func TestOneKeyTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, assignment := range []string{"graded", "plain"} {

@@ -74,7 +74,7 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// A harness is told of its assignment and submission, whoever has it run again.
+// A harness gets its assignment and submission, also in a rerun by another user.
 func TestInputFor(t *testing.T) {
 	t.Parallel()
 	as := school.Assignment{

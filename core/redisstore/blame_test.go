@@ -117,7 +117,7 @@ func TestBlameComesLater(t *testing.T) {
 			{"m-h1", "p2", "died!"}, {"m-h1", "p3", "died! died!"}, {"m-h1", "", "died! died!"}, {"another", "p4", "died! died!"},
 		} {
 			if next.process == "p2" {
-				x.again(t, "p2") // whoever it was died before
+				x.again(t, "p2") // the earlier ones died
 				continue
 			}
 			x.AddVMs(t, 1)

@@ -54,7 +54,7 @@ func TestTheBudgetOfBytesIsCounted(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
-// What goes before a request is told at the same price whoever waits, and as a lower bound
+// Counting what goes before a request costs the same whatever waits, and gives a lower bound
 // where there are too many submitters to look at.
 func TestPrecedingOfManySubmitters(t *testing.T) {
 	t.Parallel()

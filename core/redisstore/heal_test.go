@@ -184,7 +184,7 @@ func TestDeclareDead(t *testing.T) {
 	})
 }
 
-// A host that is reported failed is down at once and stays so, whoever registers there.
+// A host that is reported failed is down at once and stays so, even if owners register there.
 func TestAHostIsReportedFailed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

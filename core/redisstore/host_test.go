@@ -106,7 +106,7 @@ func TestAHostWithoutOwnersGoesDown(t *testing.T) {
 	})
 }
 
-// Host_down empties the host's lists and fences whoever of it still lives: a paused
+// Host_down empties the host's lists and fences its living owners: a paused
 // vmfactory that wakes must not list VMs of a host that has none.
 func TestDownFencesAllOfTheHost(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Keys as they are: whoever changes one changes what is stored.
+// Keys as they are: changing one changes the stored data.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	s := redisstore.Space("drover")

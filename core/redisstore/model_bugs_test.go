@@ -145,7 +145,7 @@ func TestModelNoticesBugs(t *testing.T) {
 	}
 }
 
-// Whoever changes a script changes the bugs that are seeded there.
+// A change of a script must also change the bugs seeded in it.
 func TestBugsAreOfTheScripts(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

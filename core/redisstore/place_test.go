@@ -277,7 +277,7 @@ func TestCancelOfWhatIsParkedReachesItsClaim(t *testing.T) {
 	})
 }
 
-// What is parked rings like what is queued, for whoever has a VM.
+// Parked requests ring like queued ones, for hosts with a VM.
 func TestWhatIsParkedRings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -166,7 +166,7 @@ func TestScriptMovesAreTheTable(t *testing.T) {
 	}
 }
 
-// libraryMoves are moves that some library functions make, whoever calls them.
+// libraryMoves are moves that some library functions make, in every script that calls them.
 var libraryMoves = map[string][]string{
 	"assign":        {"evacuation →scheduled"},
 	"unassign":      {"evacuation scheduled→failed"},

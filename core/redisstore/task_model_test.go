@@ -342,7 +342,7 @@ func (m *taskModel) wake(*rapid.T) {
 	}
 }
 
-// cancel marks a task and withdraws it if it waits, unless whoever does so dies in between.
+// cancel marks a task and withdraws it if it waits, unless the caller dies in between.
 func (m *taskModel) cancel(*rapid.T) {
 	key, task := m.pick("cancelled", func(*modelTask) bool { return true })
 	if task == nil {

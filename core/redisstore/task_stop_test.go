@@ -66,7 +66,7 @@ func TestCancelOfATask(t *testing.T) {
 		k.add(t, "wait")
 		x.changed(t, before)
 		again := k.run(t, 3, 5, ended(running, core.OutcomeRelease, 0), ended(got.Claims[0], core.OutcomeDone, 0))
-		require.Equal(t, "ann", again.Claims[0].Cancelled, "whoever has it next is told too")
+		require.Equal(t, "ann", again.Claims[0].Cancelled, "the next owner sees the mark too")
 		k.run(t, 4, 0, ended(again.Claims[0], core.OutcomeDone, 0))
 		require.Zero(t, x.b.Admin.Exists(ctx, x.key("cancels"), x.key("tasks"), x.key("tasks_kinds", "normal")).Val())
 	})
@@ -130,7 +130,7 @@ func TestProgressOfATask(t *testing.T) {
 	})
 }
 
-// What is delayed goes when it is due, whoever looks: a taskrunner that is idle, any heartbeat
+// What is delayed is queued when it is due, by an idle taskrunner, by any heartbeat
 // of life, or the overseer; or when it is woken.
 func TestDelayedTasksGo(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func TestTheRateOfAKind(t *testing.T) {
 	}
 }
 
-// How many of a kind are in hand counts all over the cluster, whoever ends them.
+// The number of running tasks of a kind is counted over the whole cluster, whichever owner ends them.
 func TestTheMostOfAKindInHand(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -48,9 +48,9 @@ func TestCancelReachesWork(t *testing.T) {
 	}
 }
 
-// A worker with slots left waits for its notices twice: with the bell, for whoever wants
+// A worker with slots left waits for its notices twice: with the bell, for callers that want
 // work, and without, for the work in hand. Whichever gets one, the work hears of it.
-func TestACancelIsHeardWhoeverTakesTheNotice(t *testing.T) {
+func TestACancelArrivesByEitherWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

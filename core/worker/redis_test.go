@@ -112,7 +112,7 @@ func TestWorkersShareACluster(t *testing.T) {
 }
 
 // Three idle workers on one host, one submit at a time: each is claimed by the
-// bell alone, whoever was busy or idle before.
+// bell alone, whichever worker was busy or idle before.
 func TestBellsAloneBringWork(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

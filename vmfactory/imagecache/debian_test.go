@@ -38,7 +38,7 @@ func TestRealImage(t *testing.T) {
 	require.NotContains(t, out, "copyright")
 	out, err = run("find / ! -type l ! -readable -o -type d ! -executable")
 	require.NoError(t, err, out)
-	require.Empty(t, out, "whoever a program runs as, it can read all")
+	require.Empty(t, out, "every user can read all files")
 
 	for _, path := range []string{"new", "etc/new", "usr/bin/new"} {
 		require.ErrorIs(t, syscall.Mkdir(filepath.Join(r.Path, path), 0o700), syscall.EROFS)

@@ -134,7 +134,7 @@ func TestGet(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.EqualValues(t, 1, s.opens.Load(), "it is fetched once, whoever asks")
+	require.EqualValues(t, 1, s.opens.Load(), "all callers share one fetch")
 	require.True(t, store.Has(made.Digest))
 
 	r, err := store.Get(t.Context(), "debian")
@@ -155,7 +155,7 @@ func TestGet(t *testing.T) {
 	require.ErrorIs(t, os.Mkdir(filepath.Join(r.Path, "new"), 0o700), unix.EROFS)
 	found, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(r.Path))
 	require.NoError(t, err)
-	require.Len(t, found, 1, "one mount, whoever asks")
+	require.Len(t, found, 1, "all callers share one mount")
 	for _, flag := range []string{"ro", "nosuid", "nodev"} {
 		require.Contains(t, strings.Split(found[0].Options, ","), flag)
 	}

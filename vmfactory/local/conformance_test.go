@@ -112,7 +112,7 @@ func TestConformanceAs(t *testing.T) {
 // this host is uid.
 func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cgroup string) {
 	t.Helper()
-	home, err := os.MkdirTemp("/tmp", "drover-") // where whoever it is can get
+	home, err := os.MkdirTemp("/tmp", "drover-") // which every user can reach
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	require.NoError(t, os.Chown(home, uid, uid))

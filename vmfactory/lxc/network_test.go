@@ -98,7 +98,7 @@ func flood() {
 // control is where pester calls back.
 const control = ":5000"
 
-// pester sends to whoever has sent to it, without end.
+// pester keeps sending to every peer that has sent to it.
 func pester() {
 	c, err := net.ListenPacket("udp4", ":9000")
 	if err != nil {
@@ -257,7 +257,7 @@ func egressInside(t *testing.T) {
 
 	claim(t, p, address("b"))
 	assert.Equal(t, "nothing", in("b", knocker), "nobody opens a control for another")
-	reaches("b", "8.8.4.4:8080", "whoever else claims its address")
+	reaches("b", "8.8.4.4:8080", "though another VM claims its address")
 
 	in("a", flooder)
 	p.firewall.seen = time.Time{}

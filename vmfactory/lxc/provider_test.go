@@ -357,7 +357,7 @@ func TestLimitsAreReadBack(t *testing.T) {
 }
 
 // TestLimitsAreLookedAfter shows that a VM whose limits are not in force is never
-// given out, whoever started it.
+// given out, whichever process started it.
 func TestLimitsAreLookedAfter(t *testing.T) {
 	t.Parallel()
 	run := folder(t)

@@ -124,7 +124,7 @@ func TestGradingRequest(t *testing.T) {
 	require.Equal(t, "try", row.Spec.Assignment)
 }
 
-// Whoever takes a harness takes a folder however it was packed.
+// Every operation with a harness accepts a folder, however it was packed.
 func TestAHarnessInAnArchiveOfAnyKind(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -24,7 +24,7 @@ type sample struct {
 	path    string                                 // "" is the operation's, with names filled in; {id} is the id
 	body    func(id string) any                    // JSON
 	raw     func(t *testing.T) (kind, body string) // anything else
-	made    bool                                   // of what is not there yet, or of no class: who may not is told so, whoever it is
+	made    bool                                   // creates something, or has no class: a caller without the right gets 403, not 404
 	rule    func(a core.Actor) error               // instead of the row of the action
 	blind   string                                 // who may not even know of the thing
 }

@@ -31,7 +31,7 @@ type issuer struct {
 
 	mu     sync.Mutex
 	codes  map[string]url.Values // what was asked for with the code's page
-	says   map[string]any        // of whoever signs in, in place of what is true
+	says   map[string]any        // claims about the user, overriding the true ones
 	signer *ecdsa.PrivateKey
 	alg    string
 	away   bool
@@ -77,7 +77,7 @@ func (i *issuer) set(do func()) {
 	do()
 }
 
-// auth signs whoever comes in at once, and sends it back.
+// auth signs every user in at once, and redirects back.
 func (i *issuer) auth(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	code := rand.Text()

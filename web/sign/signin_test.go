@@ -48,7 +48,7 @@ func TestDisabledUsersHearSo(t *testing.T) {
 	require.Empty(t, b.signedIn())
 }
 
-// Whoever had a browser's session before the sign-in has nothing of the one after it.
+// A token of the session before the sign-in is worthless after it.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, "https://drover.example", nil)

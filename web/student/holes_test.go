@@ -70,7 +70,7 @@ func TestNothingChangesByGet(t *testing.T) {
 	require.Contains(t, w.get("ann", at), "cancelled")
 }
 
-// What is hidden is not there, whoever knows its address.
+// Hidden objects are NOTFOUND, even at their exact address.
 func TestHiddenAssignmentsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

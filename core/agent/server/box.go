@@ -53,7 +53,7 @@ type box struct {
 	over    context.CancelFunc
 	served  chan error // the end of listening
 
-	kept map[string]*state // by whoever has the turn
+	kept map[string]*state // used by the call whose turn it is
 
 	mu     sync.Mutex
 	now    *job // that runs
@@ -464,7 +464,7 @@ func (b *box) leave(j *job) {
 }
 
 // judge ends the harness's run, too, where the command has crossed what the VM has:
-// that decides the whole grading, whoever of them was seen first.
+// that decides the whole grading, in whichever order they are seen.
 func (b *box) judge(j *job) {
 	j.mu.Lock()
 	why := j.cause

@@ -157,7 +157,7 @@ func (c *conns) closeAll() {
 	defer c.mu.Unlock()
 	c.shut = true
 	for f := range c.open {
-		_ = f.Close() // whoever reads or writes it returns
+		_ = f.Close() // pending reads and writes return
 	}
 }
 

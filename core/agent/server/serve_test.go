@@ -26,7 +26,7 @@ func pair(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-// Whoever connects and says nothing, or stops in the middle, is not waited for.
+// A connection that sends nothing, or stops in the middle, is not waited for.
 func TestConnectionsDoNotWaitForever(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// A run is judged at its end by what is known of its memory, whoever looked.
+// A run is judged at its end by what is known of its memory, whatever the source.
 func TestMemoryIsJudgedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20

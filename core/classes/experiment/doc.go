@@ -24,9 +24,9 @@
 //	          the task stopped        parts that wait                            the sweep of core/requests/intake; parts begin nothing any more
 //	task      cancelled by hand       running, its parts cancelled               abort; or a retry of the task, which makes it ready
 //
-// A part that was about to make its request while the experiment was aborted looks again
-// afterwards, and abort waits until no part is in hand: when it returns nothing of the
+// A part that makes its request while the experiment is being aborted checks again
+// afterwards, and abort waits until no part is running: when it returns, no request of the
 // experiment waits.
 //
-// Requests of an experiment that were not applied go with their age, as all do.
+// Requests of an experiment that was not applied are purged by age, as all are.
 package experiment

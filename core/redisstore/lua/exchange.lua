@@ -80,7 +80,7 @@ else
           end
         end
         if #keys < able and not on_trial then
-          -- VMs are ready and nothing waits: whoever submits next wakes this host.
+          -- VMs are ready and nothing waits: the next submit wakes this host.
           redis.call('SADD', K.idle(pool), host)
         end
       end

@@ -15,7 +15,7 @@ if redis.call('HSETNX', K.tasks, key, ARGV[2]) == 0 then
 end
 if due > now() then
   redis.call('ZADD', K.tasks_later, due, key)
-  -- Whoever is idle looks how long to wait.
+  -- An idle taskrunner finds out how long to wait.
   ring(K.tasks_bell)
 else
   enqueue_task(key, false)

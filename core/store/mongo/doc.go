@@ -1,14 +1,14 @@
 // Package mongo keeps the result store in a database of MongoDB, for a cluster of many machines.
 //
-// No transaction spans documents here: a standalone server has none. So whatever must hold
-// together stands in one document and is decided by one conditional change of it; what else a
-// call does comes before that and means nothing without it, or after it and is made up for. A
-// change has returned only after a majority of the servers have it in their journals, and is
-// read from the primary alone, so what was accepted survives the loss of any one server.
+// No transaction spans documents: a standalone server has none. So data that must agree is
+// in one document and is decided by one conditional change of it. Other changes of a call
+// come before that and mean nothing without it, or come after it and can be made up for. A
+// change returns only after a majority of the servers have it in their journals, and is read
+// from the primary only, so accepted work survives the loss of any one server.
 //
-// What decides, and what is left where a program dies in the midst of a call:
+// What decides each call, and what a crash in the middle of it leaves:
 //
-//	call              decided by                                         died before or after that
+//	call              decided by                                         crash before or after that
 //	Create            the request's document; its key is in it, unique   –
 //	Record            the change of (id, generation, queued) to the end, before: pieces of a long output, which the result
 //	                  which takes result, blame, score and outbox along  that is accepted takes away. After: so does a
@@ -27,12 +27,12 @@
 //	Put…              the change of the revision, or a new document      –
 //	Enrol             the user's document, which holds the classes       see below
 //	PutAccount        the user's document, which holds the account       –
-//	AddToken          the token's document; its hash is unique           after: one that nobody has the secret of
+//	AddToken          the token's document; its hash is unique           after: a token whose secret is lost
 //	SpendToken, …     the deletion of the document                       –
 //	AddIdentity       the identity's document                            after: it is the user's, or goes with it
 //	CreateSubmission  the submission's document, which has the request   after: its request has no document yet. It counts
-//	                  that grades it until that has its own              as one that waits, and whoever asks for requests
-//	                                                                     makes it first: Get, List, Unfinished
+//	                  that grades it until that has its own              as waiting, and each read of requests makes it
+//	                                                                     first: Get, List, Unfinished
 //	Bind              the change of the submission's request             before: the other one is kept too, until the
 //	                                                                     submission goes
 //	Delete…           the change to gone, which hides the document       before: it is closed for half a minute. After: what

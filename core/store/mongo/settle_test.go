@@ -32,7 +32,7 @@ func died(t *testing.T, s *Store, unmade unmade, made bool) (school.Submission, 
 	return sub, spec
 }
 
-// Whoever looks first after a crash finds the request of a submission that is there.
+// The first reader after a crash finds the request of a stored submission.
 func TestSubmissionIsNeverWithoutItsRequest(t *testing.T) {
 	t.Parallel()
 	s := openHere(t, mongotest.Database(t), Options{})
@@ -86,7 +86,7 @@ func TestSubmissionIsNeverWithoutItsRequest(t *testing.T) {
 	}
 }
 
-// What is being deleted goes with what was begun for it, whoever is in the midst of making that.
+// A deletion includes what was begun for the deleted object, even if another call is still making it.
 func TestSubmissionThatIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -113,7 +113,7 @@ func TestANumberThatWasGivenAgain(t *testing.T) {
 	require.Equal(t, declaration{"testrunner@h1#0", 7}, <-declared)
 }
 
-// A note of before the host began anew is of a process that is gone, whoever has its number now.
+// The process of a note from before the host's restart is gone, even if another process has its number.
 func TestANoteOfAnotherBoot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ func crash(t *testing.T, s *scene) []string {
 }
 
 // counted makes the host count the bytes of crashes, by a program that harms nobody
-// whoever crashes meanwhile. What was set before comes back even if this process is
+// even if a test crashes. What was set before comes back even if this process is
 // killed: a child that is not hears its end. False if the pattern cannot be written.
 func counted(t *testing.T) (restore func(), ok bool) {
 	t.Helper()

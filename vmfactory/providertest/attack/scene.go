@@ -70,7 +70,7 @@ func lookAtHost(t *testing.T) host {
 	drop() // as before the last look
 	h := host{canary: filepath.Join(os.TempDir(), "drover-canary-"+providertest.Name()), texts: map[string]string{}, state: stateOfHost()}
 	require.NoError(t, os.WriteFile(h.canary, []byte("unharmed"), 0o600))
-	require.NoError(t, os.Chmod(h.canary, 0o666)) // whoever gets to it could change it
+	require.NoError(t, os.Chmod(h.canary, 0o666)) // an attacker that reaches it could change it
 	t.Cleanup(func() { _ = os.Remove(h.canary) })
 	h.marks = marks(h.canary)
 	free := dumps(t, unix.LOCK_SH)

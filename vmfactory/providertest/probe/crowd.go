@@ -93,7 +93,7 @@ func spin(t Target) error {
 }
 
 // deep makes a folder in a folder, Most times, and is held if it gets fewer. What
-// it made it leaves to whoever removes it.
+// it made it leaves for the caller to remove.
 func deep(t Target) error {
 	at, err := unix.Open(t.Folders[0], unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

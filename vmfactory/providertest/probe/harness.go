@@ -42,7 +42,7 @@ func harnessSignals(t Target) error {
 	if err := unix.Kill(t.PID, 0); err == nil {
 		return errors.New("may signal it")
 	}
-	return agentSignals(t) // whoever called looks whether it lives
+	return agentSignals(t) // the caller checks whether it lives
 }
 
 // harnessFiles reads, changes and makes files in its folders.

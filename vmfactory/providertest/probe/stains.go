@@ -15,7 +15,7 @@ import (
 )
 
 // stains tries to leave what another job could see, in every way that is known. What
-// the kernel refuses is not there; whoever looks afterwards finds what is.
+// the kernel refuses is not there; a later check finds what is.
 func stains(Target) error {
 	spots := []func(){stainNetwork, stainFolders, stainObjects, stainProcess, stainSettings, stainAgent}
 	for _, stain := range spots {

@@ -103,7 +103,7 @@ func TestBodyIsBounded(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 }
 
-// few lets so many things be done, whoever does them.
+// few allows so many calls, of all users together.
 type few struct{ left int }
 
 func (f *few) Take(_ context.Context, name string, _ core.Rate, n int) (core.Allowance, error) {
