@@ -16,53 +16,51 @@ import (
 	"drover/core/agent/wire"
 )
 
-// box is where a harness runs what it does not trust: as another user of the VM,
-// in a folder that is empty at the start, under limits of its own. The harness
-// asks by drover-run, which speaks on a socket that the harness's user alone can
-// open. One command at a time runs in it, so that all that this user has is of
-// that command, and can be ended and removed with it.
+// box is where a harness runs untrusted programs: as another user of the VM, in a folder that is empty at the start,
+// with limits of its own. The harness requests a run by drover-run, over a socket that only the harness's user can
+// open. One command at a time runs in it, so everything that belongs to this user belongs to that command, and can be
+// ended and removed with it.
 //
-//	idle      the harness runs; nothing of the box's user lives or lies anywhere
-//	waiting   a call waits for the one before it; more than MaxBoxCalls wait to be heard
+//	idle      the harness runs; the box's user has neither processes nor files
+//	waiting   a call waits for the one before it; calls beyond MaxBoxCalls wait to be read
 //	filling   the state With is put into the folder
 //	running   the command, and what it has started
-//	ending    all of the box's user are killed, those of the harness are not
-//	saving    what the folder holds is kept as the state Save
-//	tidying   the folder is emptied, what the user has in Scratch is removed, and his System V objects
+//	ending    all processes of the box's user are killed, those of the harness are not
+//	saving    the content of the folder is kept as the state Save
+//	tidying   the folder is emptied; the user's files in Scratch and System V objects are removed
 //
 // What may go wrong, and what becomes of it:
 //
 //	the caller dies, or is stopped for wire.Stall      the command is ended, as when a host is gone
-//	the harness ends, by itself or by its limits       all is killed, and what runs in the box with it
-//	the box's user does not die                        the harness's run ends for its processes
+//	the harness ends, by itself or by its limits       everything is killed, including the command in the box
+//	processes of the box's user do not die             the harness's run ends for its processes
 //	the folder cannot be emptied                       the VM is bad: no command may find what another left
 //	the folder cannot be kept                          the call fails; there is no state of that name then
 //
-// Where the VM has one user for all, the box is a Landlock domain with one more
-// filter of system calls (see confined). Its processes are known by the number of
-// their filters, which nobody can take off.
+// If the VM has only one user, the box is a Landlock domain with an additional seccomp filter (see confined). Its
+// processes are recognized by the number of their filters, which they cannot remove.
 type box struct {
 	agent   *Agent
 	owner   *job        // the harness's run
 	limits  core.Limits // of the harness
-	cred    credential  // how commands become the box's user
+	cred    credential  // how commands change to the box's user
 	starter *starter
 	folder  *place
-	held    string // what keeps the harness from it; "" is nothing
+	held    string // what protects the harness from it; "" is nothing
 	turn    chan struct{}
 	over    context.CancelFunc
-	served  chan error // the end of listening
+	served  chan error // result of listening
 
 	kept map[string]*state // used by the call whose turn it is
 
 	mu     sync.Mutex
-	now    *job // that runs
-	closed bool // nothing may start any more
+	now    *job // the running one
+	closed bool // nothing may be started any more
 	spoilt error
-	wake   chan struct{} // something of the box was dead
+	wake   chan struct{} // a process of the box has died
 }
 
-// openBox makes the box of a harness that is about to start.
+// openBox makes the box before a harness starts.
 func (a *Agent) openBox(owner *job, limits core.Limits) (*box, error) {
 	b := &box{
 		agent: a, owner: owner, limits: limits, cred: a.boxCred, kept: map[string]*state{},
@@ -96,7 +94,7 @@ func (b *box) open() (*os.File, error) {
 		b.held = ""
 		b.starter = &starter{}
 		b.starter.begin(func() error {
-			err := errors.Join(a.renew(&a.tree.boxed), a.muted()) // first: a domain holds settings, too
+			err := errors.Join(a.renew(&a.tree.boxed), a.muted()) // first: a domain inherits settings, too
 			if err == nil {
 				b.held, err = a.confined()
 			}
@@ -114,14 +112,14 @@ func (b *box) open() (*os.File, error) {
 	return sock, err
 }
 
-// listen makes the socket, which the harness's user alone may open.
+// listen makes the socket, which only the harness's user may open.
 func (b *box) listen() (*os.File, error) {
 	home, err := syscall.Open(b.agent.cfg.Home, nameOnly|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer syscall.Close(home)                                          //nolint:errcheck // only named
-	at := "/proc/self/fd/" + strconv.Itoa(home) + "/" + wire.BoxSocket // whatever the length of the home's path
+	at := "/proc/self/fd/" + strconv.Itoa(home) + "/" + wire.BoxSocket // independent of the length of the home's path
 	if err := syscall.Unlink(at); err != nil && !errors.Is(err, syscall.ENOENT) {
 		return nil, err
 	}
@@ -149,20 +147,20 @@ func (b *box) listen() (*os.File, error) {
 
 func (b *box) heldBy() string { return b.held }
 
-// shut lets nothing start in the box any more.
+// shut prevents further starts in the box.
 func (b *box) shut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 }
 
-// close ends the box: all in it is dead. It returns why the VM is bad, or nil.
+// close ends the box, with all its processes. It returns why the VM is bad, or nil.
 func (b *box) close() error {
 	b.shut()
 	b.over()
 	err := <-b.served
 	for _, s := range b.kept {
-		_ = s.file.Close() // nobody wants it any more
+		_ = s.file.Close() // not needed any more
 	}
 	if b.starter != &b.agent.starter {
 		b.starter.close()
@@ -192,10 +190,9 @@ func (b *box) serve(conn *os.File) {
 	}
 }
 
-// run runs one command in the box. An error means that nothing was started, and
-// nothing was answered yet.
+// run runs one command in the box. An error means that nothing was started, and nothing was answered yet.
 func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
-	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // what to run comes at once
+	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // the spec must arrive at once
 	var spec wire.BoxSpec
 	if err := readHead(req.body, &spec); err != nil {
 		return err
@@ -210,7 +207,7 @@ func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
 	j.in, j.apart, j.save = b, true, spec.Save
 	ends, err := b.start(j, spec)
 	if err != nil {
-		if j.pid > 0 { // it was started, and may not go on as it is
+		if j.pid > 0 { // it was started, and must not go on in this state
 			err = errors.Join(err, b.killAll())
 		}
 		err = errors.Join(err, b.tidy())
@@ -246,7 +243,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		if err := b.agent.controls.bound(cmd.cell, cmd.limits, cmd.share); err != nil {
 			return err
 		}
-		b.mu.Lock() // who ends it must know it
+		b.mu.Lock() // a concurrent end must see it
 		defer b.mu.Unlock()
 		if b.closed {
 			return errHarnessEnds
@@ -258,8 +255,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 	})
 }
 
-// unstartable says of a command what drover-run ends with: it is not there, or it
-// is nothing to execute.
+// unstartable converts an error to drover-run's exit code: not found, or not executable.
 func unstartable(err error) error {
 	switch {
 	case err == nil, !core.Is(err, core.CodeInvalid):
@@ -276,7 +272,7 @@ func (b *box) prepare(spec wire.BoxSpec) (*command, error) {
 	folder := path.Join(home, wire.Box)
 	own := []string{"HOME=" + folder, wire.EnvFiles + "=" + path.Join(home, wire.Submission)}
 	if b.agent.oneUser() {
-		own = append(own, "TMPDIR="+folder) // what the harness has in /tmp is its own user's
+		own = append(own, "TMPDIR="+folder) // the harness's files in /tmp belong to its own user
 	}
 	spec.Harness, spec.Dir, spec.Limits, spec.Env = false, folder, b.limits, append(own, spec.Env...)
 	cmd, err := b.agent.prepare(spec.Spec)
@@ -286,8 +282,7 @@ func (b *box) prepare(spec wire.BoxSpec) (*command, error) {
 	return cmd, err
 }
 
-// fill puts a state into the folder, which is empty, and forgets the one that is
-// about to be made anew.
+// fill puts a state into the empty folder, and drops the state that is about to be replaced.
 func (b *box) fill(spec wire.BoxSpec) error {
 	for _, name := range []string{spec.With, spec.Save} {
 		if name != "" && !stateName(name) {
@@ -304,7 +299,7 @@ func (b *box) fill(spec wire.BoxSpec) error {
 		}
 	}
 	if s := b.kept[spec.Save]; s != nil {
-		_ = s.file.Close() // nobody wants it any more
+		_ = s.file.Close() // not needed any more
 		delete(b.kept, spec.Save)
 	}
 	if spec.Save != "" && len(b.kept) == wire.MaxKept {
@@ -313,7 +308,7 @@ func (b *box) fill(spec wire.BoxSpec) error {
 	return nil
 }
 
-// holds reports whether a process is of the box.
+// holds reports whether a process belongs to the box.
 func (b *box) holds(p process) bool {
 	if b.agent.oneUser() {
 		return p.filters > b.agent.filters+b.agent.mutes()
@@ -321,8 +316,8 @@ func (b *box) holds(p process) bool {
 	return p.uid == b.cred.uid
 }
 
-// next waits for the next child of the agent to end, and tells whether it was of
-// the box; it is still to be reaped. Below 0 is none.
+// next waits for the next child of the agent to end, and reports whether it belonged to the box; the child is not
+// reaped yet. A pid below 0 means that there is none.
 func (b *box) next() (pid int, boxed bool) {
 	const all, exited, leave = 0, 0x4, 0x01000000 // P_ALL, WEXITED, WNOWAIT
 	var info [16]uint64                           // a siginfo, larger than any
@@ -335,7 +330,7 @@ func (b *box) next() (pid int, boxed bool) {
 		default:
 			return -1, false
 		}
-		// si_pid is the first of what follows three ints, aligned like a pointer.
+		// si_pid is the first field after three ints, aligned like a pointer.
 		at := (3*unsafe.Sizeof(int32(0)) + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)
 		pid = int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at)))
 		t := b.agent.tree
@@ -346,7 +341,7 @@ func (b *box) next() (pid int, boxed bool) {
 	}
 }
 
-// reap takes a process of the box that has ended, and its account.
+// reap reaps a process of the box that has ended, and returns its usage.
 func (b *box) reap(pid int) syscall.Rusage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -360,7 +355,7 @@ func (b *box) reap(pid int) syscall.Rusage {
 	if j := b.now; j != nil {
 		j.account(used)
 		if pid == j.pid {
-			j.status, j.pid = status, 0 // another process may get its number later
+			j.status, j.pid = status, 0 // its number may be reused later
 			close(j.exited)
 		}
 	}
@@ -371,7 +366,7 @@ func (b *box) reap(pid int) syscall.Rusage {
 	return used
 }
 
-// killAll kills all of the box and waits until it is dead and reaped.
+// killAll kills all processes of the box and waits until they are dead and reaped.
 func (b *box) killAll() error {
 	late := time.NewTimer(killTimeout)
 	defer late.Stop()
@@ -387,13 +382,13 @@ func (b *box) killAll() error {
 		case <-b.wake:
 		case <-again.C:
 		case <-late.C:
-			b.owner.stop(causePids) // everything is killed then
+			b.owner.stop(causePids) // that kills everything
 			return core.Wrap(errUndead, core.CodeLimit, b.agent.cfg.VM, "end a run in the box")
 		}
 	}
 }
 
-// count counts those of the box, between two that are reaped.
+// count counts the processes of the box, between two that are reaped.
 func (b *box) count() (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -405,26 +400,26 @@ func (b *box) count() (n int, err error) {
 	return n, err
 }
 
-// strike sends SIGKILL to all of the box. One call reaches all of a user, also those
-// who are about to fork; where all have one user they are looked up.
+// strike sends SIGKILL to the whole box. One call reaches all processes of a user, also those that are about to fork;
+// with only one user they are looked up.
 func (b *box) strike() {
 	if b.agent.tree.init && !b.agent.oneUser() {
-		b.as(func() { _ = syscall.Kill(-1, syscall.SIGKILL) }) // ESRCH: nobody is there
+		b.as(func() { _ = syscall.Kill(-1, syscall.SIGKILL) }) // ESRCH: there is none
 		return
 	}
 	var found []int
-	_ = b.agent.tree.scan(func(p process) { // what fails is tried again
+	_ = b.agent.tree.scan(func(p process) { // failures are retried
 		if b.holds(p) && !p.zombie {
 			found = append(found, p.pid)
 		}
 	})
 	for _, pid := range found {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // ESRCH: it went by itself
+		_ = syscall.Kill(pid, syscall.SIGKILL) // ESRCH: it ended by itself
 	}
 }
 
-// as calls f with the box's user as the effective one of a thread that exists
-// already. The real one stays the agent's, so that the box can do nothing to it.
+// as calls f with the box's user as the effective user of an existing thread. Its real user stays the agent's, so
+// that the box can do nothing to it.
 func (b *box) as(f func()) {
 	const same = ^uintptr(0)
 	become := func(uid int) syscall.Errno {
@@ -437,13 +432,12 @@ func (b *box) as(f func()) {
 			return
 		}
 		f()
-		for become(own) != 0 { // never: it is the thread's real user
+		for become(own) != 0 { // cannot fail for good: it is the thread's real user
 		}
 	})
 }
 
-// leave keeps what the run has left if that is wanted, removes it, and lets the
-// next one have its turn.
+// leave keeps the content of the folder if that is wanted, empties it, and lets the next call proceed.
 func (b *box) leave(j *job) {
 	if j.failure == nil && j.save != "" {
 		s, err := b.agent.pack(b.folder, b.kept)
@@ -463,8 +457,8 @@ func (b *box) leave(j *job) {
 	<-b.turn
 }
 
-// judge ends the harness's run, too, where the command has crossed what the VM has:
-// that decides the whole grading, in whichever order they are seen.
+// judge also ends the harness's run if the command has exceeded the VM's limits: that decides the whole grading, in
+// whichever order they are seen.
 func (b *box) judge(j *job) {
 	j.mu.Lock()
 	why := j.cause

@@ -35,10 +35,10 @@ func (a *Agent) makeBox() error {
 	return a.empty(dir, boxMode)
 }
 
-// tidy removes whatever the box's user has left, who has no process any more.
+// tidy removes everything that the box's user has left; it has no processes any more.
 func (b *box) tidy() error {
-	// By now the harness's user, who owns the folder above, may have put something else
-	// in its place, so it is not looked up again; and its own user may have shut it.
+	// By now the harness's user, who owns the folder above, may have replaced the folder, so it is not looked up
+	// again; and its own user may have made it inaccessible.
 	err := b.agent.empty(b.folder.path(), boxMode)
 	if err == nil && !b.agent.oneUser() {
 		err = b.sweep()
@@ -54,12 +54,12 @@ func (b *box) tidy() error {
 	return err
 }
 
-// sweep removes what the box's user has where all may write.
+// sweep removes files of the box's user in folders writable by all.
 func (b *box) sweep() error {
 	for _, dir := range b.agent.cfg.Scratch {
 		top, err := os.OpenRoot(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // an image may do without
+			continue // an image may lack it
 		}
 		if err != nil {
 			return err
@@ -73,15 +73,15 @@ func (b *box) sweep() error {
 		}
 	}
 	if !b.agent.tree.init {
-		return nil // the host's are around it
+		return nil // those around it are the host's
 	}
 	var err error
-	b.as(func() { err = forgetOwn(syscall.EINVAL, syscall.EIDRM, syscall.EPERM, syscall.EACCES) }) // the harness's stay
+	b.as(func() { err = forgetOwn(syscall.EINVAL, syscall.EIDRM, syscall.EPERM, syscall.EACCES) }) // those of the harness stay
 	return err
 }
 
-// sweepOwn removes the entries of a folder that the box's user owns, with all that
-// is below them. The harness may use the folder meanwhile.
+// sweepOwn removes the entries of a folder that the box's user owns, with everything below them. The harness may use
+// the folder at the same time.
 func (b *box) sweepOwn(top *os.Root) error {
 	s := &sweep{top: top}
 	for {
@@ -98,7 +98,7 @@ func (b *box) sweepOwn(top *os.Root) error {
 		for _, name := range names {
 			info, err := top.Lstat(name)
 			if err != nil {
-				continue // it went by itself
+				continue // it was removed in the meantime
 			}
 			if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != b.cred.uid {
 				continue

@@ -15,12 +15,10 @@ import (
 	"drover/core/agent/wire"
 )
 
-// What a run has left in a place was made by user code, which may have put links,
-// pipes and devices there to have somebody else read or write what it cannot. So
-// files are read here, inside the VM, where nothing of the host is; folder by
-// folder from one that was open before user code ran; and what a name means is
-// looked at before it is opened and again afterwards. No process of a job is
-// alive meanwhile.
+// The content of a place was made by user code, which may have put links, pipes and devices there to have another
+// program read or write what it cannot. So files are read here, inside the VM, where nothing of the host is; folder
+// by folder from one that was opened before user code ran; and the type of each name is checked before it is opened
+// and again afterwards. No process of a job is alive during this.
 
 const (
 	oPath      = 0x200000 // O_PATH
@@ -31,13 +29,13 @@ const (
 	namesAtOne = 256
 )
 
-// collecting is one collection.
+// collecting is one collection in progress.
 type collecting struct {
 	out     *frames
 	files   int   // that may still come
 	bytes   int64 // of them
 	looks   int   // names that may still be looked at
-	skipped int   // that may still be told
+	skipped int   // further reports of skipped files
 	taken   map[string]bool
 	buf     []byte
 }
@@ -63,7 +61,7 @@ func (a *Agent) collect(name string, conn *os.File, req *request) error {
 		out: newFrames(conn), files: want.Files, bytes: want.Bytes, looks: mostLooks, skipped: wire.MaxSkipped,
 		taken: map[string]bool{}, buf: make([]byte, roomAhead+readSize+chunkTail),
 	}
-	err := c.place(a.places[name], want.Paths) // a reset makes them anew
+	err := c.place(a.places[name], want.Paths) // a reset replaces it
 	a.end(nil)
 	switch {
 	case err == nil:
@@ -112,7 +110,7 @@ func (c *collecting) place(p *place, paths []string) error {
 	return nil
 }
 
-// path goes down to a path that was asked for, one name after the other.
+// path descends to a requested path, one name after the other.
 func (c *collecting) path(at int, name string) error {
 	parts := strings.Split(name, "/")
 	dir := at
@@ -138,7 +136,7 @@ func (c *collecting) path(at int, name string) error {
 	return c.entry(dir, parts[len(parts)-1], name)
 }
 
-// entry takes one name of a folder, whatever it is.
+// entry collects one name of a folder, of any type.
 func (c *collecting) entry(dir int, part, name string) error {
 	if err := wire.CheckName(name); err != nil {
 		if strings.Count(name, "/") >= wire.MaxDepth {
@@ -147,7 +145,7 @@ func (c *collecting) entry(dir int, part, name string) error {
 		return c.skip(name, wire.SkipName)
 	}
 	if c.taken[name] {
-		return nil // asked for twice
+		return nil // requested twice
 	}
 	if c.looks--; c.looks < 0 {
 		return c.skip(name, wire.SkipRoom)
@@ -168,7 +166,7 @@ func (c *collecting) entry(dir int, part, name string) error {
 	return c.skip(name, wire.SkipKind)
 }
 
-// look says what a name is without opening it.
+// look returns the type of a name without opening it.
 func look(dir int, part string) (syscall.Stat_t, error) {
 	var what syscall.Stat_t
 	fd, err := syscall.Openat(dir, part, nameOnly, 0)
@@ -227,7 +225,7 @@ func (c *collecting) file(dir int, part, name string, what syscall.Stat_t) error
 	for left := what.Size; left > 0; {
 		n, err := syscall.Read(fd, c.buf[roomAhead:roomAhead+min(left, readSize)])
 		if err != nil || n <= 0 {
-			return errors.Join(err, io.ErrUnexpectedEOF) // its head is sent: the whole collection is worth nothing
+			return errors.Join(err, io.ErrUnexpectedEOF) // its head is sent: the whole collection is void
 		}
 		if !c.out.send(wire.KindData, c.buf, n) {
 			return errHostGone
@@ -237,7 +235,7 @@ func (c *collecting) file(dir int, part, name string, what syscall.Stat_t) error
 	return nil
 }
 
-// skip tells what was not taken, as far as there is room to tell.
+// skip reports a file that was not collected, as far as there is room.
 func (c *collecting) skip(name, why string) error {
 	if c.skipped--; c.skipped < 0 {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"drover/core/agent/wire"
 )
 
-// controls lead to the cgroups that user code has for itself; see package cgroup of
-// the vmfactory. They are close-on-exec, like all that the agent has.
+// controls are the open files of user code's own cgroups; see package cgroup of the vmfactory. They are
+// close-on-exec, like all the agent's descriptors.
 type controls struct {
 	open  []int
 	usage *usage
 	pool  int64 // the limit of user code's memory, as the pool has it
-	limit int64 // the same of the runs from now on
-	set   int64 // the same as it is now
+	limit int64 // the same for the runs from now on
+	set   int64 // the value now in force
 }
 
 // cell is the cgroup of a run: that of all others, or the one with limits of its own, which the kernel then enforces.
@@ -28,7 +28,7 @@ const (
 	own
 )
 
-// threadControls is how many files of threads each of them has.
+// threadControls is the number of files of threads in each set.
 const threadControls = wire.ControlOwnThreads - wire.ControlThreads
 
 // ownMemory is the part of wire.AgentMemory that the agent keeps free for itself.
@@ -50,8 +50,7 @@ func (d *controls) pass(control int, text string) error {
 // self, written to a control, means the writer.
 const self = "0"
 
-// stay takes the calling thread to where a run is of version 1, and with it what it
-// starts, until it is taken elsewhere.
+// stay moves the calling thread, and what it starts, into a run's cgroups of version 1, until it is moved elsewhere.
 func (d *controls) stay(at cell) error {
 	first := wire.ControlThreads
 	if at == own {
@@ -82,7 +81,7 @@ func (d *controls) around(at cell, start func() error) error {
 		return fmt.Errorf("leave the cgroup of user code: %w", failed)
 	}
 	if at == own {
-		if failed := d.stay(shared); failed != nil { // it counts as one of the run's
+		if failed := d.stay(shared); failed != nil { // it counts as a process of the run
 			return failed
 		}
 	}
@@ -96,13 +95,12 @@ func (d *controls) holds() bool {
 	})
 }
 
-// startingPids is how many processes and threads more there may be where a run starts:
-// the agent is among them for that moment.
+// startingPids is how many more processes and threads are allowed while a run starts: the agent is among them for
+// that moment.
 const startingPids = 64
 
-// bound gives a run's cgroups the limits that it has, before it starts: all is what
-// binds this and all later runs, mine what binds this one alone. What earlier runs have
-// left there counts: if it is too much, the kernel ends the run at once.
+// bound sets the limits of a run's cgroups before it starts: all binds this and all later runs, mine this one only.
+// Memory left by earlier runs counts: if it is too much, the kernel ends the run at once.
 func (d *controls) bound(at cell, all, mine core.Limits) error {
 	if !d.holds() {
 		return nil
@@ -130,7 +128,7 @@ func (d *controls) bound(at cell, all, mine core.Limits) error {
 	return core.Wrap(err, core.CodeBadVM, "", "set the limits of a run")
 }
 
-// close leaves a run that has started the processes that it may have, and no more.
+// close lowers the limit on processes of a started run to its own.
 func (d *controls) close(at cell, all, mine core.Limits) error {
 	if !d.holds() {
 		return nil
@@ -142,7 +140,7 @@ func (d *controls) close(at cell, all, mine core.Limits) error {
 	return core.Wrap(err, core.CodeBadVM, "", "set the limit of processes of a run")
 }
 
-// pids writes a limit on processes; 0 is none, where another one holds.
+// pids writes a limit on processes; 0 is none, if another one is in force.
 func (d *controls) pids(control, most, more int) error {
 	if most <= 0 {
 		return d.pass(control, "max")
@@ -150,9 +148,9 @@ func (d *controls) pids(control, most, more int) error {
 	return d.pass(control, strconv.Itoa(most+more))
 }
 
-// makeRoom has files that the agent holds or has staged count like the job's own:
-// what they take beyond the agent's share is taken off the job's limit. Else they and
-// the job together could fill the VM, and then the agent is the kernel's choice, too.
+// makeRoom counts files that the agent holds or has staged like the job's own: what they take beyond the agent's
+// share is taken off the job's limit. Otherwise they and the job together could fill the VM, and the kernel might
+// kill the agent.
 func (d *controls) makeRoom() error {
 	if !slices.Contains(d.open, wire.ControlMemory) {
 		return nil
@@ -165,7 +163,7 @@ func (d *controls) makeRoom() error {
 	if want == d.set {
 		return nil
 	}
-	// More is in there already where earlier runs have left it: it cannot grow.
+	// Memory above the limit was left by earlier runs: it cannot grow.
 	if err := d.pass(wire.ControlMemory, strconv.FormatInt(max(want, job), 10)); err != nil && err != syscall.EBUSY { //nolint:errorlint // straight from the kernel
 		return core.Wrap(err, core.CodeBadVM, "", "set the job's limit of memory")
 	}

@@ -11,7 +11,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// Numbers that package syscall does not know on every architecture.
+// Numbers that package syscall does not have on every architecture.
 const (
 	prSetNoNewPrivs     = 38
 	prSetChildSubreaper = 36
@@ -21,9 +21,8 @@ const (
 	closeRangeCloexec   = 4
 )
 
-// harden closes the agent's process to user code, also to user code of its own
-// uid: no tracing or reading of it, no stopping it by a signal, no descriptor
-// that a command could inherit, no privilege that a command could gain.
+// harden protects the agent's process from user code, even of its own uid: user code can neither trace or read it nor
+// stop it by a signal, and commands inherit no descriptor and can gain no privilege.
 func (a *Agent) harden() error {
 	if err := prctl(syscall.PR_SET_DUMPABLE, 0); err != nil {
 		return fmt.Errorf("make it undumpable: %w", err)
@@ -32,7 +31,7 @@ func (a *Agent) harden() error {
 		return fmt.Errorf("make it the parent of orphans: %w", err)
 	}
 	syscall.Umask(0o022)
-	// A file that is too long is an error to tell, not the agent's end.
+	// A file above the size limit must be an error, not the agent's end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	if a.cred.sys == nil {
 		deafen()
@@ -43,10 +42,9 @@ func (a *Agent) harden() error {
 	return nil
 }
 
-// deafen takes every signal that can be taken and drops it. A signal without a
-// handler is harmless to a PID namespace's init; the Go runtime has handlers for
-// most, and user code could end an agent of its own uid by one. Handlers, other
-// than ignored signals, are not passed on to commands.
+// deafen catches every catchable signal and drops it. A signal without a handler is harmless to a PID namespace's
+// init; the Go runtime has handlers for most, and user code could end an agent of its own uid by one. Unlike ignored
+// signals, handlers are not passed on to commands.
 func deafen() {
 	var all []os.Signal
 	for s := syscall.Signal(1); s <= 64; s++ {
@@ -59,7 +57,7 @@ func deafen() {
 	signal.Notify(make(chan os.Signal, 1), all...)
 }
 
-// closeOnExec marks every descriptor but the standard three.
+// closeOnExec marks every descriptor except the standard three.
 func closeOnExec() error {
 	_, _, errno := syscall.RawSyscall(sysCloseRange, 3, ^uintptr(0)>>32, closeRangeCloexec)
 	if errno != 0 {
@@ -68,15 +66,14 @@ func closeOnExec() error {
 	return nil
 }
 
-// commandNice puts commands behind the agent, which must come to reap and to look
-// however many of them there are, and behind the host's own work.
+// commandNice gives commands a lower priority than the agent, which must be able to reap and to check them however
+// many there are, and than the host's own work.
 const commandNice = 10
 
-// giveUp binds the calling thread and all that it starts, which cannot be undone:
-// a program that is executed as another user than root has no capabilities,
-// whatever the agent holds and whatever the file says, and no more than its share.
+// giveUp restricts the calling thread and its children permanently: a program executed as another user than root has
+// no capabilities, whatever the agent and the file have, and no more than its share.
 func giveUp() error {
-	// A host that runs at a lower priority already may not be left.
+	// A lower priority of the host's must not be raised.
 	kernel, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err != nil {
 		return err
@@ -117,7 +114,7 @@ func prctl(option, arg uintptr) error {
 	return nil
 }
 
-// credential is how commands become the job user.
+// credential is how commands change to the job user.
 type credential struct {
 	uid, gid int
 	sys      *syscall.Credential // nil if the agent is that user already
@@ -129,7 +126,7 @@ func newCredential(uid, gid int) credential {
 		return c
 	}
 	c.sys = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // checked to be positive
-	// A user namespace with one mapped group refuses setgroups for good.
+	// A user namespace with one mapped group refuses setgroups permanently.
 	c.sys.NoSetGroups = errors.Is(syscall.Setgroups(nil), syscall.EPERM)
 	return c
 }
@@ -142,8 +139,8 @@ func (c credential) own(chown func(uid, gid int) error) error {
 	return chown(c.uid, c.gid)
 }
 
-// oomBadge makes commands the kernel's first choice when memory runs out. It is
-// opened before the agent becomes undumpable, which would forbid it.
+// oomBadge makes commands the kernel's first choice when memory runs out. It is opened before the agent becomes
+// undumpable, which would forbid it.
 type oomBadge struct{ file *os.File }
 
 func openBadge(cfg wire.Config) oomBadge {
@@ -152,13 +149,13 @@ func openBadge(cfg wire.Config) oomBadge {
 	}
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
 	if err != nil {
-		return oomBadge{} // the agent runs unprotected where it may not do this
+		return oomBadge{} // without it the agent runs unprotected
 	}
 	return oomBadge{f}
 }
 
-// around calls start while the process wears the badge, which children inherit.
-// Taking it off again is allowed down to where the process began.
+// around calls start while the process has the badge, which children inherit. The value may be lowered again down to
+// the one at the process's start.
 func (b oomBadge) around(start func() error) error {
 	if b.file == nil {
 		return start()

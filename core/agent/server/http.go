@@ -26,7 +26,7 @@ type request struct {
 
 var crlf = []byte("\r\n")
 
-// Why a head is not accepted. The connection ends then.
+// Reasons for refusing a head. The connection ends then.
 var (
 	errHeadSize = errors.New("the request's head is too large")
 	errHead     = errors.New("the request is not HTTP/1.1 as the agent speaks it")
@@ -78,7 +78,7 @@ func readRequest(in *bufio.Reader) (*request, error) {
 			r.length = -1
 		}
 	}
-	if lengths > 1 { // two opinions about where the body ends are an attack
+	if lengths > 1 { // two different lengths of the body are an attack
 		return nil, errHead
 	}
 	r.body = io.LimitReader(in, r.length)
@@ -119,7 +119,7 @@ type chunks struct {
 	in   *bufio.Reader
 	left int64
 	last bool
-	open bool // a chunk's bytes were read, its line end was not
+	open bool // a chunk's bytes were read, but not its line end
 }
 
 func (c *chunks) Read(b []byte) (int, error) {
@@ -167,8 +167,7 @@ func (c *chunks) blank() error {
 	return err
 }
 
-// allowed reports whether the request brings the secret, in a time that does not
-// depend on how much of it is right.
+// allowed reports whether the request has the secret, in constant time.
 func (r *request) allowed(secret string) bool {
 	got, ok := strings.CutPrefix(r.auth, wire.AuthScheme)
 	return subtle.ConstantTimeCompare([]byte(got), []byte(secret)) == 1 && ok
@@ -186,7 +185,7 @@ func (r *request) readJSON(into any) error {
 	return core.Wrap(json.Unmarshal(b, into), core.CodeInvalid, "", "the body is not what %s takes", r.path)
 }
 
-// statusOf maps codes to HTTP; the code itself is in the body.
+// statusOf maps codes to HTTP statuses; the code itself is in the body.
 func statusOf(code core.Code) string {
 	switch code {
 	case core.CodeInvalid:

@@ -17,20 +17,18 @@ import (
 	"drover/core/agent/wire"
 )
 
-// state is what the place work held at one moment: an archive in a file that has
-// no name any more. User code can open it by no path, and not through the agent
-// either, which it cannot look into, even where they have one uid.
+// state is the content of the place work at one moment: an archive in a file without a name. User code can open it by
+// no path, and cannot reach it through the agent either, even with the same uid.
 type state struct {
 	file *os.File
-	size int64 // bytes that it takes when it is put back
+	size int64 // bytes that it takes when it is restored
 }
 
-// entryLink is a kind of entry that only a kept state has; it never travels.
+// entryLink is a kind of entry that only a kept state has; it is never sent.
 const entryLink wire.EntryKind = 'L'
 
-// keep remembers what work holds. The runs before it left nothing alive, so
-// nothing changes meanwhile. All states together have half of the disk, so that
-// there is always room to put one of them back.
+// keep keeps the content of work. Earlier runs left no process alive, so nothing changes during this. All states
+// together may use half of the disk, so that there is always room to restore one of them.
 func (a *Agent) keep(owner, name string) error {
 	if err := a.begin(owner, nil); err != nil {
 		return err
@@ -55,7 +53,7 @@ func stateName(name string) bool {
 	return len(name) > 0 && len(name) <= wire.MaxKeptName && !slices.ContainsFunc([]byte(name), func(c byte) bool { return c < 'a' || c > 'z' })
 }
 
-// pack keeps what a place holds, beside the states that are kept already.
+// pack archives the content of a place, within the room that other states leave.
 func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
 	if err := p.unshut(); err != nil {
 		return nil, p.refusal(err)
@@ -80,9 +78,9 @@ func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
 	return &state{file: file, size: k.size}, nil
 }
 
-// nameless opens a file of Home's file system that nobody else can open.
+// nameless opens a file without a name in Home's file system.
 func (a *Agent) nameless() (*os.File, error) {
-	if err := chmodOf(a.cfg.Home, homeMode); err != nil { // user code may have closed it
+	if err := chmodOf(a.cfg.Home, homeMode); err != nil { // user code may have made it inaccessible
 		return nil, err
 	}
 	home, err := os.OpenRoot(a.cfg.Home)
@@ -105,7 +103,7 @@ func (a *Agent) nameless() (*os.File, error) {
 	return file, nil
 }
 
-// fileLimit is how long a file the agent itself may write by now.
+// fileLimit returns how large a file the agent itself may write by now.
 func fileLimit() int64 {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil || now.Cur > 1<<62 {
@@ -119,11 +117,11 @@ type keeping struct {
 	*place
 	out     *bufio.Writer
 	left    int64 // bytes that may still be kept
-	size    int64 // bytes that are, as a file system counts them
+	size    int64 // bytes kept so far, in blocks of a file system
 	entries int
 }
 
-// pack writes everything below work, folder by folder, each before what is in it.
+// pack writes everything below work, every folder before its content.
 func (k *keeping) pack() error {
 	for open := []string{"."}; len(open) > 0; {
 		dir := open[len(open)-1]
@@ -149,11 +147,11 @@ func (k *keeping) pack() error {
 	return k.head(wire.Entry{Kind: wire.EntryEnd}, time.Time{})
 }
 
-// list names what a folder holds, in order.
+// list returns the names in a folder, sorted.
 func (k *keeping) list(dir string) ([]string, error) {
 	info, err := k.root.Lstat(dir)
 	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		err = k.root.Chmod(dir, info.Mode().Perm()|0o700) // whose owner may have shut himself out
+		err = k.root.Chmod(dir, info.Mode().Perm()|0o700) // whose owner may have made it inaccessible
 	}
 	if err != nil {
 		return nil, err
@@ -171,8 +169,7 @@ func (k *keeping) list(dir string) ([]string, error) {
 	return names, err
 }
 
-// one writes one entry. Sockets and pipes mean nothing without the processes
-// that had them, and are left out.
+// one writes one entry. Sockets and pipes are useless without their processes, and are left out.
 func (k *keeping) one(at string, info fs.FileInfo) error {
 	if k.entries++; k.entries > wire.MaxEntries {
 		return core.Errorf(core.CodeLimit, "", "%s holds more than %d files and folders", k.name, wire.MaxEntries)
@@ -221,7 +218,7 @@ func (k *keeping) file(e wire.Entry, info fs.FileInfo) error {
 	return err
 }
 
-// head writes an entry's head: what travels, and the time of its last change.
+// head writes an entry's head: the usual fields, and the modification time.
 func (k *keeping) head(e wire.Entry, changed time.Time) error {
 	b := wire.AppendEntry(nil, e)
 	b = binary.BigEndian.AppendUint64(b, uint64(changed.UnixNano()))
@@ -235,7 +232,7 @@ func (k *keeping) head(e wire.Entry, changed time.Time) error {
 	return err
 }
 
-// restore puts a kept state into the place, which is empty.
+// restore unpacks a kept state into the empty place.
 func (p *place) restore(s *state) error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -270,7 +267,7 @@ func (p *place) restore(s *state) error {
 	}
 }
 
-// link makes a symbolic link, which belongs to the job user like all else.
+// link makes a symbolic link, owned by the job user.
 func (f *filling) link(to, name string) error {
 	if err := f.root.Symlink(to, name); err != nil {
 		return err
@@ -278,8 +275,8 @@ func (f *filling) link(to, name string) error {
 	return f.cred.own(func(uid, gid int) error { return f.root.Lchown(name, uid, gid) })
 }
 
-// date gives files and folders the times that they had, for build tools that
-// compare them. Folders' own come last, when nothing is put into them any more.
+// date restores the times of files and folders, for build tools that compare them. Folders come last, when nothing is
+// written into them any more.
 func (f *filling) date(times map[string]time.Time) error {
 	for name, changed := range times {
 		if err := f.root.Chtimes(name, changed, changed); err != nil {

@@ -13,7 +13,7 @@ import (
 	"drover/core/agent/wire"
 )
 
-// System calls that package syscall does not know, which have these numbers on all architectures.
+// System calls that package syscall does not have; the numbers are the same on all architectures.
 const (
 	sysLandlockCreate   = 444
 	sysLandlockAddRule  = 445
@@ -21,28 +21,27 @@ const (
 	sysPidfdOpen        = 434
 )
 
-// Rights of Landlock, and what else a domain holds.
+// Rights of Landlock, and other restrictions of a domain.
 const (
 	llExecute  = 1 << 0
 	llWrite    = 1 << 1
 	llRead     = 1 << 2
 	llReadDir  = 1 << 3
 	llTruncate = 1 << 14
-	llSignals  = 1 << 1           // to those outside
-	llScopes   = 1<<0 | llSignals // and abstract sockets of theirs
+	llSignals  = 1 << 1           // signals to processes outside
+	llScopes   = 1<<0 | llSignals // and their abstract sockets
 
-	llVersion   = 1 // asks for the version
+	llVersion   = 1 // queries the version
 	llBeneath   = 1 // kind of a rule
-	llHasRefer  = 2 // versions from which on there is: a link or a move to another folder,
+	llHasRefer  = 2 // first versions with rules for: a link or a move to another folder,
 	llHasTrunc  = 3 // the length of a file,
 	llHasScopes = 6 // scopes
 )
 
-// confined puts the calling thread, and all that it starts, into the domain of the
-// box where that has the harness's user: of the harness's files it can open none,
-// into its processes it cannot look, and where the kernel has scopes (Linux 6.12)
-// it cannot signal them. It returns what holds the harness; "" is nothing: a kernel
-// without Landlock still gets the filter, by which the box's processes are known.
+// confined puts the calling thread, and all that it starts, into the domain of the box, if that has the harness's
+// user: it cannot open the harness's files or inspect its processes, nor signal them if the kernel has scopes (Linux
+// 6.12). It returns what protects the harness; "" is nothing: without Landlock only the filter is added, by which the
+// box's processes are recognized.
 func (a *Agent) confined() (string, error) {
 	held, err := a.landlock()
 	if err != nil {
@@ -78,10 +77,10 @@ type instruction struct {
 	value     uint32
 }
 
-// domain is what a Landlock domain is about: a struct landlock_ruleset_attr.
+// domain is the definition of a Landlock domain: a struct landlock_ruleset_attr.
 type domain struct{ files, network, scopes uint64 }
 
-// landlockVersion is 0 where the kernel has no Landlock, or it is switched off.
+// landlockVersion returns 0 if the kernel has no Landlock, or it is switched off.
 func landlockVersion() int {
 	version, _, errno := syscall.RawSyscall(sysLandlockCreate, 0, 0, llVersion)
 	if errno != 0 {
@@ -90,7 +89,7 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// mutes is how many filters a starter of commands has beside the agent's.
+// mutes returns how many filters a starter of commands has in addition to the agent's.
 func (a *Agent) mutes() int {
 	if a.cred.sys != nil {
 		return 0
@@ -98,10 +97,9 @@ func (a *Agent) mutes() int {
 	return 1
 }
 
-// muted keeps the calling thread, and all that it starts, from signalling the agent
-// where that has the same user: by a domain from all threads of it but the calling
-// one, which is in there, too; and by a filter from that. Kernels before scopes let
-// signals through; the agent has handlers for those that it can have.
+// muted prevents the calling thread, and all that it starts, from signalling an agent with the same user: a domain
+// protects all the agent's threads except the calling one, which is inside; a filter protects that one. Kernels
+// without scopes let signals through; the agent has handlers for all signals that can be caught.
 func (a *Agent) muted() error {
 	if a.mutes() == 0 {
 		return nil
@@ -169,8 +167,8 @@ func (a *Agent) landlock() (string, error) {
 	return wire.HeldByLandlock, nil
 }
 
-// allow names what the box may open: the system, its own folder, and the files
-// that were submitted. What is not named it may not.
+// allow lists what the box may open: the system, its own folder, and the submitted files. Everything else is
+// forbidden.
 func (a *Agent) allow(rules int, all uint64) error {
 	const look = llRead | llReadDir | llExecute
 	own := append([]string{a.cfg.Home}, a.cfg.Scratch...)
@@ -197,7 +195,7 @@ func (a *Agent) allow(rules int, all uint64) error {
 	return errors.Join(beneath(rules, path.Join(a.cfg.Home, wire.Submission), look&all), beneath(rules, path.Join(a.cfg.Home, wire.Box), all))
 }
 
-// beneath adds a rule for a folder and all below it, or for a file, if it is there.
+// beneath adds a rule for a folder and everything below it, or for a file, if it exists.
 func beneath(rules int, at string, rights uint64) error {
 	fd, err := syscall.Open(at, oPath|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, syscall.ENOENT) {

@@ -8,12 +8,11 @@ import (
 	"drover/core/agent/wire"
 )
 
-// pidSlack is the distance between the limit on processes, where the watchdog
-// ends a run with a reason, and the wall that the kernel holds between two looks.
-// The agent's own threads count there if user code has its uid.
+// pidSlack is the distance between the limit on processes, at which the watchdog ends a run with a reason, and the
+// kernel's limit, which holds between two looks. The agent's own threads count there if user code has its uid.
 const pidSlack = 32
 
-// Resource numbers that package syscall does not name.
+// Resource numbers that package syscall does not have.
 const (
 	rlimitNproc    = 6
 	rlimitMemlock  = 8
@@ -22,7 +21,7 @@ const (
 	rlimitRtprio   = 14
 )
 
-// Sizes that no setting changes.
+// Fixed sizes.
 const (
 	stackSoft   = 8 << 20
 	stackHard   = 1 << 30
@@ -117,8 +116,8 @@ func (a *Agent) heldBy(l core.Limits) map[string]string {
 	}
 	pids := held[core.LimitPids]
 	maps.Copy(held, a.cfg.HeldBy)
-	// The provider holds what the VM has, not what the run asked for.
-	if a.controls.holds() { // and the agent tells it
+	// The provider enforces the VM's limits, not the run's.
+	if a.controls.holds() { // and the agent sets the run's
 		return held
 	}
 	if l.Memory > 0 && l.Memory < a.cfg.Limits.Memory {

@@ -7,16 +7,15 @@ import (
 	"unsafe"
 )
 
-// How often the meter looks: as late as it can without letting a run that
-// computes on several processors go far over its share.
+// How often the meter looks: as rarely as possible without letting a run on several processors go far over its share.
 const (
 	meterLeast = 5 * time.Millisecond
 	meterMost  = 100 * time.Millisecond
 	meterParts = 4
 )
 
-// meter ends a run that has computed for longer than it may. The clock of the
-// wall is no measure of a program on a busy machine.
+// meter ends a run that has used more processor time than it may. Wall time is no measure of a program on a busy
+// machine.
 func (j *job) meter(dead <-chan struct{}) {
 	if j.compute <= 0 {
 		return
@@ -36,14 +35,14 @@ func (j *job) meter(dead <-chan struct{}) {
 			return
 		}
 		wait := min((j.compute-sum)/meterParts, meterMost)
-		if account.hasty { // what ends between two looks may be on nobody's account
+		if account.hasty { // what ends between two looks may be counted nowhere
 			wait = meterLeast
 		}
 		look.Reset(max(wait, meterLeast))
 	}
 }
 
-// computed is what the run has used of processors, everything of it being dead.
+// computed returns the processor time of the run, after all its processes are dead.
 func (j *job) computed(now reading) time.Duration {
 	if j.counted(now) {
 		return now.cpu - j.before.cpu
@@ -51,52 +50,51 @@ func (j *job) computed(now reading) time.Duration {
 	return max(time.Duration(j.cpu.Load()), time.Duration(j.metered.Load()))
 }
 
-// counted reports whether a cgroup counts what the run computes, and nobody else.
+// counted reports whether a cgroup counts the processor time of the run, and of nothing else.
 func (j *job) counted(now reading) bool {
 	return (j.in == nil || j.cell == own) && now.cpu >= 0 && j.before.cpu >= 0
 }
 
-// has reports whether a process is of the run.
+// has reports whether a process belongs to the run.
 func (j *job) has(p process) bool { return j.in == nil || j.in.holds(p) }
 
-// computing is the same while it runs: where no cgroup tells, by those who ended
-// and by those who live.
+// computing returns the processor time while the run goes on: without a cgroup's count, from ended and living
+// processes.
 func (j *job) computing(a *account) time.Duration {
 	now := j.gauges().read()
 	if j.counted(now) {
 		return j.computed(now)
 	}
-	reaped := time.Duration(j.cpu.Load()) // first: who ends after this is still among the living
+	reaped := time.Duration(j.cpu.Load()) // first: a process that ends after this is still among the living
 	if living, births, err := j.agent.tree.lives(j.has); err == nil {
 		j.metered.Store(int64(a.look(time.Now(), reaped, living, births)))
-	} // else the next look may do better
+	} // otherwise the next look may do better
 	return j.computed(now)
 }
 
 // life is a process as the account sees it.
 type life struct {
-	born     int64         // when, which tells it from another of its number
-	own      time.Duration // that it has computed
-	children time.Duration // that those of its children had computed for whose end it has waited
-	careless bool          // it ignores the end of its children, who take their accounts along
+	born     int64         // when, which distinguishes it from another process with its number
+	own      time.Duration // processor time of its own
+	children time.Duration // of its children that it has waited for
+	careless bool          // it ignores the end of its children, whose times are then lost
 }
 
-// account adds up what processes compute where no cgroup does. The kernel adds a
-// process's time to its parent's when that one waits for it. One that nobody waits
-// for takes its time along, so what was seen of it counts.
+// account sums the processor time of processes if no cgroup does. The kernel adds a process's time to its parent's
+// when the parent waits for it. The time of a process for which nobody waits is lost, so the last seen value counts.
 type account struct {
 	began  time.Time // of the time since the last look
 	seen   map[int]life
 	births int64 // processes and threads so far
 	reaped time.Duration
 
-	known time.Duration // of those that live, and that somebody has waited for
-	lost  time.Duration // of those that are gone, and nobody has waited for
-	guess time.Duration // of those that nobody has seen
+	known time.Duration // of living processes and those waited for
+	lost  time.Duration // of ended processes for which nobody has waited
+	guess time.Duration // of processes that were never seen
 	hasty bool          // some came and went since the last look
 }
 
-// look takes in what there is now, and returns what was computed so far, or less.
+// look records the present processes, and returns the time used so far, or less.
 func (a *account) look(now time.Time, reaped time.Duration, living map[int]life, births int64) time.Duration {
 	before := a.sum()
 	gone, waited := time.Duration(0), reaped-a.reaped
@@ -120,11 +118,11 @@ func (a *account) look(now time.Time, reaped time.Duration, living map[int]life,
 			gone += was.own + was.children
 		}
 	}
-	// Who ended while we looked may be gone now and waited for next time.
+	// A process that ended during the look may be gone now and waited for next time.
 	a.lost = max(a.lost+gone-waited, 0)
 	a.hasty = a.seen != nil && births-a.births > fresh
 	if careless && a.hasty {
-		a.guess += max(now.Sub(a.began)-(a.sum()-before), 0) // nobody knows better
+		a.guess += max(now.Sub(a.began)-(a.sum()-before), 0) // there is no better estimate
 	}
 	a.began, a.seen, a.births, a.reaped = now, living, births, reaped
 	return a.sum()
@@ -132,9 +130,8 @@ func (a *account) look(now time.Time, reaped time.Duration, living map[int]life,
 
 func (a *account) sum() time.Duration { return a.known + a.lost + a.guess }
 
-// lives lists the processes of a run with what they have computed, and how
-// many processes and threads the VM has had so far, as far as the numbers that the
-// kernel gives them tell.
+// lives lists the processes of a run with their processor times, and how many processes and threads the VM has had so
+// far, as far as the kernel's numbers show.
 func (t *tree) lives(of func(process) bool) (map[int]life, int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +162,7 @@ func (t *tree) lives(of func(process) bool) (map[int]life, int64, error) {
 	return all, births, nil
 }
 
-// processTime asks the clock of a process, which is finer than its stat file.
+// processTime reads the clock of a process, which is finer than its stat file.
 func processTime(pid int) time.Duration {
 	const scheduled = 2
 	var ts syscall.Timespec

@@ -20,14 +20,13 @@ const (
 	readSize  = 32 << 10
 )
 
-// frames writes a run's answer to the host, a frame a chunk. The head of the
-// answer goes with the first of them.
+// frames writes a run's answer to the host, one frame per chunk. The head of the answer is sent with the first frame.
 type frames struct {
-	cut atomic.Bool // a stream went over its limit
+	cut atomic.Bool // a stream exceeded its limit
 
 	mu    sync.Mutex
 	out   *os.File
-	head  []byte // of the answer, until it was sent
+	head  []byte // of the answer, until it is sent
 	said  bool   // something was sent since the last keepalive
 	inert bool   // the host is gone
 }
@@ -37,8 +36,8 @@ func newFrames(out *os.File) *frames {
 		"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n")}
 }
 
-// send writes the payload that stands in buf behind roomAhead bytes, with room
-// for chunkTail behind it. It reports whether the host took it.
+// send writes the payload in buf behind roomAhead bytes, with room for chunkTail behind it. It reports whether the
+// host accepted it.
 func (f *frames) send(kind wire.Kind, buf []byte, n int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,8 +65,8 @@ func (f *frames) write(kind wire.Kind, buf []byte, n int) bool {
 	return true
 }
 
-// alive sends a keepalive if nothing was sent since the last one. It does not
-// wait behind a frame that is being written: that one has a deadline.
+// alive sends a keepalive if nothing was sent since the last one. It does not wait for a frame that is being written,
+// which has a deadline.
 func (f *frames) alive() bool {
 	if !f.mu.TryLock() {
 		return true
@@ -97,8 +96,8 @@ func (f *frames) last(kind wire.Kind, body any) {
 	}
 }
 
-// pump carries one stream until its last writer is gone. Beyond the limit it
-// counts and throws away, and far beyond it ends the run.
+// pump carries one stream until its last writer is gone. Beyond the limit it counts and discards, and far beyond it
+// ends the run.
 func (j *job) pump(kind wire.Kind, from *os.File) {
 	buf := make([]byte, roomAhead+readSize+chunkTail)
 	left, total, end := j.limits.Output, int64(0), wire.OutputEnd(j.limits.Output)
@@ -125,7 +124,7 @@ func (j *job) pump(kind wire.Kind, from *os.File) {
 	}
 }
 
-// keepAlive lets the host know that the agent lives, and the agent that the host does.
+// keepAlive shows the host that the agent lives, and detects whether the host does.
 func (j *job) keepAlive(dead <-chan struct{}) {
 	tick := time.NewTicker(wire.Keepalive)
 	defer tick.Stop()

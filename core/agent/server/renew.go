@@ -11,16 +11,15 @@ import (
 	"drover/core/agent/wire"
 )
 
-// enter takes the calling thread, which is to start commands, to where they shall be.
-// User code is never in the VM's own namespaces: those stay as they were made.
+// enter moves the calling thread, which is to start commands, into their namespaces. User code is never in the VM's
+// own namespaces, which stay as they were made.
 func (a *Agent) enter() error {
 	return errors.Join(a.controls.stay(shared), a.renew(&a.tree.network), a.muted())
 }
 
-// renew gives the calling thread, and what it starts from now on, a network and System
-// V objects that nobody has used. All that outlives a process in the old ones, such as
-// connections that wait, counters and routes, goes with the last process in there. The
-// thread is noted as one that is in that network.
+// renew gives the calling thread, and what it starts from now on, a fresh network and System V namespace. Everything
+// that outlives a process in the old ones, such as waiting connections, counters and routes, ends with their last
+// process. The thread is recorded as one in that network.
 func (a *Agent) renew(note *atomic.Int64) error {
 	if a.cfg.Renews == 0 {
 		return nil
@@ -40,25 +39,25 @@ func (a *Agent) renew(note *atomic.Int64) error {
 	return loopback()
 }
 
-// firstNumber is what the first process of a run has for its number: above those that
-// the agent's threads have. What runs before had would tell how many they started.
+// firstNumber is the pid of a run's first process: above those of the agent's threads. A running count would reveal
+// how many processes earlier runs started.
 const firstNumber = 300
 
-// renumber has the next process get that number, where the kernel can do this.
+// renumber sets the pid of the next process, if the kernel can.
 func (a *Agent) renumber() {
 	if a.cfg.Renews != 0 {
 		_ = a.tree.set("sys/kernel/ns_last_pid", strconv.Itoa(firstNumber-1))
 	}
 }
 
-// set writes to a file of the /proc that can be written to.
+// set writes to a file of the writable /proc.
 func (t *tree) set(name, text string) error {
 	fd, err := syscall.Openat(t.proc, name, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	_, err = syscall.Write(fd, []byte(text))
-	_ = syscall.Close(fd) // a setting is in force or not when it was written
+	_ = syscall.Close(fd) // the write itself tells whether the setting is in force
 	return err
 }
 

@@ -17,9 +17,8 @@ import (
 	"drover/core/agent/wire"
 )
 
-// reset removes every trace of the runs so far, whose processes are dead, and
-// puts back what was kept under the name, if it is not "". A VM that does not come
-// clean does nothing more.
+// reset removes every trace of the runs so far, whose processes are dead, and restores what was kept under the name,
+// if it is not "". If the VM cannot be cleaned, it refuses all further work.
 func (a *Agent) reset(owner, name string) error {
 	if err := a.begin(owner, nil); err != nil {
 		return err
@@ -48,12 +47,12 @@ func (a *Agent) reset(owner, name string) error {
 	return nil
 }
 
-// unclean is why a VM can do nothing more: user code left what cannot be removed.
+// unclean is the reason of a VM that refuses all work: user code left something that cannot be removed.
 type unclean struct{ error }
 
 func (u unclean) Unwrap() error { return u.error }
 
-// Modes of the places that all of a VM use.
+// Modes of the places that all users of a VM share.
 const (
 	homeMode    = 0o755
 	scratchMode = 0o1777
@@ -80,14 +79,14 @@ func (a *Agent) wipe() error {
 	return err
 }
 
-// empty removes all that a folder holds and all that it says of itself: user
-// code may own it. Its path leads through nothing that user code could replace.
+// empty removes all content and attributes of a folder, which user code may own. User code cannot replace any part of
+// its path.
 func (a *Agent) empty(dir string, mode uint32) error {
 	const readOnly = 1
 	var fs syscall.Statfs_t
 	err := syscall.Statfs(dir, &fs)
 	if errors.Is(err, syscall.ENOENT) || err == nil && fs.Flags&readOnly != 0 {
-		return nil // an image may do without, or show its own, which nobody can write to
+		return nil // an image may lack it, or have a read-only one
 	}
 	if err == nil {
 		err = chmodOf(dir, mode)
@@ -128,9 +127,8 @@ func chmodOf(dir string, mode uint32) error {
 	return syscall.Chmod(dir, mode)
 }
 
-// sweep empties one folder. User code may have nested folders as deep as it
-// likes, so those below are moved to the top and emptied there: two descriptors
-// and no recursion, however deep.
+// sweep empties one folder. User code may have nested folders to any depth, so inner folders are moved to the top and
+// emptied there: this takes two descriptors and no recursion.
 type sweep struct {
 	top   *os.Root
 	moved int
@@ -142,7 +140,7 @@ func (s *sweep) all() error {
 	return drain(s.top, s.one)
 }
 
-// one removes one name of the top; folders below it may be in the top then.
+// one removes one name of the top, and moves inner folders to the top.
 func (s *sweep) one(name string) error {
 	err := s.top.Remove(name)
 	if !errors.Is(err, syscall.ENOTEMPTY) {
@@ -154,9 +152,9 @@ func (s *sweep) one(name string) error {
 	return s.top.Remove(name)
 }
 
-// hollow takes everything out of a folder of the top: files go, folders move up.
+// hollow empties a folder of the top: files are removed, folders moved up.
 func (s *sweep) hollow(name string) error {
-	if err := s.top.Chmod(name, 0o700); err != nil { // its owner may have shut himself out
+	if err := s.top.Chmod(name, 0o700); err != nil { // its owner may have made it inaccessible
 		return err
 	}
 	inner, err := s.top.OpenRoot(name)
@@ -169,7 +167,7 @@ func (s *sweep) hollow(name string) error {
 		if !errors.Is(err, syscall.ENOTEMPTY) {
 			return gone(err)
 		}
-		// To be moved a folder must be writable: its ".." changes.
+		// To be moved a folder must be writable, because its ".." changes.
 		if err := inner.Chmod(n, 0o700); err != nil {
 			return err
 		}
@@ -177,7 +175,7 @@ func (s *sweep) hollow(name string) error {
 	})
 }
 
-// lift moves a folder to the top. A name there may be user code's own.
+// lift moves a folder to the top. User code may have taken a name there.
 func (s *sweep) lift(from string) error {
 	for {
 		s.moved++
@@ -188,7 +186,7 @@ func (s *sweep) lift(from string) error {
 	}
 }
 
-// drain calls remove with the names in a folder until there is none.
+// drain calls remove with the names in a folder until none are left.
 func drain(dir *os.Root, remove func(name string) error) error {
 	for {
 		f, err := dir.Open(".")
@@ -211,7 +209,7 @@ func drain(dir *os.Root, remove func(name string) error) error {
 	}
 }
 
-// gone is nil for what is not there any more.
+// gone returns nil if the error means that something does not exist any more.
 func gone(err error) error {
 	if errors.Is(err, syscall.ENOENT) {
 		return nil
@@ -219,8 +217,8 @@ func gone(err error) error {
 	return err
 }
 
-// forgetAttributes removes what user code may have written on a folder that it
-// owns, lists of access among it. The kernel's own stay.
+// forgetAttributes removes attributes that user code may have set on a folder that it owns, such as access lists. The
+// kernel's own stay.
 func forgetAttributes(dir string) error {
 	list := make([]byte, 64<<10)
 	n, err := syscall.Listxattr(dir, list)
@@ -241,8 +239,8 @@ func forgetAttributes(dir string) error {
 	return nil
 }
 
-// forgetRun removes what is in the kernel. The old namespaces of user code may last a
-// while after the last process in there, so what counts as memory goes at once.
+// forgetRun removes objects in the kernel. The old namespaces of user code may outlive their last process for a
+// while, so everything that counts as memory is removed at once.
 func (a *Agent) forgetRun() error {
 	if a.cfg.Renews == 0 {
 		return a.forgetSysV()
@@ -255,9 +253,9 @@ func (a *Agent) forgetRun() error {
 	return err
 }
 
-// forgetSysV removes shared memory, semaphores and messages of the job user.
-// Only who made them may, so a thread becomes the job user for it and ends. An
-// agent that is no VM's init has the host's around it, and leaves them alone.
+// forgetSysV removes shared memory, semaphores and messages of the job user. Only their owner may do that, so a
+// thread becomes the job user for it and ends. An agent that is no VM's init shares the host's objects, and leaves
+// them alone.
 func (a *Agent) forgetSysV() error {
 	if !a.tree.init {
 		return nil
@@ -279,13 +277,13 @@ func (a *Agent) forgetSysV() error {
 
 const ipcRemove = 0
 
-// forgetOwn removes what the user of the calling thread has made. What cannot be
-// removed for one of the reasons may stay.
+// forgetOwn removes what the user of the calling thread has made. Objects that cannot be removed for one of the given
+// reasons may stay.
 func forgetOwn(may ...syscall.Errno) error {
 	for name, control := range map[string]uintptr{"shm": syscall.SYS_SHMCTL, "sem": syscall.SYS_SEMCTL, "msg": syscall.SYS_MSGCTL} {
 		text, err := os.ReadFile(path.Join("/proc/sysvipc", name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // a kernel without
+			continue // a kernel without System V objects
 		}
 		if err != nil {
 			return err
@@ -293,7 +291,7 @@ func forgetOwn(may ...syscall.Errno) error {
 		for line := range bytes.Lines(text) {
 			fields := bytes.Fields(line)
 			if len(fields) < 2 || number(fields[1]) < 0 {
-				continue // the title
+				continue // the header line
 			}
 			id := uintptr(number(fields[1])) //nolint:gosec // not negative
 			second, third := uintptr(ipcRemove), uintptr(0)

@@ -21,7 +21,7 @@ type cause int
 
 const (
 	causeNone   cause = iota
-	causeKilled       // somebody asked for it, or the agent ends
+	causeKilled       // requested, or the agent ends
 	causeGone         // the host's connection ended
 	causeTimeout
 	causeOutput
@@ -29,28 +29,28 @@ const (
 	causePids
 )
 
-// job is one run: a command, all that it starts, and the connection it belongs to.
+// job is one run: a command, all that it starts, and its connection.
 type job struct {
 	agent   *Agent
 	limits  core.Limits
-	compute time.Duration // processor time that it may use; 0 is as much as it likes
-	apart   bool          // it is one of several runs, and what it used is told without the others
+	compute time.Duration // processor time that it may use; 0 is unlimited
+	apart   bool          // one of several runs whose usage is reported separately
 	cell    cell          // where it is
 	held    map[string]string
-	save    string // the state that is made of what it leaves in the box; "" is none
-	unsaved string // why what it left in the box could not be kept
-	lends   *box   // in which it may run others; nil is none
-	in      *box   // that it runs in; nil is none
+	save    string // name under which the box's content is kept afterwards; "" is none
+	unsaved string // why the box's content could not be kept
+	lends   *box   // the box that it may use; nil is none
+	in      *box   // the box in which it runs; nil is none
 	frames  *frames
 	began   time.Time
-	before  reading       // of the cgroups
-	floor   int64         // the agent's own most resident bytes: a child counts them until its exec
+	before  reading       // of the cgroups, at the start
+	floor   int64         // the agent's own peak of resident bytes: a child counts them until its exec
 	over    chan struct{} // closed when the run has ended and everything is dead
 	failure error         // why the VM is bad; read after over
 
 	mu      sync.Mutex
 	cause   cause         // the first one
-	stopped chan struct{} // closed with it
+	stopped chan struct{} // closed with the first cause
 
 	// Written by reap, read after dead or exited.
 	pid    int
@@ -59,13 +59,13 @@ type job struct {
 	status syscall.WaitStatus
 	cpu    atomic.Int64 // nanoseconds
 
-	metered atomic.Int64 // nanoseconds that the meter knows of
+	metered atomic.Int64 // nanoseconds counted by the meter
 	most    int64        // the largest resident set of one process, bytes
 
 	looking sync.Mutex
 	saw     sight
-	session int   // its own
-	calmed  []int // further ones, that were put behind those of the host
+	session int   // its own session
+	calmed  []int // further sessions that were given a lower priority
 }
 
 func newJob(a *Agent, out *os.File) *job {
@@ -75,7 +75,7 @@ func newJob(a *Agent, out *os.File) *job {
 	}
 }
 
-// stop asks for the end of the run. The first cause counts.
+// stop ends the run. The first cause counts.
 func (j *job) stop(why cause) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,7 +85,7 @@ func (j *job) stop(why cause) {
 	}
 }
 
-// leave makes the agent free for the next thing to do, unless the VM is bad.
+// leave makes the agent free for the next call, unless the VM is bad.
 func (j *job) leave() {
 	if j.in == nil {
 		j.agent.end(j.failure)
@@ -95,16 +95,16 @@ func (j *job) leave() {
 	close(j.over)
 }
 
-// run starts a command and stays until everything of it is dead and reported. An
-// error means that nothing was started and nothing was answered yet.
+// run starts a command and returns when all its processes are dead and the end is reported. An error means that
+// nothing was started and nothing was answered yet.
 func (a *Agent) run(conn *os.File, in *bufio.Reader, req *request) error {
 	j := newJob(a, conn)
 	if err := a.begin(req.owner, j); err != nil {
 		return err
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // what to run comes at once
+	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // the spec must arrive at once
 	ends, err := j.start(req)
-	_ = conn.SetReadDeadline(time.Time{}) // input comes when it likes
+	_ = conn.SetReadDeadline(time.Time{}) // input may arrive at any time
 	if err != nil {
 		j.leave()
 		return err
@@ -124,12 +124,12 @@ func (j *job) start(req *request) (*pipes, error) {
 		return nil, err
 	}
 	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
-	if j.apart && !spec.Harness && j.agent.controls.holds() { // those of a harness are what it runs in the box
+	if j.apart && !spec.Harness && j.agent.controls.holds() { // a harness's runs are those in its box
 		cmd.cell = own
 	}
 	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)
 	if j.cell == shared && cmd.share.Pids < cmd.limits.Pids {
-		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's wall stays for later runs
+		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's limit stays for later runs
 	}
 	if spec.Harness {
 		if j.lends, err = j.agent.openBox(j, cmd.share); err != nil {
@@ -162,7 +162,7 @@ func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 	return ends, nil
 }
 
-// gauges tell what the run uses.
+// gauges returns the files with the run's usage.
 func (j *job) gauges() *gauges {
 	if j.cell == own {
 		return &j.agent.usage.own
@@ -193,8 +193,8 @@ func readHead(body io.Reader, into any) error {
 	return core.Wrap(json.Unmarshal(text, into), core.CodeInvalid, "", "read the run")
 }
 
-// supervise carries the streams, waits for the first of all reasons to end, and
-// sees everything dead before it reports.
+// supervise carries the streams, waits for the first reason to end, and makes sure that everything is dead before it
+// reports.
 func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
 	var streams, guards sync.WaitGroup
 	dead := make(chan struct{})
@@ -218,7 +218,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	case <-j.stopped:
 	}
 	if j.lends != nil {
-		j.lends.shut() // nothing starts any more
+		j.lends.shut() // nothing may be started any more
 	}
 	j.failure = j.killAll()
 	wall := time.Since(j.began)
@@ -226,19 +226,19 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	if j.failure != nil {
 		ends.closeOurs()
 	}
-	streams.Wait() // what was written before the end is still in the pipes
+	streams.Wait() // output written before the end is still in the pipes
 	ends.closeOurs()
 	if j.lends != nil {
 		j.failure = errors.Join(j.failure, j.lends.close())
 	}
-	j.leave() // before the host hears of the end and asks for more
+	j.leave() // before the host reads the end and makes the next call
 	if j.failure != nil {
 		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error(), Unclean: errors.As(j.failure, new(unclean))})
 	} else {
 		j.frames.last(wire.KindExit, j.report(wall))
 	}
-	// The host may still be sending input. It must come to read the end before its
-	// sending fails, so the connection is the host's to close.
+	// The host may still be sending input. It must be able to read the end before its sending fails, so the host
+	// closes the connection.
 	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
 	guards.Wait()
 	_, _ = io.CopyN(io.Discard, in, drainBytes)
@@ -261,7 +261,7 @@ func (j *job) killAll() error {
 		case <-again.C:
 		case <-late.C:
 			err := core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
-			if j.lends == nil { // else it may be the harness that did not die
+			if j.lends == nil { // otherwise a process of the harness may have survived
 				err = unclean{err}
 			}
 			return err
@@ -271,8 +271,8 @@ func (j *job) killAll() error {
 
 var errUndead = errors.New("processes of user code did not die")
 
-// reap takes every child until there is none. It runs only while the agent has
-// children, and nobody else waits meanwhile, so the command's own status is its.
+// reap reaps every child until there is none. It runs only while the agent has children, and nobody else waits in
+// that time, so it gets the command's own status.
 func (j *job) reap() {
 	defer close(j.dead)
 	ended, last := false, j.lends == nil
@@ -292,15 +292,15 @@ func (j *job) reap() {
 			continue
 		}
 		if err != nil {
-			if !last { // one may have been started meanwhile
+			if !last { // one may have been started in the meantime
 				j.lends.shut()
 				last = true
 				continue
 			}
-			return // ECHILD: nobody is left
+			return // ECHILD: none is left
 		}
 		j.account(used)
-		if pid == j.pid && !ended { // another process may get its number later
+		if pid == j.pid && !ended { // its number may be reused later
 			ended = true
 			j.status = status
 			close(j.exited)
@@ -308,13 +308,13 @@ func (j *job) reap() {
 	}
 }
 
-// account adds what a process that was reaped has used.
+// account adds the usage of a reaped process.
 func (j *job) account(used syscall.Rusage) {
 	j.cpu.Add(used.Utime.Nano() + used.Stime.Nano())
 	j.most = max(j.most, used.Maxrss<<10)
 }
 
-// report sums the run up. Everything of it is dead.
+// report summarizes the run, all of whose processes are dead.
 func (j *job) report(wall time.Duration) wire.Exit {
 	j.mu.Lock()
 	why := j.cause
@@ -336,13 +336,13 @@ func (j *job) report(wall time.Duration) wire.Exit {
 	return e
 }
 
-// feed carries standard input, and notices when the host is gone. A command that
-// does not read holds it up, and through it the sender; keepAlive notices then.
+// feed carries standard input, and detects that the host is gone. A command that does not read blocks it, and thereby
+// the sender; keepAlive detects that the host is gone then.
 func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, dead <-chan struct{}) {
 	_, err := io.Copy(struct{ io.Writer }{stdin}, req.body)
-	_ = stdin.Close() // again at the end of the run
+	_ = stdin.Close() // repeated at the end of the run
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-		return // the command wants no more; the rest stays with the sender
+		return // the command reads no more; the rest stays with the sender
 	}
 	if err == nil {
 		_, _ = in.ReadByte() // nothing may follow: this waits for the end

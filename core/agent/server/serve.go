@@ -17,19 +17,18 @@ import (
 	"drover/core/agent/wire"
 )
 
-// listen takes the host's connections until ctx ends.
+// listen accepts the host's connections until ctx ends.
 func (a *Agent) listen(ctx context.Context, sock *os.File) error {
 	live := &conns{most: wire.MaxConns}
 	stop := context.AfterFunc(ctx, func() {
-		live.closeAll() // first: nobody shall hear of an end that is not the run's own
+		live.closeAll() // first: nobody must receive an end that is not the run's own
 		a.stopJob()
 	})
 	defer stop()
 	return take(ctx, sock, live, a.serve)
 }
 
-// take serves the connections of a listening socket until ctx ends. It returns when
-// all of them are served.
+// take serves the connections of a listening socket until ctx ends. It returns when all of them are served.
 func take(ctx context.Context, sock *os.File, live *conns, serve func(*os.File)) error {
 	raw, err := sock.SyscallConn()
 	if err != nil {
@@ -61,7 +60,7 @@ func take(ctx context.Context, sock *os.File, live *conns, serve func(*os.File))
 			return fmt.Errorf("take a connection: %w", err)
 		}
 		if !live.add(file) {
-			_ = file.Close() // too many: the peer sees its connection end
+			_ = file.Close() // too many: the peer's connection is closed
 			continue
 		}
 		go func() {
@@ -71,8 +70,8 @@ func take(ctx context.Context, sock *os.File, live *conns, serve func(*os.File))
 	}
 }
 
-// passing are reasons why a connection cannot be taken just now: the machine is
-// short of something. The connection waits, and so does the agent.
+// passing are temporary reasons why a connection cannot be accepted: the machine lacks something. The connection
+// waits, and so does the agent.
 var passing = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}
 
 const acceptPause = 50 * time.Millisecond
@@ -98,8 +97,8 @@ func accept(raw syscall.RawConn) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "conn"), nil
 }
 
-// conns are the open connections, so many at most. One more is turned away, or, where
-// there is a channel of so many seats, left in the kernel's line.
+// conns are the open connections, up to a maximum. Further ones are refused or, if there is a channel of seats, stay
+// in the kernel's queue.
 type conns struct {
 	most  int
 	seats chan struct{}
@@ -110,7 +109,7 @@ type conns struct {
 	wg   sync.WaitGroup
 }
 
-// room waits until one more may come; false if ctx has ended. Who has come leaves by drop.
+// room waits until there is room for another connection; false if ctx has ended. Drop releases it.
 func (c *conns) room(ctx context.Context) bool {
 	if c.seats == nil {
 		return true
@@ -147,7 +146,7 @@ func (c *conns) drop(f *os.File) {
 	c.mu.Lock()
 	delete(c.open, f)
 	c.mu.Unlock()
-	_ = f.Close() // a second time after closeAll
+	_ = f.Close() // a second call after closeAll
 	c.free()
 	c.wg.Done()
 }
@@ -161,13 +160,13 @@ func (c *conns) closeAll() {
 	}
 }
 
-// serve answers one connection's requests until one of them ends it.
+// serve answers a connection's requests until one of them ends it.
 func (a *Agent) serve(file *os.File) {
 	in := bufio.NewReader(file)
 	for {
 		_ = file.SetReadDeadline(time.Now().Add(a.idle))
 		if _, err := in.Peek(1); err != nil {
-			return // the peer is gone, or has nothing to say
+			return // the peer is gone, or sends nothing
 		}
 		_ = file.SetReadDeadline(time.Now().Add(a.head))
 		req, err := readRequest(in)
@@ -243,11 +242,11 @@ func (a *Agent) stage(name string, file *os.File, req *request, take func(*place
 		return err
 	}
 	defer a.end(nil)
-	p := a.places[name] // a reset makes them anew
+	p := a.places[name] // a reset replaces them
 	return take(p, bufio.NewReaderSize(&slow{conn: file, from: req.body}, wire.MaxFrame))
 }
 
-// slow is a body whose sender may take his time for each piece of it.
+// slow is a body whose sender may take a while for each piece.
 type slow struct {
 	conn *os.File
 	from io.Reader
@@ -259,24 +258,24 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.from.Read(b)
 }
 
-// drained reports whether the request's body was read to its end.
+// drained reports whether the request's body was read completely.
 func drained(req *request) bool {
 	var one [1]byte
 	n, err := req.body.Read(one[:])
 	return n == 0 && errors.Is(err, io.EOF)
 }
 
-// How much of a refused body is still taken, so that the peer comes to read the answer.
+// How much of a refused body is still read, so that the peer can read the answer.
 const (
 	drainBytes = 64 << 20
 	drainTime  = 5 * time.Second
 )
 
-// refuse answers with an error and takes what the peer still sends.
+// refuse answers with an error and reads what the peer still sends.
 func (a *Agent) refuse(file *os.File, req *request, err error) {
 	if _, werr := file.Write(refuse(err)); werr != nil {
 		return
 	}
 	_ = file.SetReadDeadline(time.Now().Add(drainTime))
-	_, _ = io.CopyN(io.Discard, req.body, drainBytes) // the peer may stop when it likes
+	_, _ = io.CopyN(io.Discard, req.body, drainBytes) // the peer may stop at any time
 }

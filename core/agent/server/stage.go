@@ -14,12 +14,12 @@ import (
 	"drover/core/agent/wire"
 )
 
-// place is a folder that takes one archive in the VM's life. It is held open
-// from before user code ran, so that nothing can be put in its way.
+// place is a folder that accepts one archive in the VM's life. It is held open from before user code ran, so that
+// nothing can be put in its way.
 type place struct {
 	name  string
 	root  *os.Root
-	at    int   // a descriptor that names the folder
+	at    int   // a descriptor of the folder
 	limit int64 // bytes of all files
 	cred  credential
 	taken bool
@@ -64,11 +64,10 @@ func (p *place) close() {
 	_, _ = p.root.Close(), syscall.Close(p.at) // nothing was written through them
 }
 
-// path leads to the folder, whatever its names are by now, and even if its owner has
-// shut himself out of it.
+// path leads to the folder, even if it was renamed or its owner made it inaccessible.
 func (p *place) path() string { return "/proc/self/fd/" + strconv.Itoa(p.at) }
 
-// unshut lets the owner in again.
+// unshut restores the owner's access.
 func (p *place) unshut() error {
 	var st syscall.Stat_t
 	if err := syscall.Stat(p.path(), &st); err != nil || st.Mode&0o700 == 0o700 {
@@ -85,8 +84,7 @@ func (p *place) adopt(name string, mode fs.FileMode) error {
 	return p.cred.own(func(uid, gid int) error { return p.root.Lchown(name, uid, gid) })
 }
 
-// fill reads entries until the archive ends. All of it is in the place then, or
-// nothing and an error.
+// fill reads entries until the archive ends. Afterwards all of it is in the place, or nothing and an error.
 func (p *place) fill(r io.Reader) error {
 	if p.taken {
 		return core.Errorf(core.CodeConflict, "", "%s has its files already; a VM takes them once", p.name)
@@ -122,7 +120,7 @@ func (p *place) refusal(err error) error {
 	return core.Wrap(err, core.CodeBadVM, "", "stage %s", p.name)
 }
 
-// lay reads entries that go over what the place holds.
+// lay reads entries that overwrite existing files.
 func (p *place) lay(r io.Reader) error { return p.refusal(p.unpack(r, true)) }
 
 // seen is what an archive has said of a path so far.
@@ -130,7 +128,7 @@ type seen byte
 
 const (
 	unseen  seen = iota
-	implied      // a folder, by what lies below it
+	implied      // a folder, because something lies below it
 	named        // a folder
 	filed        // a file
 )
@@ -138,13 +136,13 @@ const (
 // filling is the state of one unpack.
 type filling struct {
 	*place
-	over  bool // what is there gives way
+	over  bool // existing files are overwritten
 	seen  map[string]seen
 	bytes int64
 	buf   []byte
 
-	here string   // the folder that the last file went to
-	dir  *os.Root // that folder; files come folder by folder, mostly
+	here string   // the folder of the last file
+	dir  *os.Root // that folder; mostly files come folder by folder
 }
 
 func (p *place) unpack(r io.Reader, over bool) error {
@@ -197,7 +195,7 @@ func (f *filling) file(e wire.Entry, r io.Reader) error {
 			return err
 		}
 	}
-	// harden has set a umask that leaves these modes alone.
+	// harden has set a umask that leaves these modes unchanged.
 	file, err := dir.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.shown(fileMode(e.Mode)))
 	if err != nil {
 		return err
@@ -209,7 +207,7 @@ func (f *filling) file(e wire.Entry, r io.Reader) error {
 	return file.Close()
 }
 
-// enter opens a folder of the place, unless it is the one it was in.
+// enter opens a folder of the place, unless it is open.
 func (f *filling) enter(name string) (*os.Root, error) {
 	if name == "." {
 		return f.root, nil
@@ -248,7 +246,7 @@ func (f *filling) write(file *os.File, size int64, r io.Reader) error {
 	return f.cred.own(file.Chown)
 }
 
-// take notes what the path is to be, and makes the folders above it.
+// take records the type of a path, and makes the folders above it.
 func (f *filling) take(name string, as seen) error {
 	if was := f.seen[name]; was != unseen && (was != implied || as != named) {
 		return core.Errorf(core.CodeInvalid, "", "the archive for %s names %q twice", f.place.name, name)
@@ -284,7 +282,7 @@ func (f *filling) above(dir string) error {
 	return f.adopt(dir, 0o755)
 }
 
-// mkdir makes a folder, or is content with one that is there.
+// mkdir makes a folder, unless it exists.
 func (f *filling) mkdir(name string) error {
 	err := f.root.Mkdir(name, 0o700)
 	if !errors.Is(err, fs.ErrExist) {
@@ -299,7 +297,7 @@ func (f *filling) mkdir(name string) error {
 	return f.root.Mkdir(name, 0o700)
 }
 
-// clearAway removes what stands where a file shall be.
+// clearAway removes an existing object at a file's path.
 func clearAway(dir *os.Root, name string) error {
 	err := dir.Remove(name)
 	switch {
@@ -311,13 +309,11 @@ func clearAway(dir *os.Root, name string) error {
 	return err
 }
 
-// The job user can read and write all that is staged; nobody else can write it,
-// and set-id bits go.
+// The job user can read and write all staged files; other users cannot write them, and set-id bits are removed.
 func fileMode(mode uint32) fs.FileMode   { return fs.FileMode(mode)&0o755 | 0o600 }
 func folderMode(mode uint32) fs.FileMode { return fs.FileMode(mode)&0o755 | 0o700 }
 
-// shown lets the box's user read and execute what its owner may, in the place that
-// is there for it.
+// shown lets the box's user read and execute what its owner may, in the place for it.
 func (p *place) shown(mode fs.FileMode) fs.FileMode {
 	if p.name != wire.Submission {
 		return mode

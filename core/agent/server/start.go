@@ -18,9 +18,9 @@ type command struct {
 	args   []string
 	env    []string
 	dir    string
-	limits core.Limits // of this run and all after it
+	limits core.Limits // of this run and all later ones
 	share  core.Limits // of this run
-	cell   cell        // where it is
+	cell   cell        // its cgroup
 	boxed  bool        // a harness runs it
 }
 
@@ -68,7 +68,7 @@ func checkEnv(env []string) error {
 	return nil
 }
 
-// environ is the VM's environment with the run's laid over it.
+// environ returns the VM's environment, overridden by the run's.
 func (a *Agent) environ(run []string) []string {
 	at := map[string]int{}
 	var env []string
@@ -85,7 +85,7 @@ func (a *Agent) environ(run []string) []string {
 	return env
 }
 
-// find looks a program without a slash up in the PATH of env.
+// find looks up a program without a slash in the PATH of env.
 func find(program string, env []string) (string, error) {
 	if strings.ContainsRune(program, '/') {
 		return program, nil
@@ -108,7 +108,7 @@ func find(program string, env []string) (string, error) {
 
 var errNoProgram = core.Errorf(core.CodeInvalid, "", "no such program in the VM's PATH")
 
-// pipes are the standard streams of a command: ours and its own ends.
+// pipes are the standard streams of a command: our ends and its own.
 type pipes struct {
 	ours   [3]*os.File
 	theirs [3]int
@@ -156,9 +156,8 @@ func (p *pipes) closeOurs() {
 	}
 }
 
-// start runs the command and returns its pid. Everything that binds it is in
-// force before its first instruction: limits and filter are the agent's own, and
-// the thread that starts it has given up what the command shall not have.
+// start starts the command and returns its pid. All restrictions are in force before its first instruction: limits
+// and filter are the agent's own, and the thread that starts it has dropped what the command must not have.
 func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
 	a.starter.ready(a.enter)
@@ -170,7 +169,7 @@ func (a *Agent) start(c *command, p *pipes) (int, error) {
 	}
 	pid, err := a.startBy(&a.starter, a.cred, c, p)
 	if err != nil && pid > 0 {
-		err = errors.Join(err, a.tree.killAll()) // it may not go on as it is
+		err = errors.Join(err, a.tree.killAll()) // it must not go on in this state
 	}
 	return pid, err
 }
@@ -208,7 +207,7 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 		return pid, nil
 	}
 	if pid > 0 {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may not go on as it is
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it must not go on in this state
 	}
 	code := core.CodeBadVM
 	if slices.ContainsFunc(callers, func(theirs error) bool { return errors.Is(err, theirs) }) {
@@ -217,7 +216,7 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 	return pid, core.Wrap(err, code, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
 }
 
-// callers are the errors of a start that the command or its folder is to blame for.
+// callers are the errors of a start for which the command or its folder is to blame.
 var callers = []error{
 	syscall.ENOENT, syscall.EACCES, syscall.ENOTDIR, syscall.EISDIR, syscall.ENOEXEC, syscall.ELOOP,
 	syscall.ENAMETOOLONG, syscall.E2BIG, syscall.EINVAL, syscall.ELIBBAD,

@@ -6,21 +6,20 @@ import (
 	"sync"
 )
 
-// spareThreads is how many threads wait ready for all that the agent may do at a
-// time during a run. User code can use up every process that the VM may have,
-// and the Go runtime ends a program that cannot have a thread when it wants one.
+// spareThreads is how many threads are kept ready for what the agent may do at a time during a run. User code can use
+// up every process that the VM may have, and the Go runtime ends a program if it cannot create a thread.
 const spareThreads = 16
 
-// starter is the thread that starts commands. It has given up for good what they
-// shall not have, and is where they shall be.
+// starter is the thread that starts commands. It has permanently dropped what they must not have, and is in their
+// namespaces.
 type starter struct {
 	once   sync.Once
 	work   chan func()
-	failed error // why it is not
+	failed error // why it is not ready
 }
 
-// ready makes the starter, which goes where enter takes it, and the spare threads,
-// once. A VM that waits for its assignment does without them.
+// ready makes the starter, in the namespaces of enter, and the spare threads, once. A VM that waits for its
+// assignment does without them.
 func (s *starter) ready(enter func() error) {
 	s.once.Do(func() {
 		s.begin(enter)
@@ -42,7 +41,7 @@ func (s *starter) ready(enter func() error) {
 func (s *starter) begin(enter func() error) {
 	s.work = make(chan func())
 	go func() {
-		runtime.LockOSThread() // for good
+		runtime.LockOSThread() // permanently
 		s.failed = errors.Join(giveUp(), enter())
 		for f := range s.work {
 			f()
@@ -61,7 +60,7 @@ func (s *starter) do(f func()) {
 }
 
 func (s *starter) close() {
-	s.once.Do(func() {}) // nobody makes it any more
+	s.once.Do(func() {}) // it is not made any more
 	if s.work != nil {
 		close(s.work)
 	}

@@ -14,10 +14,10 @@ import (
 	"drover/core/agent/wire"
 )
 
-// tree is the processes of the VM, by the kernel's own list of them.
+// tree is the processes of the VM, by the kernel's own list.
 //
-// As the init of a PID namespace the agent owns all there are. Elsewhere it is
-// the subreaper of its own descendants, and they are found by their parents.
+// As the init of a PID namespace the agent owns all of them. Otherwise it is the subreaper of its own descendants,
+// and they are found by their parents.
 type tree struct {
 	self int
 	init bool
@@ -33,14 +33,14 @@ type tree struct {
 	pids []int
 
 	locks  int       // descriptor of the kernel's list of locks; below 0 is none
-	locked time.Time // when it was last looked at
+	locked time.Time // when it was last read
 }
 
-// process is what a status file says of one process.
+// process is the content of one process's status file.
 type process struct {
 	pid, parent int
 	uid         int // real
-	filters     int // of system calls, which a process can add to and not take away
+	filters     int // seccomp filters, which a process can add but not remove
 	zombie      bool
 	headless    bool // its first thread has ended
 	threads     int
@@ -65,21 +65,21 @@ func newTree(shown bool) (*tree, error) {
 	self := os.Getpid()
 	t := &tree{self: self, init: self == 1, proc: fd, list: make([]byte, 8<<10), text: make([]byte, 4<<10), locks: -1}
 	t.autogroups = syscall.Faccessat(fd, "self/autogroup", 0, 0) == nil
-	if shown { // elsewhere the list is the whole host's, or hidden
+	if shown { // otherwise the list is the whole host's, or hidden
 		t.locks, _ = syscall.Openat(fd, "locks", syscall.O_RDONLY|syscall.O_CLOEXEC, 0) // a kernel may have none
 	}
 	return t, nil
 }
 
-// A lock on a part of a file takes some 200 bytes of the kernel's memory, which no
-// cgroup counts; nothing else bounds them.
+// A lock on a part of a file takes some 200 bytes of the kernel's memory, which no cgroup counts; there is no other
+// limit.
 const (
 	mostLocks = 16384
-	lookLocks = lookMost // at most so often: the list is the whole host's
+	lookLocks = lookMost // the shortest interval: the list is the whole host's
 )
 
-// manyLocks reports whether the processes of the VM hold more locks than anybody
-// needs. The list shows those of this PID namespace.
+// manyLocks reports whether the processes of the VM hold more locks than any program needs. The list shows those of
+// this PID namespace.
 func (t *tree) manyLocks() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,15 +101,15 @@ func (t *tree) manyLocks() bool {
 
 func (t *tree) close() { _ = syscall.Close(t.proc) }
 
-// count counts the processes beside the agent. Those that it counts lived at one moment: each
-// is listed before it is asked for its status.
+// count counts the processes besides the agent. Those that it counts lived at one moment: each is listed before its
+// status is read.
 func (t *tree) count() (int, error) {
 	n := 0
 	err := t.scan(func(process) { n++ })
 	return n, err
 }
 
-// scan calls fn with every process beside the agent.
+// scan calls fn with every process besides the agent.
 func (t *tree) scan(fn func(process)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *tree) each(fn func(process)) error {
 	return nil
 }
 
-// all lists every process that /proc shows but the agent.
+// all lists every process that /proc shows, except the agent.
 func (t *tree) all() ([]int, error) {
 	if _, err := syscall.Seek(t.proc, 0, 0); err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
@@ -179,7 +179,7 @@ func (t *tree) status(pid int) (process, bool) {
 	if !ok || !p.zombie || p.threads < 2 {
 		return p, ok
 	}
-	// A first thread that ended leaves the others, and no word of their memory here.
+	// If the first thread has ended, others may live, and this file has nothing of their memory.
 	p.zombie = false
 	fd, err := syscall.Openat(t.proc, strconv.Itoa(pid)+"/task", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -236,15 +236,14 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 	return p, true
 }
 
-// share is what the process adds to the memory of all, with shared pages divided
-// by those who share them. It costs a walk through its page tables. False if the
-// kernel does not tell.
+// share returns what the process adds to the memory of all, with shared pages divided by those that share them. It
+// walks the process's page tables. Returns false if the kernel does not report it.
 func (t *tree) share(pid int) (int64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text, err := t.read(pid, "smaps_rollup")
 	if err != nil {
-		// Gone is nothing to add; not allowed is not known.
+		// Gone means nothing to add; not allowed means not known.
 		return 0, errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ESRCH)
 	}
 	var sum int64
@@ -302,18 +301,18 @@ func number(b []byte) int64 {
 	return n
 }
 
-// How long the dying may take, and how often they are told again. Commands stand
-// behind all else on the machine, so on a busy one they come to die late.
+// How long killed processes may take to die, and how often they are signalled again. Commands have the lowest
+// priority, so on a busy machine they die late.
 const (
 	killTimeout = 30 * time.Second
 	killAgain   = 10 * time.Millisecond
 )
 
-// strike sends SIGKILL to everything but the agent. In a PID namespace of its own
-// one call reaches all, also those that are about to fork.
+// strike sends SIGKILL to everything except the agent. In a PID namespace of its own one call reaches all, including
+// those that are about to fork.
 func (t *tree) strike() {
 	if t.init {
-		_ = syscall.Kill(-1, syscall.SIGKILL) // ESRCH: nobody is there
+		_ = syscall.Kill(-1, syscall.SIGKILL) // ESRCH: there is none
 		return
 	}
 	for range 1000 { // a descendant that forks between listing and killing is found next time
@@ -329,12 +328,12 @@ func (t *tree) strike() {
 			return
 		}
 		for _, pid := range found {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // ESRCH: it went by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // ESRCH: it ended by itself
 		}
 	}
 }
 
-// killAll kills and reaps everything but the agent while no run is under way.
+// killAll kills and reaps everything except the agent while no run is in progress.
 func (t *tree) killAll() error {
 	late := time.NewTimer(killTimeout)
 	defer late.Stop()
@@ -359,8 +358,8 @@ func (t *tree) killAll() error {
 	}
 }
 
-// sockets counts those of the VM's network namespace. An agent that is no VM's init
-// shares the host's, whose sockets are not the job's.
+// sockets counts the sockets of the VM's network namespace. An agent that is no VM's init shares the host's, whose
+// sockets are not the job's.
 func (t *tree) sockets() int64 {
 	if !t.init {
 		return 0

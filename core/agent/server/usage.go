@@ -13,19 +13,19 @@ import (
 
 // usage reads the VM's cgroups. The files are opened before user code runs.
 type usage struct {
-	all, job *os.File // memory of the whole VM, and of user code; nil if not there
+	all, job *os.File // memory of the whole VM, and of user code; nil if there is none
 	runs     gauges   // of all runs together
-	own      gauges   // of the run that has limits of its own
+	own      gauges   // of the run with limits of its own
 }
 
-// gauges read one cgroup; a file is nil if it is not there.
+// gauges are the open files of one cgroup; a missing file is nil.
 type gauges struct {
 	peak, oom, stat, cpu, pids *os.File
-	control                    int  // a descriptor that begins the peak anew, and reads it; 0 is none
-	fresh                      bool // the peak is of this run
+	control                    int  // a descriptor that resets the peak, and reads it; 0 is none
+	fresh                      bool // the peak belongs to this run
 }
 
-// reading is what the cgroups say at one moment; -1 where they say nothing.
+// reading is the state of the cgroups at one moment; -1 for missing values.
 type reading struct {
 	peak  int64 // most memory ever, bytes
 	kills int64 // processes killed because memory ran out
@@ -47,7 +47,7 @@ func openGauge(name string) *os.File {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil // a cgroup that the VM cannot see: its own counting stands in
+		return nil // a cgroup that the VM cannot see: the agent's own counting replaces it
 	}
 	return f
 }
@@ -76,7 +76,7 @@ func (g *gauges) close() {
 	}
 }
 
-// begin has the peak told from now on. Version 2 does so from Linux 6.12 on.
+// begin resets the peak. Version 2 can do that from Linux 6.12 on.
 func (g *gauges) begin() {
 	g.fresh = false
 	if g.control > 0 {
@@ -101,8 +101,7 @@ func (g *gauges) most() int64 {
 	return number(buf[:n])
 }
 
-// cached is the memory that pages of files have, which the kernel takes away where
-// something else wants it.
+// cached returns the memory of cached pages of files, which the kernel frees when it is needed.
 func (g *gauges) cached() int64 {
 	all := max(cgroupValue(g.stat, "cache"), cgroupValue(g.stat, "file")) // version 1, version 2
 	return max(all-max(cgroupValue(g.stat, "shmem"), 0), 0)
@@ -142,13 +141,12 @@ func cgroupValue(f *os.File, key string) int64 {
 	return -1
 }
 
-// measure fills in what the run used: by the cgroups where they tell, else by
-// what its processes reported when they ended and what the watchdog saw.
+// measure fills in what the run used: from the cgroups if possible, else from what its processes reported when they
+// ended and what the watchdog saw.
 //
-// Of a run that met both limits the process limit is the reason: the kernel frees the memory of
-// processes that it refused a while later, and counts it until then; and while a run starts it
-// may have some processes more. So a fork bomb may meet the limit on memory too, on a busy
-// machine rather than an idle one.
+// If a run reached both limits, the process limit is the reason: the kernel frees the memory of refused processes
+// only a while later, and a starting run may briefly have some processes more. So a fork bomb may reach the limit on
+// memory too, more likely on a busy machine.
 func (j *job) measure(e *wire.Exit, why cause) {
 	gauges := j.gauges()
 	now := gauges.read()
@@ -177,14 +175,14 @@ func (j *job) measure(e *wire.Exit, why cause) {
 		e.MemoryExceeded = (e.MemoryExceeded || memory && ended) && !e.PidsExceeded
 		return
 	}
-	// A run that coped with a refusal of the kernel was not ended by it.
+	// A run that coped with a refusal by the kernel was not ended by it.
 	failed := e.Code != 0 && !e.TimedOut && !e.OutputExceeded
 	e.PidsExceeded = e.PidsExceeded || failed && pids
 	e.MemoryExceeded = (e.MemoryExceeded || failed && memory) && !e.PidsExceeded
 }
 
-// fileGuess is how much of a process's resident memory is taken to be pages of
-// files, which no limit counts, where no look at the process said more.
+// fileGuess is how much of a process's resident memory is assumed to be pages of files, which no limit counts, if no
+// look at the process said more.
 const fileGuess = 32 << 20
 
 // memory returns the highest known memory of the run, and whether it exceeded the limit that the watchdog enforces; 0
@@ -211,8 +209,8 @@ func (j *job) memory(limit int64, why cause) (peak int64, exceeded bool) {
 	case own <= limit:
 		return min(peak, limit), false
 	}
-	// What else ended the run in time stands, but for the clock and the output,
-	// which it may have run into for having had more than its share.
+	// Any other reason that ended the run in time stands, except time and output, which it may have exceeded because
+	// it exceeded its share.
 	return peak, why == causeNone || why == causeTimeout || why == causeOutput
 }
 

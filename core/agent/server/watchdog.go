@@ -9,9 +9,8 @@ import (
 	"drover/core/agent/wire"
 )
 
-// How often the watchdog looks. It reckons that a program fills memory at
-// fillRate and forks at forkRate, and looks again before that could use up what
-// is left; but looking takes a small share of a processor at most.
+// How often the watchdog looks. It assumes that a program fills memory at fillRate and forks at forkRate, and looks
+// again before that could use up the rest; but looking takes only a small share of a processor.
 const (
 	lookFirst = 2 * time.Millisecond
 	lookLeast = 4 * time.Millisecond
@@ -21,11 +20,11 @@ const (
 	forkRate  = 20000   // processes a second
 )
 
-// socketMost is about what the kernel may keep in the buffers of one socket. They
-// are on no process's account, and those of TCP on no cgroup's of version 1.
+// socketMost is about the maximum of the kernel's buffers for one socket. They belong to no process, and those of TCP
+// to no cgroup of version 1.
 const socketMost = 512 << 10
 
-// sight is the most that the watchdog ever saw of a run, in bytes.
+// sight is the highest usage that the watchdog saw of a run, in bytes.
 type sight struct {
 	sum  int64 // of all processes at one moment, without pages of files
 	file int64 // pages of files of one process
@@ -66,7 +65,7 @@ func (j *job) watched() (memory int64, pids int) {
 	return memory, pids
 }
 
-// judge looks, stops the run if it is over a limit, and says when to look again.
+// judge looks, stops the run if it is over a limit, and returns when to look again.
 func (j *job) judge(memory int64, pids int) time.Duration {
 	runtime.LockOSThread() // whose time is measured
 	defer runtime.UnlockOSThread()
@@ -91,8 +90,8 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 	return pause(memory, used, pids, tasks, threadTime()-before)
 }
 
-// threadTime is what the calling thread has computed so far. On a busy machine
-// looking takes a while and costs no more than on an idle one.
+// threadTime returns the processor time of the calling thread. On a busy machine a look takes longer but costs no
+// more.
 func threadTime() time.Duration {
 	const rusageThread = 1
 	var used syscall.Rusage
@@ -102,8 +101,7 @@ func threadTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// lastLook judges what a command leaves behind. One that failed may have done so
-// for want of a process before the watchdog came to look.
+// lastLook judges what a command leaves behind. It may have failed for lack of a process before the watchdog looked.
 func (j *job) lastLook() {
 	memory, pids := j.watched()
 	if !j.status.Signaled() && j.status.ExitStatus() == 0 {
@@ -114,10 +112,9 @@ func (j *job) lastLook() {
 	}
 }
 
-// look sums up what the run's processes use, or returns what one of them had at
-// its peak if that was more. Memory that they share is counted once for each of
-// them, which is quick; only a sum over the limit is worth an exact count.
-// Sessions that are not behind the host's are counted, too.
+// look sums up the usage of the run's processes, or returns the peak of one of them if that was more. Shared memory
+// is counted for each process, which is quick; only a sum over the limit is worth an exact count. Sessions with
+// normal priority are counted, too.
 func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
 	j.looking.Lock()
 	defer j.looking.Unlock()
@@ -125,7 +122,7 @@ func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
 	var loud []int
 	err = j.agent.tree.scan(func(p process) {
 		if p.zombie && p.parent == j.agent.tree.self {
-			return // reap is about to take it
+			return // it is about to be reaped
 		}
 		if !j.has(p) {
 			return
@@ -158,7 +155,7 @@ func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
 	return max(used, j.saw.one), tasks, len(loud), nil
 }
 
-// pause is how long the watchdog may look away.
+// pause returns how long the watchdog may wait until the next look.
 func pause(memory, used int64, pids, tasks int, cost time.Duration) time.Duration {
 	wait := lookMost
 	if memory > 0 {
