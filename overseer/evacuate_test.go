@@ -259,7 +259,7 @@ func (r returner) Held(ctx context.Context, owner string, epoch int64) ([]core.H
 	return r.Owners.Held(ctx, owner, epoch)
 }
 
-// Nothing is recorded of what its owner, come back, has in hand again.
+// Nothing is recorded of work that its owner, which came back, holds again.
 func TestAHostThatComesBackWhileItIsEvacuated(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, coretest.Mini(t))

@@ -40,7 +40,7 @@ func (s *scene) look(deps overseer.Deps, held []core.Held, after time.Duration) 
 }
 
 // A slot whose owner lives and does not go on with it is emptied once its limit has
-// passed by less than 5 s (V13a, V13e, V14); the owner hears of it.
+// passed by less than 5 s (V13a, V13e, V14); the owner is notified.
 func TestAHungSlotIsTakenBack(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
@@ -222,7 +222,7 @@ func (s *scene) requireCancelled(id string, died bool) {
 	require.Equal(s.t, core.RequestCancelled, s.state(id))
 }
 
-// goesOn is an owner that goes on with a slot after it was read, and before it is revoked.
+// goesOn is an owner that makes progress in a slot after it was read, and before it is revoked.
 type goesOn struct {
 	core.Owners
 	goOn func() error
@@ -234,7 +234,7 @@ func (g *goesOn) Revoke(ctx context.Context, owner string, h core.Held, it core.
 	return g.Owners.Revoke(ctx, owner, h, it, why)
 }
 
-// Nothing is recorded of a slot that its owner goes on with just before it is emptied, since it
+// Nothing is recorded of a slot whose owner makes progress just before it is emptied, since it
 // hung or its host is drained: not that it is dead, nor that it was cancelled. What the owner
 // records counts.
 func TestASlotThatGoesOn(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *scene) wiped() {
 	require.NoError(s.t, err)
 }
 
-// hears lets a host's vmfactory reconcile with what the store has of it.
+// hears lets a host's vmfactory reconcile with the store's wishes for the host.
 func (s *scene) hears(name string) {
 	ctx := context.Background()
 	wishes, err := s.store.HostWishes(ctx, name)

@@ -38,7 +38,7 @@ type cluster struct {
 	bell     chan struct{}
 	fault    func(op string) (before, after error)
 
-	marked   map[string]string // cancelled → by whom
+	marked   map[string]string // cancelled → who cancelled it
 	next     time.Duration     // answered where nothing could be claimed
 	rates    map[string]core.TaskRate
 	progress map[string][]told

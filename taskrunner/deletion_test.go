@@ -16,7 +16,7 @@ import (
 	"drover/core/store/storetest"
 )
 
-// stopper cancels requests as intake does: those in hand end later.
+// stopper cancels requests as intake does: claimed ones end later.
 type stopper struct {
 	store   school.ResultStore
 	running map[string]bool
@@ -275,7 +275,7 @@ func TestADeletionCancelsOtherTasks(t *testing.T) {
 }
 
 // A request that an owner has ends in its own time: the deletion waits for it, and
-// goes on with all the rest meanwhile.
+// continues with all the rest in the meantime.
 func TestADeletionWaitsForWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	s := newClass(t)

@@ -35,7 +35,7 @@ func TestTheEndIsRecordedHoweverLongTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// What a store refuses for good is tried again as a failure, not forever in hand.
+// An end that the store refuses permanently counts as a failed try, and is not retried forever.
 func TestAnEndThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -305,7 +305,7 @@ func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
 	require.Zero(t, done.Bound)
 }
 
-// Only whom it names, and only what was there when it began.
+// Only the users that it names, and only submissions that existed when it began.
 func TestWhatAnExperimentReruns(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Mini(t), 4)

@@ -47,7 +47,7 @@ func TestOnRedisWhatHasEndedIsNotDoneAgain(t *testing.T) {
 	})
 }
 
-// Redis is set back to when a task was in hand that has ended since: its runner does not know of it
+// Redis is set back to when a task was running that has ended since: its runner does not know it
 // any more, and gives it back, or its kind would be held up until the slot counts as hung.
 func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func (r *redisRig) state(id string) core.Task {
 	return task
 }
 
-// A task in hand is stopped by its runner, also by one that has no slot to spare,
+// A running task is stopped by its runner, also by one that has no slot to spare,
 // and shows how far it was.
 func TestOnRedisATaskInHandIsCancelled(t *testing.T) {
 	t.Parallel()

@@ -407,7 +407,7 @@ func TestLostCallsAndReplies(t *testing.T) {
 	}
 }
 
-// Killed with work in hand, the next start settles it; a task that kills its
+// If a runner is killed while it holds work, its next start settles it; a task that kills its
 // runner every time ends dead.
 func TestRecoveryAtStart(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func TestGradebook(t *testing.T) { // W17
 	require.True(t, core.Is(err, core.CodeNotFound), err)
 }
 
-// A class of several pages of members, of whom some submit nothing, some teach,
+// A class of several pages of members; some submit nothing, some teach,
 // some left and some come later in the order than any who did.
 func TestAGradebookOfManyPages(t *testing.T) {
 	t.Parallel()

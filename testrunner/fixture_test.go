@@ -122,7 +122,7 @@ func (w *fixture) start(change func(*testrunner.Config, *testrunner.Deps)) *runn
 	return run
 }
 
-// drain lets the runner finish what it has in hand and end.
+// drain lets the runner finish its requests and end.
 func (r *running) drain() {
 	r.t.Helper()
 	r.Drain()

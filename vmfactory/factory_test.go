@@ -82,7 +82,7 @@ func settle(d time.Duration) {
 	synctest.Wait()
 }
 
-// whole requires that the host and Redis agree, that nothing is in hand, and that
+// whole requires that the host and Redis agree, that no VM is being worked on, and that
 // the caller asked nothing of the provider that it need not bear.
 func (r *rig) whole() {
 	r.t.Helper()

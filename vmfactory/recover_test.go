@@ -204,7 +204,7 @@ func TestAnotherIncarnationDuringALook(t *testing.T) {
 	})
 }
 
-// The heartbeat hears that the epoch is over even while nothing else comes through.
+// The heartbeat's answer ends the epoch even while no other call gets through.
 func TestTheHeartbeatHearsTheEndOfTheEpoch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -254,7 +254,7 @@ func (r *redisRig) info() core.HostInfo {
 	return hosts[0]
 }
 
-// Redis loses everything: the factory hears that it is fenced, starts anew, and
+// Redis loses everything: the factory is fenced, starts anew, and
 // finds its VMs on the host.
 func TestOnRedisThatForgetsEverything(t *testing.T) {
 	t.Parallel()

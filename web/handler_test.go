@@ -199,7 +199,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 	require.NotContains(t, out.String(), "secret")
 }
 
-// Strangers hear whether the site works, and nothing of what it is made of.
+// Strangers see whether the site works, and nothing of its internals.
 func TestHealthTellsNoAddresses(t *testing.T) {
 	t.Parallel()
 	none := http.NotFoundHandler()

@@ -68,7 +68,7 @@ func (h *testCluster) requireOneTry(ids []string) {
 }
 
 // What Redis acknowledged is there again after it was killed, without any help: there is no
-// overseer here. Runners finish meanwhile what they have in hand, and record it.
+// overseer here. Testrunners finish their requests in the meantime, and record them.
 func TestRedisIsKilledWhileJobsRun(t *testing.T) {
 	t.Parallel()
 	for _, sync := range []string{"always", "everysec"} {

@@ -9,7 +9,7 @@ import (
 	"drover/core"
 )
 
-// Rules 2, 11 and 18. A host is lost with four requests in hand, three overseers evacuate
+// Rules 2, 11 and 18. A host is lost while it holds four requests, three overseers evacuate
 // it at once, and its frozen processes wake while the work runs elsewhere. Each request
 // moves once, none is recorded twice, and no host gets more than fits: what does not is
 // parked. The host is forgotten only once it is fenced and nobody is left there.

@@ -9,7 +9,7 @@ import (
 	"drover/core"
 )
 
-// Rule 9. Redis is full and refuses whatever takes memory. What is in hand ends, nobody
+// Rule 9. Redis is full and refuses whatever takes memory. Claimed requests end, nobody
 // is fenced for a heartbeat that did not fit, and nothing is accepted that could not
 // wait. Limits on waiting work refuse before it comes to that.
 func TestAFullRedisKillsNothing(t *testing.T) {

@@ -33,7 +33,7 @@ func TestSignIn(t *testing.T) {
 	w.requireNowhere(good, decomposed, "argon2id")
 }
 
-// A stranger hears the same, and waits for as many hashes, whatever is wrong.
+// A stranger gets the same answer, after as many hashes, whatever is wrong.
 func TestSignInTellsNothing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -47,7 +47,7 @@ func (x *suite) again(t *testing.T, process string) {
 	x.pausesEnd(t)
 }
 
-// A death marks all that was in hand, and counts against what was alone there, or the only one
+// A death marks all work that was held, and counts against work that was alone there, or the only one
 // that was marked before; marked ones run apart.
 func TestBlame(t *testing.T) {
 	t.Parallel()

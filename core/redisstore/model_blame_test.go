@@ -8,7 +8,7 @@ import (
 	"drover/core/redisstore"
 )
 
-// hand is what owners have in hand together, by the slots before a call, and what their death
+// hand is what owners hold together, by the slots before a call, and what their death
 // counts against: what is alone, or the only one that met a death before.
 func (c *call) hand(owners []string) (keys []string, only string) {
 	var marked []string
@@ -110,7 +110,7 @@ func isCanary(c *call, host, key, owner string) bool {
 	return canary["key"] == key && canary["owner"] == owner
 }
 
-// checkKept requires that what a fenced owner had in hand is kept until it is known whether it died.
+// checkKept requires that the work of a fenced owner is kept until it is known whether the owner died.
 func (m *model) checkKept(c *call, owner, only string) {
 	keys, _ := c.hand([]string{owner})
 	text := c.after.Hash("hands")[owner]

@@ -138,7 +138,7 @@ func (f *factory) recoverAll() {
 	}
 }
 
-// reconcile tells Redis what is really there, but for what it has in hand itself: a VM that
+// reconcile reports to Redis the VMs that really exist, except those that it works on: a VM that
 // it is destroying may be clean in a Redis that was restored.
 func (f *factory) reconcile() {
 	found := make(map[string]core.Found)

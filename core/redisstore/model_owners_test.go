@@ -47,7 +47,7 @@ func (m *model) newRunner(name string) *runner {
 	return r
 }
 
-// start registers: the process forgets what it had in hand and hears what it left.
+// start registers: the process forgets what it held and receives the slots that it left.
 func (r *runner) start() {
 	r.lanes, r.held, r.past, r.left, r.base = [2]lane{}, make(map[string]work), nil, nil, 0
 	r.epoch, r.left = r.register(r.name, r.host, r.process)
@@ -70,7 +70,7 @@ func (m *model) register(name, host, process string) (int64, []core.Held) {
 	return reg.Epoch, reg.Left
 }
 
-// lost is what a runner does that hears it was fenced: its work is over, it begins anew.
+// lost is what a fenced testrunner does: its work is over, it registers again.
 func (r *runner) lost() {
 	r.note("%s %d hears that it is fenced", r.name, r.epoch)
 	if r.dead { // a process that woke beside its successor

@@ -300,7 +300,7 @@ func TestOpenRefuses(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A caller that gives up hears of its own end, not of a fault.
+// A caller that gives up gets its own context's error, not a fault.
 func TestACallersEnd(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -184,7 +184,7 @@ func (m *taskModel) promote() {
 	}
 }
 
-// ends draws how a taskrunner ends some of what it has in hand.
+// ends draws how a taskrunner ends some of its tasks.
 func (m *taskModel) ends(h *modelHand) []core.TaskFinish {
 	var out []core.TaskFinish
 	for _, key := range m.keys {
@@ -300,7 +300,7 @@ func (m *taskModel) inHand(kind string) (n int) {
 
 // held says how long the rate of a kind holds the next one back, by all that began: of any of
 // them on, in any time there may be no more than the burst and one per period. Full says
-// that as many are in hand as may be.
+// that as many are running as may be.
 func (m *taskModel) held(kind string) (wait time.Duration, full bool) {
 	rate, began := m.rates[kind], m.began[kind]
 	for i, at := range began {

@@ -57,7 +57,7 @@ func (c *call) tasksMoved(end func(key string) core.TaskState) (out []taskMove) 
 	return out
 }
 
-// record is the result store's: what ends by an outcome has its end there before Redis hears of it.
+// record is the result store's: a terminal end is recorded there before the call to Redis.
 func (m *taskModel) record(task *modelTask, outcome core.Outcome) {
 	switch {
 	case outcome == core.OutcomeDead:

@@ -72,7 +72,7 @@ func TestCancelOfATask(t *testing.T) {
 	})
 }
 
-// An owner that is busy hears what is cancelled, and takes no ring that is for others.
+// A busy owner learns what is cancelled, and takes no ring that is for others.
 func TestABusyTaskrunnerHearsACancel(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

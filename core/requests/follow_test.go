@@ -21,7 +21,7 @@ func each(t *testing.T, test func(t *testing.T, w *fixture)) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) { test(t, fixtureOn(t, b)) })
 }
 
-// watch lets Follow hear of news.
+// watch runs the Watch that wakes Follow.
 func (w *fixture) watch() { w.watchBy(w.cluster.Store) }
 
 func (w *fixture) watchBy(feed core.Feed) {

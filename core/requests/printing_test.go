@@ -51,7 +51,7 @@ type reader struct {
 	ended  bool
 }
 
-// hears checks an event against what there is.
+// hears checks an event against the expected output.
 func (r *reader) hears(a *attempt, e requests.Event) {
 	require.False(r.t, r.ended, "nothing follows the end")
 	switch r.last = e.ID; e.Kind {

@@ -22,7 +22,7 @@ func untilDone(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// worker is a loop with work in hand: it returns once it was drained and its work is done.
+// worker is a loop that holds work: it returns once it was drained and its work is done.
 type worker struct {
 	drained, work chan struct{}
 	cut           atomic.Bool // its context ended first

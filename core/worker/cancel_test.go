@@ -49,7 +49,7 @@ func TestCancelReachesWork(t *testing.T) {
 }
 
 // A worker with slots left waits for its notices twice: with the bell, for callers that want
-// work, and without, for the work in hand. Whichever gets one, the work hears of it.
+// work, and without, for the held work. Whichever gets a notice, the work is stopped.
 func TestACancelArrivesByEitherWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Redis did not hear because it was away it is told once it answers, with what is
+// A report that Redis did not receive because it was away is repeated once it answers, with what is
 // left of the time, and of two words the newer.
 func TestWhatRedisDidNotHearIsToldAgain(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func columnOf(p *Provider) attack.Column {
 const nobody = 65534
 
 // TestConformanceAs runs the suites again in the other ways to make VMs: without
-// cgroups, as an ordinary user, and as one to whom users are lent.
+// cgroups, as an ordinary user, and as one with users in /etc/subuid.
 func TestConformanceAs(t *testing.T) {
 	t.Parallel()
 	providertest.Need(t, os.Geteuid() == 0, "root, to become others")

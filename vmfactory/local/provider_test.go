@@ -141,7 +141,7 @@ func TestAgentDies(t *testing.T) {
 	assert.Equal(t, []vmfactory.Instance{{ID: "vm", Pool: "p", Kind: all[0].Kind, Used: true}}, all)
 }
 
-// TestAgentDoesNotStart shows that Prepare hears at once, and says why.
+// TestAgentDoesNotStart shows that Prepare fails at once, with the reason.
 func TestAgentDoesNotStart(t *testing.T) {
 	t.Parallel()
 	p := open(t, Config{Run: t.TempDir()})

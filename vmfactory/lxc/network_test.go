@@ -118,7 +118,7 @@ func pester() {
 	}
 }
 
-// knock has the fixture call back, if it is told whom to send to, and says whether
+// knock has the fixture call back, if it gets a target, and says whether
 // somebody does.
 func knock() {
 	c, err := net.ListenPacket("udp4", control)
@@ -356,7 +356,7 @@ func narrow(t *testing.T, p *Provider, in func(from string, args ...string) stri
 	assert.NotContains(t, string(text), p.link(r).end, "nor has the host's end")
 }
 
-// seek sends to many of whom it says that they are next to it.
+// seek sends to many addresses that it claims to be neighbours.
 func seek() {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {

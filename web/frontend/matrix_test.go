@@ -114,7 +114,7 @@ func (m *matrix) request(route page.Route, s sample, who string, fresh bool) *ht
 	return r
 }
 
-// wanted is the status that an answer has to have, by the verdict on who asks.
+// wanted is the status that an answer has to have, by the verdict on the caller.
 func wanted(method, verdict string, s sample) int {
 	switch {
 	case verdict == "no":

@@ -83,7 +83,7 @@ func TestATokenThatIsRevoked(t *testing.T) {
 	}
 }
 
-// Each stream is for whom the page is, and what an actor may not know of is not there.
+// Each stream has its page's rights, and is NOTFOUND for an actor without them.
 func TestWhoMayFollowWhat(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))

@@ -82,7 +82,7 @@ func answer(rw http.ResponseWriter, err error) {
 	}
 }
 
-// whoami answers who asks: handle, name, roles and scopes.
+// whoami answers with the caller: handle, name, roles and scopes.
 func whoami(w http.ResponseWriter, r *http.Request) {
 	c := caller.From(r.Context())
 	if c == nil {

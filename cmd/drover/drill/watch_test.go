@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// blown is a watch that saw an owner fall silent with some requests in hand.
+// blown is a watch that saw an owner fall silent while it held some requests.
 func blown(kind, owner string, at time.Time, keys ...string) *watch {
 	w := newWatch(&cluster{})
 	var held []core.Held

@@ -14,7 +14,7 @@ import (
 	"drover/core/coretest"
 )
 
-// What is wanted of a host is in the store before Redis hears it, and goes with the host.
+// A wish for a host is written to the store before Redis, and is deleted with the host.
 func TestWhatIsWantedOfAHostIsKept(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

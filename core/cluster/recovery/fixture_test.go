@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const by = time.Millisecond
 
-// fixture is a host whose testrunner has requests in hand, each of another kind.
+// fixture is a host whose testrunner holds requests, each of another kind.
 type fixture struct {
 	t       *testing.T
 	b       *coretest.Backend

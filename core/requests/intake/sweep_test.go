@@ -63,7 +63,7 @@ func TestSweepGoesOnWhileItFindsWhatIsLost(t *testing.T) {
 	}
 }
 
-// late is a context that gives no time to who asks first, and no deadline to the others.
+// late is a context whose deadline is over for the first caller, and absent for the others.
 type late struct {
 	context.Context
 	asked bool

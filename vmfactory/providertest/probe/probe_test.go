@@ -229,7 +229,7 @@ func TestSignals(t *testing.T) {
 	require.Error(t, one.Wait())
 }
 
-// TestThreads shows that the probe of threads finds whom it may signal.
+// TestThreads shows that the probe of threads finds the processes that it may signal.
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"-c", `/bin/sleep 1000 & "$0" "$@"; exit 0`, ""}, Args("agent-threads", Target{})...)
