@@ -20,9 +20,10 @@ type epoch struct {
 	presence *worker.Presence
 	n        int64
 
-	events chan func()   // functions for the loop to run
-	wake   chan struct{} // signals that there may be something to do
-	over   chan struct{} // closed at the end: posts are not received any more
+	events chan func()    // functions for the loop to run
+	beats  chan core.Beat // answers to heartbeats
+	wake   chan struct{}  // signals that there may be something to do
+	over   chan struct{}  // closed at the end: posts are not received any more
 	wg     sync.WaitGroup
 	work   context.Context // of provider calls: ends with the epoch, or when stopping takes too long
 	abort  context.CancelFunc
@@ -58,7 +59,7 @@ type madeVM struct {
 func newEpoch(f *Factory) *epoch {
 	return &epoch{
 		Factory: f,
-		events:  make(chan func(), 64), wake: make(chan struct{}, 1), over: make(chan struct{}),
+		events:  make(chan func(), 64), beats: make(chan core.Beat, 1), wake: make(chan struct{}, 1), over: make(chan struct{}),
 		jobs: make(map[string]*job), made: make(map[string]madeVM), gone: make(map[string]string),
 		sick: make(map[string]error), promised: make(map[string]bool), view: view{full: true}, wait: worker.Retries(),
 		nextCheck: f.clock.Now().Add(f.cfg.CheckEvery),
@@ -131,13 +132,19 @@ func (e *epoch) note(err error) {
 
 // await sleeps until there is something to do, and runs all posted functions.
 func (e *epoch) await(stop, ctx context.Context, pause time.Duration) {
-	select {
-	case event := <-e.events:
-		event()
-	case <-e.wake:
-	case <-e.clock.After(pause):
-	case <-stop.Done():
-	case <-ctx.Done():
+	over := e.clock.After(pause)
+	for waiting := true; waiting; {
+		waiting = false
+		select {
+		case event := <-e.events:
+			event()
+		case b := <-e.beats:
+			waiting = !e.heard(b)
+		case <-e.wake:
+		case <-over:
+		case <-stop.Done():
+		case <-ctx.Done():
+		}
 	}
 	for {
 		select {
@@ -161,13 +168,14 @@ func (e *epoch) post(event func()) {
 func (e *epoch) hear(b core.Beat) {
 	e.metrics.beat.Set(float64(e.clock.Now().UnixMilli()) / 1000)
 	select {
-	case e.events <- func() { e.heard(b) }:
+	case e.beats <- b:
 	default: // a busy loop gets the next answer
 	}
 }
 
-// heard handles the answer to a heartbeat.
-func (e *epoch) heard(b core.Beat) {
+// heard handles the answer to a heartbeat, and reports whether there is something to do.
+func (e *epoch) heard(b core.Beat) bool {
+	news := b.Draining != e.draining || !b.Ready
 	e.draining = b.Draining
 	if !b.Ready && e.surveyed {
 		// Another incarnation of Redis: the host claims nothing until it is reconciled again (rule 3).
@@ -176,8 +184,9 @@ func (e *epoch) heard(b core.Beat) {
 	if b.Slots == len(e.jobs)+len(e.made)+len(e.gone) {
 		e.odd = 0
 	} else if e.odd++; e.odd > 1 {
-		e.odd, e.lost = 0, true
+		e.odd, e.lost, news = 0, true, true
 	}
+	return news
 }
 
 // waitWork returns when Redis signals that there is something to do. It is only a hint; the loop polls as well.

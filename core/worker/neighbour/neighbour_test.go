@@ -241,8 +241,9 @@ func TestOwnersLeaveNotes(t *testing.T) {
 		_, err := o.Register(t.Context(), reg)
 		require.NoError(t, err)
 	}
-	notes, err := list(dir)
+	notes, whole, err := list(dir)
 	require.NoError(t, err)
+	require.True(t, whole)
 	require.Len(t, notes, 1)
 	started, err := startOf(os.Getpid())
 	require.NoError(t, err)
@@ -269,4 +270,28 @@ func TestANoteThatCannotBeLeft(t *testing.T) {
 	_, err := o.Register(t.Context(), core.Registration{Owner: "testrunner@h1#0"})
 	require.NoError(t, err)
 	require.Equal(t, 1, notices)
+}
+
+// The notes are read again only when the folder has changed, or may have since it was read.
+func TestAFolderThatDoesNotChangeIsReadOnce(t *testing.T) {
+	t.Parallel()
+	w := &Watch{Dir: t.TempDir(), watching: make(map[Note]bool)}
+	require.False(t, w.unchanged())
+	require.False(t, w.unchanged(), "it has changed just now: another change may have the same time")
+
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(w.Dir, old, old))
+	require.False(t, w.unchanged())
+	require.True(t, w.unchanged())
+	w.again()
+	require.False(t, w.unchanged(), "not all of it could be read")
+	require.True(t, w.unchanged())
+	w.end(Note{})
+	require.False(t, w.unchanged(), "a note is not watched any more")
+	require.True(t, w.unchanged())
+	require.NoError(t, os.WriteFile(filepath.Join(w.Dir, "new"), nil, 0o600))
+	require.False(t, w.unchanged())
+	w.Dir = filepath.Join(w.Dir, "none")
+	require.False(t, w.unchanged())
+	require.False(t, w.unchanged())
 }

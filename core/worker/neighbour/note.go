@@ -63,7 +63,7 @@ func (n Note) write(dir string) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeUnavailable, dir, "the note of %s cannot be written to %s", n.Owner, dir)
 	}
-	notes, err := list(dir)
+	notes, _, err := list(dir)
 	for _, old := range notes {
 		if old.Owner == n.Owner && old.Epoch < n.Epoch {
 			old.remove(dir)
@@ -77,16 +77,17 @@ func (n Note) remove(dir string) {
 	_ = os.Remove(n.path(dir)) // a note that stays is looked at again
 }
 
-// list reads the notes in dir. It leaves out other files, and notes that are being written.
-func list(dir string) ([]Note, error) {
+// list reads the notes in dir. It leaves out other files, and notes that are being written. whole is
+// false if it could not read all notes.
+func list(dir string) (notes []Note, whole bool, err error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the notes in %s cannot be listed", dir)
+		return nil, false, core.Wrap(err, core.CodeUnavailable, dir, "the notes in %s cannot be listed", dir)
 	}
-	var notes []Note
+	whole = true
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxNote || strings.HasPrefix(e.Name(), ".") {
@@ -94,6 +95,7 @@ func list(dir string) ([]Note, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
+			whole = false
 			continue
 		}
 		var n Note
@@ -102,7 +104,7 @@ func list(dir string) ([]Note, error) {
 		}
 		notes = append(notes, n)
 	}
-	return notes, nil
+	return notes, whole, nil
 }
 
 // startOf returns when a process started, in clock ticks since boot.

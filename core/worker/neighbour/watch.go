@@ -27,6 +27,7 @@ type Watch struct {
 	boot     string // its host's boot
 	mu       sync.Mutex
 	watching map[Note]bool
+	read     time.Time // when the folder changed last, as of the last reading; zero: it is to be read again
 	group    sync.WaitGroup
 }
 
@@ -64,7 +65,13 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // look starts to watch the processes of new notes.
 func (w *Watch) look(ctx context.Context) error {
-	notes, err := list(w.Dir)
+	if w.unchanged() {
+		return nil
+	}
+	notes, whole, err := list(w.Dir)
+	if !whole {
+		w.again()
+	}
 	if err != nil {
 		return err
 	}
@@ -81,6 +88,33 @@ func (w *Watch) look(ctx context.Context) error {
 	return nil
 }
 
+// settled is how old a change of the folder must be for its time to tell it from the next one. File
+// systems count in steps, up to seconds.
+const settled = 5 * time.Second
+
+// unchanged reports whether the folder was read since it changed last; else it is about to be read.
+// An owner comes by a new file, so the folder changes. What is not watched any more is looked at again.
+func (w *Watch) unchanged() bool {
+	info, err := os.Stat(w.Dir)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && !w.read.IsZero() && info.ModTime().Equal(w.read) {
+		return true
+	}
+	w.read = time.Time{}
+	if err == nil && time.Since(info.ModTime()) > settled {
+		w.read = info.ModTime()
+	}
+	return false
+}
+
+// again has the folder read at the next look.
+func (w *Watch) again() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read = time.Time{}
+}
+
 func (w *Watch) begin(n Note) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,6 +129,7 @@ func (w *Watch) end(n Note) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.watching, n)
+	w.read = time.Time{}
 }
 
 // follow waits for the death of the note's process and declares its owner dead. It also returns when ctx ends.
