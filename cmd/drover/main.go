@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 	"github.com/xrash/smetrics"
@@ -27,14 +26,8 @@ import (
 	_ "drover/core/agent/boot" // a VM's agent is this executable under another name
 )
 
-// gcPercent lets the heap, which is small, grow further between collections: otherwise a busy testrunner collects
-// some hundred times a second. GOGC in the environment takes precedence.
-const gcPercent = 400
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	startCollector()
 	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
