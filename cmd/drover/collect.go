@@ -23,19 +23,24 @@ const (
 	idleAfter  = 8 * time.Second
 )
 
+// started is when a component has long started: what that took is garbage by then.
+const started = idleAfter + 2*time.Second
+
 // collector lets the heap of a busy process grow further than that of an idle one.
 type collector struct {
 	last   time.Time // the last collection
 	growth int
 }
 
-// startCollector begins. GOGC in the environment wins.
+// startCollector begins, with a process that is busy: it starts. GOGC in the environment wins.
 func startCollector() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	c := &collector{last: time.Now(), growth: idleGrowth}
+	c := &collector{last: time.Now(), growth: busyGrowth}
+	debug.SetGCPercent(c.growth)
 	c.arm()
+	time.AfterFunc(started, runtime.GC)
 }
 
 // arm has the next collection noticed. The runtime collects every two minutes at least, so a process
