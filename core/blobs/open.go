@@ -1,52 +1,53 @@
-// Package blobs keeps files by their content hash, on gocloud.dev/blob: what
-// was put under a digest is what comes back, or an error.
+// Package blobs keeps files by their content hash, on gocloud.dev/blob: what was put under
+// a digest is what comes back, or an error.
 //
-// A file lies under "sha256/ab/cd/<64 hex digits>", so that no folder gets large.
-// It appears there whole or not at all. The same content put again is written
-// again, which mends a damaged copy and makes its age new.
+// A file is at "sha256/ab/cd/<64 hex digits>", so that no folder gets large. It appears
+// there atomically. Putting the same content again writes it again, which replaces a
+// damaged copy and renews its age.
 //
 // # Purging
 //
-// A purge decides by what it has read: files that are old and that no row names.
-// Between reading and deleting, somebody may put such a file again, and no service
-// deletes a file only if it is still the one that was read. So a purge never deletes
-// content from where Put writes it. It moves it to "leaving/ab/<digits>.<when>.<once>":
-// by one rename in a folder, elsewhere by a copy and then a deletion. At every moment
-// the content is in one place or the other, and Open looks at both. A later purge looks
-// at what was moved. What a row names by now is moved back; what was moved longer than
-// the grace ago and is named by nothing is deleted. Why that loses nothing:
+// A purge decides by what it has read: which files are old, and which are named by no row.
+// Between reading and deleting, somebody may put such a file again, and no service can
+// delete a file on the condition that it is still the one that was read. So a purge never
+// deletes content from where Put writes it. It moves it to
+// "leaving/ab/<digits>.<when>.<once>": by one rename in a folder, elsewhere by a copy and
+// then a deletion. At every moment the content is in one place or the other, and Open looks
+// in both. A later purge looks at the moved files: it restores those that a row names by
+// now, and deletes those that were moved longer than the grace period ago and that no row
+// names. Why that loses nothing:
 //
-//   - A Put at any moment of the first step leaves the content in its place, in the
-//     copy, or in both. Its request is durable long before the copy is old, so each
-//     purge that may delete the copy has read the request's row, and moves it back.
+//   - A Put during the first step leaves the content in its place, in the copy, or in
+//     both. Its request is durable long before the copy is old, so each purge that may
+//     delete the copy has read the request's row, and restores the copy.
 //   - A Put after the first step writes the original, which the second step never
 //     touches.
-//   - Every move has a name of its own. A purge deletes only what it has itself seen to
-//     be old, so one that slept for days before its next call takes nothing that
-//     another has moved since.
-//   - One that slept between copy and deletion does not delete any more: it has half
-//     the grace for both, and the copy is safe for the whole of it.
-//   - Killed between the two, the content is there twice. The next purge takes the copy
-//     for what it is: superfluous if the file is in its place, else what it has to
-//     decide about. Half a copy has no name, as half a Put has none.
+//   - Every move has its own name. A purge deletes only files that it has itself seen to
+//     be old, so one that slept for days before its next call deletes nothing that
+//     another purge has moved since.
+//   - A purge that slept between copy and deletion does not delete any more: it has half
+//     the grace period for both, and the copy is safe for all of it.
+//   - If a purge is killed between the two, the content is there twice. The next purge
+//     deletes the copy if the file is in its place, and otherwise decides about it as
+//     usual. An incomplete copy has no name, like an incomplete Put.
 //
-// So the grace must be at least twice the longest time from a Put to its request's row,
-// and a file goes two graces after it was last stored.
+// So the grace period must be at least twice the longest time from a Put to its request's
+// row, and a file is deleted two grace periods after it was last stored.
 //
 // # Clocks and services
 //
-// The age of a file in its place is by the service's clock, on S3 in whole seconds.
-// Nothing depends on how right it is: a file that only looks old is trashed, can be
-// opened there, and is back as soon as a purge finds it named. It costs a move; a
-// service whose clock is ahead costs time. What content is deleted by is the time in the
-// name of what was trashed, which the purging hosts write and compare by their own
-// clocks, in ms. These may differ by what the grace has beyond twice the time from a Put
-// to its row: of a day, that is hours.
+// The age of a file in its place is by the service's clock, on S3 in whole seconds. It need
+// not be accurate: a file that only looks old is trashed, can be opened there, and is
+// restored as soon as a purge finds it named. That costs a move; a service whose clock is
+// ahead costs time. Content is deleted by the time in the name of the trashed file, which
+// the purging hosts write and compare by their own clocks, in ms. These may differ by what
+// the grace period exceeds twice the time from a Put to its row: of a day, that is hours.
 //
-// A service must show to everybody at once what was written, copied and deleted, also in
-// its lists. S3 does, and so must what stands in for it; a cache in front of it does
-// not. It must not carry out a deletion half a grace after it was asked to. S3 copies at
-// most 5 GiB at once: larger files are read and written again to be trashed.
+// Whatever was written, copied and deleted must be visible to all clients at once, also in
+// lists. S3 guarantees that, and a replacement must too; a cache in front of it does not.
+// The service must not carry out a deletion later than half a grace period after the
+// request. S3 copies at most 5 GiB at once: larger files are read and written again to be
+// trashed.
 //
 // A file of 16 MiB or more goes to a service in parts. It gets its name only when the
 // writer completes it. A killed writer leaves parts that are in no list but take room: a

@@ -1,21 +1,21 @@
 // Package lxc makes VMs that are unprivileged LXC containers.
 //
 // A VM has its own range of the host's users, a read-only image that the root in
-// it cannot open again, tmpfs for what it may write, and cgroups that hold its
+// it cannot make writable, tmpfs for what it may write, and cgroups that hold its
 // memory with swap, its processes and its processors, on hosts with cgroups of
 // version 1, of version 2, and of both. Its first process is drover-agent, a small
 // static program, which carries out the last steps inside (package confine) and
 // becomes the agent.
 //
-// liblxc never runs in the vmfactory where it could take it down: a starter, the
-// same executable under another name and with one thread (starter.c), forks a
-// monitor for each container, and that is where liblxc works. The vmfactory
-// believes nothing of it: it sets the limits itself and reads them back from the
-// kernel, and ends VMs and removes their cgroups, whatever became of their monitors.
+// liblxc never runs in the vmfactory, which it could crash: a starter, the same
+// executable under another name and with one thread (starter.c), forks a monitor
+// for each container, and liblxc runs there. The vmfactory does not rely on it: it
+// sets the limits itself and reads them back from the kernel, and it ends VMs and
+// removes their cgroups in whatever state their monitors are.
 //
-// A VM's folder <run>/<vm> is its trace on the host, as with package local, and
-// the names of its cgroups are another: what has either is listed and destroyed.
-// There are no mounts on the host. VMs belong to no process.
+// A VM's trace on the host is its folder <run>/<vm>, as with package local, and the
+// names of its cgroups: a VM with either is listed and destroyed. There are no
+// mounts on the host. VMs belong to no process.
 //
 // A vmfactory may be killed at every step. What it leaves, and who ends it; each
 // row is one of TestMakerIsKilled:

@@ -45,7 +45,7 @@ func accounts(t *testing.T, s school.ResultStore) {
 	is(a)
 	ann.Name = "another"
 	mustUser(t, s, ann)
-	is(a) // a change of the user is none of the account
+	is(a) // a change of the user does not change the account
 	a = mustAccount(t, s, school.Account{User: "ann", Revision: a.Revision})
 	is(a)
 	text, err := json.Marshal(school.Account{User: "ann", Password: phc})
@@ -91,7 +91,7 @@ func accountsRefuse(t *testing.T, s school.ResultStore) {
 	requireCode(t, core.CodeInvalid, err)
 }
 
-// accountsDelete shows that nothing of a user is left to the next one of its name.
+// accountsDelete shows that nothing of a user is left to the next one with its name.
 func accountsDelete(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	mustUser(t, s, User("ann"))
@@ -120,8 +120,7 @@ func accountsDelete(t *testing.T, s school.ResultStore) {
 	require.Equal(t, []school.Identity{IdentityOf("bob", "bob")}, ids)
 }
 
-// raceAccountDelete hangs things on a user that is deleted at that moment: none of them
-// is left once it is gone.
+// raceAccountDelete adds things to a user that is being deleted: none of them is left once the user is gone.
 func raceAccountDelete(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	for round := range 5 {
@@ -232,7 +231,7 @@ func identitiesLimit(t *testing.T, s school.ResultStore) {
 	require.False(t, slices.ContainsFunc(all, func(id school.Identity) bool { return id.Subject == "more" }))
 }
 
-// raceIdentity shows that of many users who are tied to one identity one gets it.
+// raceIdentity shows that if many users are tied to one identity at once, one gets it.
 func raceIdentity(t *testing.T, s school.ResultStore) {
 	together(t, 10, func(i int) error {
 		_, err := s.PutUser(t.Context(), school.User{Handle: fmt.Sprintf("u%d", i)})

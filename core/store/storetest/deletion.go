@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// purgeSpares shows that no age takes a request that a submission names, or named.
+// purgeSpares shows that no purge by age removes a request that a submission names, or named.
 func purgeSpares(t *testing.T, s school.ResultStore) {
 	aClass(t, s, "ann")
 	sub, first := mustSubmit(t, s, "ann")
@@ -44,8 +44,7 @@ func purgeSpares(t *testing.T, s school.ResultStore) {
 	require.InDelta(t, 6, *mustStandings(t, s, "", 10)[0].Score, 0)
 }
 
-// racePurge shows that a purge which runs while requests get bound takes them
-// before that, or never.
+// racePurge shows that a purge that runs while requests get bound removes them before that, or never.
 func racePurge(t *testing.T, s school.ResultStore) {
 	aClass(t, s, "ann")
 	var subs [racers]school.Submission
@@ -159,7 +158,7 @@ func deleteSubmissionsBatches(t *testing.T, s school.ResultStore) {
 	require.Len(t, rows, waiting)
 }
 
-// digestsSchool shows that a purge hears of every file that coursework names.
+// digestsSchool shows that a purge gets every digest in coursework.
 func digestsSchool(t *testing.T, s school.ResultStore) {
 	aClass(t, s, "ann")
 	want := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// id shows that a store has a name that nothing changes.
+// id shows that nothing changes a store's id.
 func id(t *testing.T, s school.ResultStore) {
 	first := mustID(t, s)
 	require.NoError(t, core.CheckName("store", first))
@@ -20,9 +20,8 @@ func id(t *testing.T, s school.ResultStore) {
 	require.Equal(t, first, mustID(t, s))
 }
 
-// Identity shows that a store has the same id however often it is opened, also by
-// several at once that all find it new, and that another one has another. open opens
-// the n-th store; the test closes it.
+// Identity shows that a store has the same id however often it is opened, also by several at once that all find it
+// new, and that another store has another id. Open opens the n-th store; the test closes it.
 func Identity(t *testing.T, open func(n int) (school.ResultStore, error)) {
 	t.Helper()
 	var stores [6]school.ResultStore

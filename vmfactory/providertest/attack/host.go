@@ -16,15 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// state is what a host has once for all its VMs, before or after they were attacked:
-// settings must be the same, and of what is counted there must not be more, give or
-// take what other programs of a busy machine do meanwhile.
+// state is what a host has once for all its VMs, before or after they were attacked: settings must be equal, and
+// counters must not have grown, except for the effect of other programs on a busy machine.
 type state struct {
 	texts  map[string]string
 	counts map[string]int64
 }
 
-// floats are settings that are none: the kernel, or any program, changes them all the time.
+// floats are values that are no settings: the kernel, or any program, changes them all the time.
 var floats = []string{
 	"fs/dentry-state", "fs/file-nr", "fs/inode-nr", "fs/inode-state", // counted as such below, or of files that any program opens
 	"fs/aio-nr",                                                                                // counted below
@@ -68,13 +67,13 @@ var tolerances = map[string]int64{
 	"namespaces: uts":                            32,
 }
 
-// settle is how long numbers may take to come back: the kernel frees much of what is
-// gone a while later, and other tests make VMs of their own.
+// settle is how long counters may take to recover: the kernel frees much only after a while, and other tests make VMs
+// of their own.
 const settle = 2 * time.Minute
 
 func stateOfHost() state {
 	s := state{texts: map[string]string{}, counts: map[string]int64{}}
-	_ = filepath.WalkDir("/proc/sys", func(path string, d fs.DirEntry, err error) error { // what is not there is compared as such
+	_ = filepath.WalkDir("/proc/sys", func(path string, d fs.DirEntry, err error) error { // a missing file is compared as such
 		name := strings.TrimPrefix(path, "/proc/sys/")
 		if err != nil || d.IsDir() || slices.ContainsFunc(floats, func(f string) bool { return strings.HasPrefix(name, f) }) {
 			return nil //nolint:nilerr // a link that has gone meanwhile
@@ -129,7 +128,7 @@ func errText(err error) string {
 // fields reads lines of a name and a number.
 func fields(path string) map[string]int64 {
 	all := map[string]int64{}
-	text, _ := os.ReadFile(path) // what is not there counts nothing
+	text, _ := os.ReadFile(path) // a missing file counts nothing
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) > 1 {
 			all[f[0]], _ = strconv.ParseInt(f[1], 10, 64)
@@ -139,21 +138,21 @@ func fields(path string) map[string]int64 {
 }
 
 func first(path string) int64 {
-	text, _ := os.ReadFile(path) // what is not there counts nothing
+	text, _ := os.ReadFile(path) // a missing file counts nothing
 	var n int64
 	_, _ = fmt.Sscan(string(text), &n)
 	return n
 }
 
 func lines(path string) int64 {
-	text, _ := os.ReadFile(path) // what is not there has none
+	text, _ := os.ReadFile(path) // a missing file has none
 	return int64(strings.Count(string(text), "\n"))
 }
 
 // neighbours reads how many entries a table of the whole host has, and how often one
 // did not fit.
 func neighbours(table string) (entries, full int64) {
-	text, _ := os.ReadFile("/proc/net/stat/" + table) // what is not there has none
+	text, _ := os.ReadFile("/proc/net/stat/" + table) // a missing file has none
 	all := strings.Split(strings.TrimSpace(string(text)), "\n")
 	at := slices.Index(strings.Fields(all[0]), "table_fulls")
 	for _, line := range all[1:] {
@@ -188,15 +187,15 @@ func namespaces() map[string]int64 {
 // dropCaches has the kernel forget what it can read again.
 const dropCaches = "/proc/sys/vm/drop_caches"
 
-// drop has the kernel forget what it can read again, where a test may have it: cached files
-// keep cgroups that were removed. What is left then is kept by something else.
+// drop makes the kernel drop caches, if a test may do so: cached files keep cgroups that were removed. What is left
+// then is kept by something else.
 func drop() {
 	const pagesAndNames = "3"
 	_ = os.WriteFile(dropCaches, []byte(pagesAndNames), 0) // who may not counts none of these
 }
 
-// dying counts cgroups that were removed and that memory still refers to. Who cannot have caches
-// dropped cannot tell them from those that cached files keep, nor see into the living ones of others.
+// dying counts cgroups that were removed and to which memory still refers. Without the right to drop caches, they
+// cannot be distinguished from those that cached files keep, nor can others' be inspected.
 func dying() int64 {
 	if unix.Access(dropCaches, unix.W_OK) != nil {
 		return 0
@@ -209,7 +208,7 @@ func dying() int64 {
 			}
 		}
 	}
-	text, _ := os.ReadFile("/proc/cgroups") // what is not there has none
+	text, _ := os.ReadFile("/proc/cgroups") // a missing file has none
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) < 3 || f[0] != "memory" {
