@@ -32,14 +32,12 @@ type Evacuation struct {
 	Why       string          `json:"why,omitempty"`
 }
 
-// Room is a host's remaining capacity for work that is placed there: its total, less what all its VMs and the
-// requests assigned to it take. A figure that the host did not report counts as unlimited.
+// Room is a host's remaining capacity for work that is placed there: its capacity, less what all its VMs and the
+// requests assigned to it take.
 type Room struct {
-	Host   string
-	CPU    int64 // thousandths of a processor
-	Memory int64 // bytes
-	Disk   int64 // bytes
-	Pools  map[string]PoolRoom
+	Host string
+	Size
+	Pools map[string]PoolRoom // those that it serves
 }
 
 // PoolRoom is a host's remaining capacity for one pool.

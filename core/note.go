@@ -5,6 +5,7 @@ type HostNotes struct {
 	Broken    map[string]string // pool → why its VMs cannot be made there
 	Fetching  map[string]string // pool → what is being fetched for it; until then none of its VMs can be made there
 	Providers []ProviderNote    // in order of name
+	Serves    []string          // pools whose VMs it makes, in order
 }
 
 // ProviderNote is the state of one provider of VMs on a host.

@@ -112,8 +112,10 @@ type HostInfo struct {
 	CPU      int            `json:"cpu"`
 	Memory   int64          `json:"memory_bytes"`
 	Disk     int64          `json:"disk_bytes,omitempty"`
-	Ready    bool           `json:"ready"` // its vmfactory has reconciled with this incarnation of Redis
-	VMs      map[string]int `json:"vms"`   // state → count
+	Ready    bool           `json:"ready"`    // its vmfactory has reconciled with this incarnation of Redis
+	Settings HostSettings   `json:"settings"` // what operators say of it
+	Serves   []string       `json:"serves"`   // pools whose VMs it makes, in order
+	VMs      map[string]int `json:"vms"`      // state → count
 	Owners   []string       `json:"owners"`
 
 	VMsOf     map[string]map[VMState]int `json:"vms_of"` // pool → state → count
@@ -129,6 +131,14 @@ type HostInfo struct {
 	Probation  *Probation  `json:"probation,omitempty"`  // nil: not on probation
 	Probations int         `json:"probations,omitempty"` // how often it has been on probation
 }
+
+// Whole is the size that the host reported.
+func (h *HostInfo) Whole() Size {
+	return Size{CPU: int64(h.CPU) * 1000, Memory: h.Memory, Disk: h.Disk}
+}
+
+// Capacity is what the host has for VMs, including those that exist.
+func (h *HostInfo) Capacity() Size { return h.Settings.Capacity(h.Whole()) }
 
 // Owners keeps track of living owners and empties the slots of dead ones.
 type Owners interface {

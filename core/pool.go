@@ -1,17 +1,22 @@
 package core
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Pool is a named kind of VM: what it is made of, how large it is, how many are kept ready on each host, and what its
 // requests may do.
 type Pool struct {
 	Name     string `json:"name"`
-	Provider string `json:"provider"`          // one of ProviderKinds
-	Image    string `json:"image,omitempty"`   // name or name@digest of the root file system; "": the provider's default
-	Warm     int    `json:"warm"`              // clean VMs kept per host
-	Max      int    `json:"max"`               // maximum of VMs per host, in all states
-	Paused   bool   `json:"paused"`            // claims skip a paused pool
-	Network  string `json:"network,omitempty"` // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
+	Provider string `json:"provider"`           // one of ProviderKinds
+	Image    string `json:"image,omitempty"`    // name or name@digest of the root file system; "": the provider's default
+	Warm     int    `json:"warm"`               // clean VMs kept per host
+	Max      int    `json:"max"`                // maximum of VMs per host, in all states
+	Paused   bool   `json:"paused"`             // claims skip a paused pool
+	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
+	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
 	Limits Limits `json:"limits"` // defaults of a request; a request may lower but never raise them
 
@@ -66,6 +71,34 @@ func (p Pool) Kind() VMKind {
 	return k
 }
 
+// Size is what one VM of the pool takes of its host.
+func (p Pool) Size() Size { return p.Kind().Size() }
+
+// Size is what one such VM takes of its host. One that leaves processors to its provider takes none
+// that are counted, and one that writes to memory alone takes no disk.
+func (k VMKind) Size() Size {
+	s := Size{CPU: int64(k.Limits.CPU), Memory: k.Limits.Memory}
+	if !slices.ContainsFunc(ProviderKinds(), func(p ProviderKind) bool { return p.Name == k.Provider && p.InMemory }) {
+		s.Disk = k.Limits.Disk
+	}
+	return s
+}
+
+// Wants returns the first label that the pool requires and a host with these labels lacks, as
+// NAME=VALUE; "" if it lacks none.
+func (p Pool) Wants(labels map[string]string) string {
+	wanted, err := ParseLabels(p.Requires)
+	if err != nil {
+		return p.Requires // Check keeps such a pool out
+	}
+	for _, k := range slices.Sorted(maps.Keys(wanted)) {
+		if labels[k] != wanted[k] {
+			return k + "=" + wanted[k]
+		}
+	}
+	return ""
+}
+
 // Upper bounds of a pool's settings.
 const (
 	MaxPoolVMs     = 10_000
@@ -90,6 +123,9 @@ func (p Pool) Check() error {
 		if _, _, err := ParseImageRef(p.Image); err != nil {
 			return err
 		}
+	}
+	if _, err := ParseLabels(p.Requires); err != nil {
+		return err
 	}
 	l := p.Limits
 	switch {

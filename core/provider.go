@@ -9,11 +9,13 @@ import (
 type ProviderKind struct {
 	Name   string // as pools and the setting provider name it
 	Images bool   // its VMs are made of images
+
+	InMemory bool // what its VMs write is in their memory, and takes nothing of the host's disk
 }
 
 // ProviderKinds are the providers that a pool can name. The first is the default.
 func ProviderKinds() []ProviderKind {
-	return []ProviderKind{{Name: "local"}, {Name: "lxc", Images: true}}
+	return []ProviderKind{{Name: "local", InMemory: true}, {Name: "lxc", Images: true, InMemory: true}}
 }
 
 // ProviderNames returns the names of ProviderKinds.

@@ -27,6 +27,12 @@ type PoolLoad struct {
 	Waiting     int // requests waiting for the pool, counted up to its max
 }
 
+// HostLoad is what a vmfactory needs to know to plan for its host.
+type HostLoad struct {
+	Settings HostSettings
+	Pools    []PoolLoad
+}
+
 // Pools keeps the pools' settings in Redis.
 type Pools interface {
 	// SetPool writes a checked pool, after it was written to the result store.
@@ -50,8 +56,9 @@ type VMWant struct {
 // VMs is the vmfactory's side of its host's VMs. Owner and epoch are the
 // vmfactory's; each call returns FENCED when that epoch is over.
 type VMs interface {
-	// Load counts the named pools on the host, with their settings; unknown pools are left out.
-	Load(ctx context.Context, host string, pools []string) ([]PoolLoad, error)
+	// Load returns the host's settings and counts the named pools there, with their settings;
+	// unknown pools are left out.
+	Load(ctx context.Context, host string, pools []string) (HostLoad, error)
 	// Promise divides the waiting work of pools among the hosts that would make VMs for it, and returns how many of
 	// each want the host is to make. VMs in creation, and those granted a short while ago, count as made for this
 	// work.
@@ -102,6 +109,8 @@ type Hosts interface {
 	// elsewhere; 0 is no deadline. Requests assigned to the host go back to their queues. Returns NOTFOUND for an
 	// unknown host.
 	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
+	// SetHost changes a host's settings. The result store has them first. Returns NOTFOUND, INVALID.
+	SetHost(ctx context.Context, host string, s HostSettings) error
 	// Report acts on a watchdog's report: a failed host is down at once, and claims nothing until it is reported
 	// recovered. Returns false if nothing changed because a later report was acted on. Returns NOTFOUND.
 	Report(ctx context.Context, r HostReport) (bool, error)

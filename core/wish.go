@@ -13,6 +13,7 @@ const (
 	WishDrain     WishKind = "drain"     // it takes no new work
 	WishFailed    WishKind = "failed"    // it is down, whatever it reports itself
 	WishProbation WishKind = "probation" // it gets one request at a time until enough went well
+	WishSettings  WishKind = "settings"  // its labels, reserve and overcommit
 )
 
 // HostWish is what an operator or a monitor wants of a host. The result store keeps it because Redis may be wiped or
@@ -26,6 +27,8 @@ type HostWish struct {
 	At     int64    `json:"at_ms"`              // since when the wish stands, ms since 1970
 	Until  int64    `json:"until_ms,omitempty"` // of a drain: when claimed work goes elsewhere, 0: never; of a probation: until then the host gets nothing
 	Needed int      `json:"needed,omitempty"`   // of a probation: how many requests in a row must go well to end it
+
+	Settings *HostSettings `json:"settings,omitempty"` // of settings: what they are; nil: the defaults
 }
 
 // After returns the time of a new wish that replaces w: now, or just after w.At if the clock that made w was ahead.
@@ -54,4 +57,4 @@ type HostWishes interface {
 }
 
 // MaxHostWishes bounds the wishes of a cluster.
-const MaxHostWishes = 3000
+const MaxHostWishes = 20_000

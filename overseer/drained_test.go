@@ -107,7 +107,7 @@ func TestPreview(t *testing.T) {
 	plan, err := o.Preview(context.Background(), "h1")
 	require.NoError(t, err)
 	p := core.DefaultPool("again")
-	want := overseer.Planned{Pool: "again", Priority: core.PriorityNormal, Memory: p.Limits.Memory, Disk: p.Limits.Disk, From: "testrunner@h1#0"}
+	want := overseer.Planned{Pool: "again", Priority: core.PriorityNormal, Memory: p.Limits.Memory, From: "testrunner@h1#0"}
 	first, second, last := want, want, want
 	first.Request, first.To = core.Key(ids[0], 1), "h2"
 	second.Request = core.Key(ids[1], 1)

@@ -49,7 +49,7 @@ func (g ground) need(spec core.Spec) (placement.Need, bool) {
 func NeedOf(spec core.Spec, p core.Pool) placement.Need {
 	return placement.Need{
 		Key: spec.Key(), Pool: spec.Pool, Priority: spec.Priority, Submitted: spec.Submitted,
-		CPU: int64(p.Limits.CPU), Memory: p.Limits.Memory, Disk: p.Limits.Disk,
+		Size: p.Size(),
 	}
 }
 

@@ -73,7 +73,9 @@ func (s *scene) hostWith(name string, life time.Duration, n int) {
 	factory := core.OwnerName(core.RoleVMFactory, name, 0)
 	_, err := s.cluster.Reconcile(ctx, factory, s.epoch[factory], name, nil, nil)
 	require.NoError(s.t, err)
-	for _, pool := range []string{"again", "once"} {
+	pools := []string{"again", "once"}
+	require.NoError(s.t, s.cluster.Note(ctx, factory, s.epoch[factory], name, core.HostNotes{Serves: pools}))
+	for _, pool := range pools {
 		made := map[string]bool{}
 		var vms []string
 		for i := range n {

@@ -17,6 +17,7 @@ import (
 //	failed      Redis' for a host that failed in this incarnation, since that must not wait for
 //	            the store; else the store's
 //	probation   Redis', where canaries end it, once the host has received what the store had
+//	settings    the store's
 
 // wishRounds bounds how often one turn reads again what is being changed.
 const wishRounds = 5
@@ -51,7 +52,7 @@ func (o *Overseer) wishes(ctx context.Context) (Counts, error) {
 		changed := false
 		var troubles []error
 		for _, h := range hosts {
-			for _, agree := range []func(context.Context, core.HostInfo, wishesOf) (string, error){o.agreeDrain, o.agreeFailed, o.agreeProbation} {
+			for _, agree := range []func(context.Context, core.HostInfo, wishesOf) (string, error){o.agreeDrain, o.agreeFailed, o.agreeProbation, o.agreeSettings} {
 				what, err := agree(ctx, h, of[h.Name])
 				switch {
 				case core.Is(err, core.CodeNotFound): // it was forgotten in the meantime
@@ -121,6 +122,22 @@ func (o *Overseer) agreeProbation(ctx context.Context, h core.HostInfo, its wish
 	return o.noted(ctx, w, core.HostWish{
 		Host: h.Name, Kind: core.WishProbation, Reason: h.Probation.Reason, Until: h.Probation.Until, Needed: h.Probation.Needed,
 	})
+}
+
+// agreeSettings copies a host's settings from the store to Redis.
+func (o *Overseer) agreeSettings(ctx context.Context, h core.HostInfo, its wishesOf) (string, error) {
+	w, known := its[core.WishSettings]
+	var want core.HostSettings
+	if w.Settings != nil {
+		want = *w.Settings
+	}
+	switch {
+	case want.Equal(h.Settings):
+		return "", nil
+	case !known:
+		return o.noted(ctx, w, core.HostWish{Host: h.Name, Kind: core.WishSettings, Settings: &h.Settings})
+	}
+	return "restored", o.deps.Hosts.SetHost(ctx, h.Name, want)
 }
 
 // noted stores what Redis has, in place of a former wish. A wish made in the meantime stays.

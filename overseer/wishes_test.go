@@ -72,14 +72,22 @@ func TestAWipedRedisHearsAgainWhatIsWantedOfHosts(t *testing.T) {
 		require.True(t, s.wish("h4", core.WishFailed).Lifted)
 		require.Equal(t, "it flaps", s.wish("h3", core.WishProbation).Reason)
 		require.Empty(t, countsOf(s.once(nil, 0), "wishes"), "all agree")
+		zone := core.HostSettings{Labels: map[string]string{"zone": "a"}, Reserve: &core.Size{Memory: 1 << 30}}
+		require.NoError(t, s.cluster.SetHost(ctx, "h1", zone))
+		require.Equal(t, overseer.Counts{"noted": 1}, countsOf(s.once(nil, 0), "wishes"), "Redis has it, the store had not")
+		require.Equal(t, &zone, s.wish("h1", core.WishSettings).Settings)
+		zone.Overcommit.CPU = 2
+		s.put(core.HostWish{Host: "h1", Kind: core.WishSettings, Settings: &zone, At: s.wish("h1", core.WishSettings).At + 1})
+		require.Equal(t, overseer.Counts{"restored": 1}, countsOf(s.once(nil, 0), "wishes"), "the store's word counts")
 
 		s.wiped()
 		for _, host := range []string{"h1", "h2", "h3", "h4"} {
 			s.host(host, time.Hour)
 		}
 		s.hears("h3") // a probation comes with its host
-		require.Equal(t, overseer.Counts{"restored": 2}, countsOf(s.once(nil, 0), "wishes"))
+		require.Equal(t, overseer.Counts{"restored": 3}, countsOf(s.once(nil, 0), "wishes"))
 		hosts := s.hosts()
+		require.Equal(t, zone, hosts["h1"].Settings)
 		require.True(t, hosts["h1"].Drain)
 		require.Equal(t, core.HostDown, hosts["h2"].State)
 		require.Equal(t, "watchdog", hosts["h2"].Failed.By)

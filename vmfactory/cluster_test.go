@@ -20,6 +20,8 @@ const (
 type cluster struct {
 	mu          sync.Mutex
 	pools       map[string]core.Pool
+	settings    core.HostSettings
+	serves      []string
 	waiting     map[string]int
 	epochs      map[string]int64
 	fenced      map[string]bool
@@ -239,7 +241,8 @@ func (h *cluster) Forget(context.Context, string, int64) error          { panic(
 func (h *cluster) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic("not called") }
 
 // Load implements core.VMs.
-func (h *cluster) Load(ctx context.Context, _ string, pools []string) (loads []core.PoolLoad, err error) {
+func (h *cluster) Load(ctx context.Context, _ string, pools []string) (load core.HostLoad, err error) {
+	load.Settings = h.settings
 	err = h.do(ctx, "load", "", 0, func() {
 		for _, name := range pools {
 			p, ok := h.pools[name]
@@ -269,10 +272,10 @@ func (h *cluster) Load(ctx context.Context, _ string, pools []string) (loads []c
 					l.Quarantined++
 				}
 			}
-			loads = append(loads, l)
+			load.Pools = append(load.Pools, l)
 		}
 	})
-	return loads, err
+	return load, err
 }
 
 // Promise implements core.VMs: no other host makes anything, unless the test says so.
@@ -366,7 +369,9 @@ func (h *cluster) Retire(ctx context.Context, owner string, epoch int64, _ strin
 
 // Note implements core.VMs.
 func (h *cluster) Note(ctx context.Context, owner string, epoch int64, _ string, notes core.HostNotes) error {
-	return h.do(ctx, "note", owner, epoch, func() { h.broken, h.fetching, h.notes = notes.Broken, notes.Fetching, notes.Providers })
+	return h.do(ctx, "note", owner, epoch, func() {
+		h.broken, h.fetching, h.notes, h.serves = notes.Broken, notes.Fetching, notes.Providers, notes.Serves
+	})
 }
 
 // Reconcile implements core.VMs.
@@ -460,4 +465,10 @@ func (h *cluster) ListVMs(ctx context.Context, _ string) (infos []core.VMInfo, e
 func (h *cluster) CleanVMs(ctx context.Context, _, pool string) (vms []string, err error) {
 	err = h.do(ctx, "clean", "", 0, func() { vms = slices.Clone(h.clean[pool]) })
 	return vms, err
+}
+
+// served are the pools that the host said last it makes VMs of.
+func (h *cluster) served() (pools []string) {
+	h.look(func(h *cluster) { pools = h.serves })
+	return pools
 }

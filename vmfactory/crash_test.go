@@ -71,7 +71,7 @@ type mortalVMs struct {
 	m *mortal
 }
 
-func (v mortalVMs) Load(ctx context.Context, host string, pools []string) (l []core.PoolLoad, err error) {
+func (v mortalVMs) Load(ctx context.Context, host string, pools []string) (l core.HostLoad, err error) {
 	err = v.m.call(func() (err error) { l, err = v.VMs.Load(ctx, host, pools); return err })
 	return l, err
 }

@@ -42,7 +42,9 @@ type epoch struct {
 
 	promised map[string]bool // pools for which Redis has promised us VMs to make
 
-	reported *core.HostNotes // what was last reported to Redis; nil before the first report
+	settings core.HostSettings // what operators say of the host, as last read
+
+	reported *core.HostNotes // what Redis knows of the host; nil before the first report
 
 	draining  bool // the host takes no new work
 	stopping  bool

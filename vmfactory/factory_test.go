@@ -268,6 +268,86 @@ func TestADrainingHostMakesNothing(t *testing.T) {
 	})
 }
 
+// No host gets more VMs than it has memory for, and a pool that is larger than it gets none.
+func TestVMsFitIntoTheirHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		big := pool("big", 2, 8)
+		big.Limits.Memory = 4 << 30
+		r := newRig(t, pool("a", 8, 8), big)
+		r.cfg.Registration.MemoryBytes = 2 << 30
+		r.cluster.look(func(h *cluster) { h.settings.Reserve = &core.Size{Memory: 1 << 30} })
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		require.Len(t, r.cluster.cleanVMs("a"), 4, "256 MiB each, in the gigabyte that is not kept")
+		require.Empty(t, r.cluster.cleanVMs("big"))
+		status := p.Status().Pools["big"]
+		require.Contains(t, status.Reason, "takes more memory than this host has")
+		require.False(t, status.Broken, "it is no fault of the host")
+
+		vm := r.cluster.claim("a")
+		require.NoError(t, r.prov.Use(vm))
+		r.cluster.look(func(h *cluster) { h.settings.Reserve = &core.Size{Memory: 2<<30 - 512<<20} })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 1, "a host that became smaller sheds what is idle")
+		r.cluster.look(func(h *cluster) { h.settings.Overcommit.Memory = 2 })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
+		r.cluster.finish(vm)
+		settle(time.Second)
+		r.whole()
+	})
+}
+
+// VMs of earlier settings count with the size that they were made with.
+func TestLargerVMsOfEarlierSettingsCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		large := pool("a", 2, 8)
+		large.Limits.Memory = 1 << 30
+		r := newRig(t, large)
+		r.cfg.Registration.MemoryBytes = 2 << 30
+		r.cluster.look(func(h *cluster) { h.settings.Reserve = &core.Size{} })
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		vm := r.cluster.claim("a")
+		require.NoError(t, r.prov.Use(vm))
+		r.cluster.look(func(h *cluster) { h.pools["a"] = pool("a", 8, 8) })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 4, "the one in use still has half of the host")
+		r.cluster.finish(vm)
+		settle(time.Second)
+		require.Len(t, r.cluster.cleanVMs("a"), 8)
+		r.whole()
+	})
+}
+
+// A pool that requires a label is made where it is, and nowhere else.
+func TestAPoolRequiresALabel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		picky := pool("picky", 2, 8)
+		picky.Requires = "gpu=yes"
+		r := newRig(t, pool("a", 1, 8), picky)
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		require.Empty(t, r.cluster.cleanVMs("picky"))
+		require.Equal(t, []string{"a"}, r.cluster.served())
+		require.Contains(t, p.Status().Pools["picky"].Reason, "requires hosts with label gpu=yes")
+		r.cluster.look(func(h *cluster) { h.settings.Labels = map[string]string{"gpu": "yes"} })
+		settle(2 * time.Second)
+		require.Len(t, r.cluster.cleanVMs("picky"), 2)
+		require.Equal(t, []string{"a", "picky"}, r.cluster.served())
+		r.cluster.look(func(h *cluster) { h.settings.Labels = nil })
+		settle(2 * time.Second)
+		require.Empty(t, r.cluster.cleanVMs("picky"), "the label is gone, and what was idle too")
+		r.whole()
+	})
+}
+
 func TestPoolsThatAreServedLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

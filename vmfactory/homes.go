@@ -50,6 +50,21 @@ func (h *homes) outdated(p core.Pool) []string {
 	return vms
 }
 
+// beyond is what the VMs take more than if those of the named pools had the size that is
+// given: VMs of other pools, and larger ones that were made with earlier settings.
+func (h *homes) beyond(current map[string]core.Size) core.Size {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var more core.Size
+	for _, at := range h.of {
+		its, now := at.kind.Size(), current[at.pool]
+		more.CPU += max(0, its.CPU-now.CPU)
+		more.Memory += max(0, its.Memory-now.Memory)
+		more.Disk += max(0, its.Disk-now.Disk)
+	}
+	return more
+}
+
 func (h *homes) forget(vm string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

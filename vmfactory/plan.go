@@ -23,32 +23,46 @@ type move struct {
 	surplus int // further clean VMs above the target: to destroy if the surplus lasts
 }
 
-// plan brings every pool to its target, max(warm, min(waiting, max)), on a host that holds at most room VMs (0: no
-// limit), with at most begin creations now. Waiting work comes before warm VMs, and the pool with the fewest VMs
-// before the others, so that no pool starves another; idle VMs make room.
-func plan(pools []demand, room, begin int) []move {
+// room is what VMs may take: of a whole host, or what is left of it.
+type room struct {
+	vms int
+	core.Size
+}
+
+const unbounded = int(^uint(0) >> 2)
+
+// less is the room without n VMs of a pool.
+func (r room) less(s *share, n int) room {
+	return room{vms: r.vms - n, Size: r.Less(s.d.Pool.Size(), n)}
+}
+
+// holds reports whether one more VM of a pool has room.
+func (r room) holds(s *share) bool { return r.vms > 0 && r.Lacks(s.d.Pool.Size()) == "" }
+
+// plan brings every pool to its target, max(warm, min(waiting, max)), on a host with the given room for VMs, with at
+// most begin creations now. Waiting work comes before warm VMs, and the pool with the fewest VMs before the others, so
+// that no pool starves another; idle VMs make room.
+func plan(pools []demand, whole room, begin int) []move {
 	ps := make([]*share, len(pools))
-	used, leaving := 0, 0 // used: VMs that stay in any case
-	total := 0
+	idle, free, leaving := whole, whole, room{} // idle: without the VMs that stay whatever the plan says
 	for i := range pools {
-		ps[i] = newShare(&pools[i])
-		used += pools[i].InUse + pools[i].Quarantined
-		leaving += pools[i].Dirty
-		total += ps[i].total()
-	}
-	idle, free := unbounded, unbounded
-	if room > 0 {
-		idle, free = max(0, room-used), max(0, room-total)
+		s := newShare(&pools[i])
+		ps[i] = s
+		idle = idle.less(s, pools[i].InUse+pools[i].Quarantined)
+		free = free.less(s, s.total())
+		leaving = leaving.less(s, -pools[i].Dirty)
 	}
 	idle = deal(ps, idle, func(s *share) *int { return &s.target }, func(s *share) int { return s.urgent })
 	deal(ps, idle, func(s *share) *int { return &s.target }, func(s *share) int { return s.want })
 
-	missing := 0
+	missing := room{}
 	for _, s := range ps {
-		missing += s.fits()
+		missing = missing.less(s, -s.fits())
 	}
-	dealCreations(ps, min(free, max(0, begin)))
-	giveWay(ps, missing-min(missing, free)-leaving)
+	now := free
+	now.vms = min(free.vms, max(0, begin))
+	dealCreations(ps, now)
+	giveWay(ps, missing.beyond(free).beyond(leaving))
 
 	moves := make([]move, len(ps))
 	for i, s := range ps {
@@ -60,7 +74,14 @@ func plan(pools []demand, room, begin int) []move {
 	return moves
 }
 
-const unbounded = int(^uint(0) >> 2)
+// beyond is what of the room is not in another one.
+func (r room) beyond(other room) room {
+	part := func(a, b int64) int64 { return max(0, a-max(0, b)) }
+	return room{
+		vms:  int(part(int64(r.vms), int64(other.vms))),
+		Size: core.Size{CPU: part(r.CPU, other.CPU), Memory: part(r.Memory, other.Memory), Disk: part(r.Disk, other.Disk)},
+	}
+}
 
 // share is one pool's part of the host while the plan is made.
 type share struct {
@@ -91,19 +112,24 @@ func (s *share) fits() int {
 	return max(0, min(s.target-s.supply(), s.d.Pool.Max-s.total()))
 }
 
-// deal distributes n VMs one by one, always to the pool with the fewest, up to each one's limit, and returns the
-// rest. Among equals a pool keeps its VMs, so that nothing is destroyed for a tie; then the pools take turns.
-func deal(ps []*share, n int, got func(*share) *int, limit func(*share) int) int {
-	if lacking := lack(ps, got, limit); lacking <= n {
+// deal distributes VMs one by one, always to the pool with the fewest, up to each one's limit and as long as there is
+// room, and returns the remaining room. Among equals a pool keeps its VMs, so that nothing is destroyed for a tie; then
+// the pools take turns.
+func deal(ps []*share, left room, got func(*share) *int, limit func(*share) int) room {
+	rest := left
+	for _, s := range ps {
+		rest = rest.less(s, max(0, limit(s)-*got(s)))
+	}
+	if rest.vms >= 0 && rest.CPU >= 0 && rest.Memory >= 0 && rest.Disk >= 0 {
 		for _, s := range ps {
 			*got(s) = max(*got(s), limit(s))
 		}
-		return n - lacking
+		return rest
 	}
-	for ; n > 0; n-- {
-		open := slices.DeleteFunc(slices.Clone(ps), func(s *share) bool { return *got(s) >= limit(s) })
+	for {
+		open := slices.DeleteFunc(slices.Clone(ps), func(s *share) bool { return *got(s) >= limit(s) || !left.holds(s) })
 		if len(open) == 0 {
-			break
+			return left
 		}
 		next := slices.MinFunc(open, func(a, b *share) int {
 			return cmp.Or(
@@ -114,8 +140,8 @@ func deal(ps []*share, n int, got func(*share) *int, limit func(*share) int) int
 			)
 		})
 		*got(next)++
+		left = left.less(next, 1)
 	}
-	return n
 }
 
 // keeps returns 1 if the pool already has the VM that it would be given next.
@@ -126,29 +152,30 @@ func keeps(s *share, got int) int {
 	return 0
 }
 
-func lack(ps []*share, got func(*share) *int, limit func(*share) int) int {
-	n := 0
-	for _, s := range ps {
-		n += max(0, limit(s)-*got(s))
-	}
-	return n
-}
-
-// dealCreations distributes n creations, first to pools with waiting work.
-func dealCreations(ps []*share, n int) {
+// dealCreations shares out what may be created now, first to those whose work waits.
+func dealCreations(ps []*share, left room) {
 	made := func(s *share) *int { return &s.create }
-	n = deal(ps, n, made, func(s *share) int { return min(s.fits(), max(0, s.urgent-s.supply())) })
-	deal(ps, n, made, (*share).fits)
+	left = deal(ps, left, made, func(s *share) int { return min(s.fits(), max(0, s.urgent-s.supply())) })
+	deal(ps, left, made, (*share).fits)
 }
 
-// giveWay takes n clean VMs from the pools that have most above their target.
-func giveWay(ps []*share, n int) {
-	spare := func(s *share) int { return min(s.d.Clean, s.supply()-s.target) - s.retire }
-	for ; n > 0; n-- {
+// giveWay takes clean VMs from the pools that have most above their target, until
+// that makes the room that is needed.
+func giveWay(ps []*share, need room) {
+	// A VM that takes nothing of what is short helps nobody.
+	spare := func(s *share) int {
+		its := s.d.Pool.Size()
+		if need.vms <= 0 && (need.CPU <= 0 || its.CPU == 0) && (need.Memory <= 0 || its.Memory == 0) && (need.Disk <= 0 || its.Disk == 0) {
+			return 0
+		}
+		return min(s.d.Clean, s.supply()-s.target) - s.retire
+	}
+	for len(ps) > 0 {
 		most := slices.MaxFunc(ps, func(a, b *share) int { return cmp.Compare(spare(a), spare(b)) })
 		if spare(most) <= 0 {
 			return
 		}
 		most.retire++
+		need = need.less(most, 1)
 	}
 }

@@ -13,11 +13,27 @@ import (
 func load(name string, warm, most int) demand {
 	p := core.DefaultPool(name)
 	p.Warm, p.Max = warm, most
+	p.Limits.CPU, p.Limits.Memory, p.Limits.Disk = 0, 1, 0
 	return demand{PoolLoad: core.PoolLoad{Pool: p}, most: unbounded}
 }
 
 func with(d demand, change func(*demand)) demand {
 	change(&d)
+	return d
+}
+
+// roomFor is a host's for so many VMs, 0: as many as fit into its memory.
+func roomFor(vms int, memory int64) room {
+	r := room{vms: vms, Size: core.Size{CPU: core.Unlimited, Memory: memory, Disk: core.Unlimited}}
+	if vms == 0 {
+		r.vms = unbounded
+	}
+	return r
+}
+
+// sized gives a pool's VMs another size of memory than 1.
+func sized(d demand, memory int64) demand {
+	d.Pool.Limits.Memory = memory
 	return d
 }
 
@@ -27,6 +43,7 @@ func TestPlan(t *testing.T) {
 		name        string
 		pools       []demand
 		room, begin int
+		memory      int64 // 0: endless
 		want        []move
 	}{
 		{
@@ -157,12 +174,39 @@ func TestPlan(t *testing.T) {
 			room: 4, begin: 4,
 			want: []move{{pool: "a", target: 3, retire: 1, surplus: 2}, {pool: "b", target: 1}},
 		},
+		{
+			name:  "memory is never oversold, and what fits exactly is made",
+			pools: []demand{with(load("a", 2, 8), func(d *demand) { d.Waiting, d.InUse = 8, 1 })}, memory: 4, begin: 9,
+			want: []move{{pool: "a", target: 3, create: 3}},
+		},
+		{
+			name:  "a pool that is larger than its host is not made, and others are",
+			pools: []demand{sized(load("a", 2, 8), 5), load("b", 2, 8)}, memory: 4, begin: 9,
+			want: []move{{pool: "a"}, {pool: "b", target: 2, create: 2}},
+		},
+		{
+			name: "as many small VMs give way as a large one needs",
+			pools: []demand{
+				with(load("a", 6, 8), func(d *demand) { d.Clean = 6 }),
+				sized(with(load("b", 0, 8), func(d *demand) { d.Waiting = 1 }), 4),
+			},
+			memory: 7, begin: 4,
+			want: []move{{pool: "a", target: 3, retire: 3}, {pool: "b", target: 1}},
+		},
+		{
+			name:  "a host that came back smaller sheds what is idle, not what is used",
+			pools: []demand{with(load("a", 4, 8), func(d *demand) { d.InUse, d.Clean = 3, 3 })}, memory: 4, begin: 4,
+			want: []move{{pool: "a", target: 1, surplus: 2}},
+		},
 		{name: "no pools, no moves", begin: 4, want: []move{}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, plan(c.pools, c.room, c.begin))
+			if c.memory == 0 {
+				c.memory = core.Unlimited
+			}
+			require.Equal(t, c.want, plan(c.pools, roomFor(c.room, c.memory), c.begin))
 		})
 	}
 }
@@ -180,22 +224,33 @@ func drawPools(t *rapid.T) []demand {
 		d.Quarantined = rapid.IntRange(0, 2).Draw(t, "quarantined")
 		d.Waiting = rapid.IntRange(0, 20).Draw(t, "waiting")
 		d.most = rapid.SampledFrom([]int{0, 1, unbounded}).Draw(t, "most")
+		d.Pool.Limits.Memory = rapid.Int64Range(1, 4).Draw(t, "memory")
+		d.Pool.Limits.CPU = rapid.IntRange(0, 2).Draw(t, "cpu")
 		pools[i] = d
 	}
 	return pools
+}
+
+func drawRoom(t *rapid.T) room {
+	r := roomFor(rapid.IntRange(0, 20).Draw(t, "room"), rapid.Int64Range(0, 40).Draw(t, "memory"))
+	r.CPU = rapid.Int64Range(-2, 20).Draw(t, "cpu")
+	return r
 }
 
 func TestPlanNeverGoesOverABound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pools := drawPools(t)
-		room, begin := rapid.IntRange(0, 20).Draw(t, "room"), rapid.IntRange(0, 8).Draw(t, "begin")
+		whole, begin := drawRoom(t), rapid.IntRange(0, 8).Draw(t, "begin")
 		total, created := 0, 0
-		for i, m := range plan(pools, room, begin) {
+		left, made := whole, room{}
+		for i, m := range plan(pools, whole, begin) {
 			d := pools[i]
 			all := d.Clean + d.Creating + d.InUse + d.Dirty + d.Quarantined
 			total += all
 			created += m.create
+			left = left.less(&share{d: &d}, all)
+			made = made.less(&share{d: &d}, -m.create)
 			if m.create < 0 || m.create > d.most || (m.create > 0 && all+m.create > d.Pool.Max) {
 				t.Fatalf("%+v: %+v creates over a bound", d, m)
 			}
@@ -206,8 +261,8 @@ func TestPlanNeverGoesOverABound(t *testing.T) {
 				t.Fatalf("%+v: %+v both makes and destroys", d, m)
 			}
 		}
-		if created > begin || (room > 0 && created > 0 && total+created > room) {
-			t.Fatalf("created %d of %d on a host of %d with %d VMs", created, begin, room, total)
+		if created > begin || (created > 0 && total+created > whole.vms) || left.Lacks(made.Size) != "" {
+			t.Fatalf("created %d (%+v) of %d on a host of %+v with %d VMs, and %+v left", created, made, begin, whole, total, left)
 		}
 	})
 }
@@ -218,11 +273,11 @@ func TestPlanComesToRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pools := drawPools(t)
-		room := rapid.IntRange(0, 20).Draw(t, "room")
+		whole := drawRoom(t)
 		turn := int64(0)
 		for range 200 {
 			still := true
-			for i, m := range plan(pools, room, 4) {
+			for i, m := range plan(pools, whole, 4) {
 				d := &pools[i]
 				if m.create+m.retire+m.surplus+d.Dirty+d.Creating > 0 {
 					still = false

@@ -73,7 +73,9 @@ func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 			Target: moves[i].target, Clean: l.Clean, Creating: l.Creating, InUse: l.InUse, Dirty: l.Dirty, Quarantined: l.Quarantined,
 			Broken: ps.broken, Fetching: ps.fetching, Reason: ps.reason,
 		}
-		if why := e.unmakeable(l.Pool); why != "" {
+		if why := e.unfit(l.Pool); why != "" {
+			p.Reason = why
+		} else if why := e.unmakeable(l.Pool); why != "" {
 			p.Fetching = errors.Is(e.unproved(l.Pool), ErrFetching)
 			p.Broken, p.Reason = !p.Fetching, why
 		}

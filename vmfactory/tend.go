@@ -3,6 +3,7 @@ package vmfactory
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -10,17 +11,19 @@ import (
 
 // create brings the pools to their targets, as far as there is room: it retires the surplus and begins missing VMs.
 func (e *epoch) create(ctx context.Context) error {
-	loads, err := e.vms.Load(ctx, e.host(), e.serving())
+	load, err := e.vms.Load(ctx, e.host(), e.serving())
 	if err != nil {
 		return err
 	}
+	loads := load.Pools
+	e.settings = load.Settings
 	pools := make([]demand, len(loads))
 	for i, l := range loads {
 		ps := e.pools[l.Pool.Name]
 		pools[i] = demand{PoolLoad: l, most: e.most(ps, l), turn: ps.turn}
 	}
 	_, busy := e.running()
-	moves, err := e.share(ctx, pools, e.cfg.Parallel-busy)
+	moves, err := e.share(ctx, pools, e.room(loads), e.cfg.Parallel-busy)
 	if err != nil {
 		return err
 	}
@@ -30,7 +33,7 @@ func (e *epoch) create(ctx context.Context) error {
 	if !e.surveyed {
 		return nil
 	}
-	if err := e.report(ctx, status); err != nil {
+	if err := e.report(ctx, status, loads); err != nil {
 		return err
 	}
 	e.tryProviders(loads)
@@ -38,8 +41,8 @@ func (e *epoch) create(ctx context.Context) error {
 		if err := e.retireOutdated(ctx, loads[i].Pool); err != nil {
 			return err
 		}
-		if e.failed(loads[i].Pool.Provider) != "" {
-			m.retire = loads[i].Clean // made by an earlier vmfactory
+		if e.failed(loads[i].Pool.Provider) != "" || loads[i].Pool.Wants(e.settings.Labels) != "" {
+			m.retire = loads[i].Clean // made by an earlier vmfactory, or before the labels changed
 		}
 		if err := e.retire(ctx, m); err != nil {
 			return err
@@ -53,9 +56,9 @@ func (e *epoch) create(ctx context.Context) error {
 	return nil
 }
 
-// share plans, counting only the part of the waiting work for which no other host makes VMs.
-func (e *epoch) share(ctx context.Context, pools []demand, begin int) ([]move, error) {
-	moves := plan(pools, e.cfg.MaxVMs, begin)
+// share plans, with as much of the waiting work as other hosts do not make VMs for already.
+func (e *epoch) share(ctx context.Context, pools []demand, whole room, begin int) ([]move, error) {
+	moves := plan(pools, whole, begin)
 	if !e.surveyed {
 		return moves, nil // nothing is made yet
 	}
@@ -82,7 +85,7 @@ func (e *epoch) share(ctx context.Context, pools []demand, begin int) ([]move, e
 			d.Waiting = enough(d) + granted[j]
 		}
 	}
-	return plan(pools, e.cfg.MaxVMs, begin), nil
+	return plan(pools, whole, begin), nil
 }
 
 // enough returns how many clean VMs, made and in creation, a pool has or needs even without waiting work.
@@ -95,8 +98,8 @@ func cut(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 }
 
-// report updates the host's notes in Redis when they change.
-func (e *epoch) report(ctx context.Context, s Status) error {
+// report lets operators see in Redis how the host fares, when that changes.
+func (e *epoch) report(ctx context.Context, s Status, loads []core.PoolLoad) error {
 	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes()}
 	for name, p := range s.Pools {
 		switch {
@@ -106,6 +109,12 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 			notes.Broken[name] = cut(p.Reason)
 		}
 	}
+	for i := range loads {
+		if p := &loads[i].Pool; p.Wants(e.settings.Labels) == "" {
+			notes.Serves = append(notes.Serves, p.Name)
+		}
+	}
+	slices.Sort(notes.Serves)
 	if e.reported != nil && reflect.DeepEqual(*e.reported, notes) {
 		return nil
 	}
@@ -118,7 +127,7 @@ func (e *epoch) report(ctx context.Context, s Status) error {
 
 // most returns how many creations of a pool may begin now.
 func (e *epoch) most(ps *poolState, l core.PoolLoad) int {
-	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unmakeable(l.Pool) != "" {
+	if e.draining || e.untried(l.Pool.Provider) || len(e.withheld) > 0 || e.unfit(l.Pool) != "" || e.unmakeable(l.Pool) != "" {
 		return 0
 	}
 	return ps.most(e.clock.Now(), e.creating(ps.name))

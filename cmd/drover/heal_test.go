@@ -39,6 +39,7 @@ func (h *testCluster) fake(name string, vms int) *fake {
 	factory, epoch := core.OwnerName(core.RoleVMFactory, name, 0), f.epochs[core.RoleVMFactory]
 	_, err := h.cluster.Redis.Reconcile(ctx, factory, epoch, name, nil, nil)
 	require.NoError(h.t, err)
+	require.NoError(h.t, h.cluster.Redis.Note(ctx, factory, epoch, name, core.HostNotes{Serves: []string{"default"}}))
 	names, made := []string{}, map[string]bool{}
 	for i := range vms {
 		vm := fmt.Sprintf("%s-%d-%d", name, epoch%1e6, i)

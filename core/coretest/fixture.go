@@ -49,6 +49,7 @@ func NewCluster(t testing.TB, s *redisstore.Store, host, pool string) *Cluster {
 	h.Made = h.Register(t, h.Factory).Epoch
 	_, err := s.Reconcile(ctx, h.Factory, h.Made, host, nil, nil)
 	require.NoError(t, err)
+	require.NoError(t, s.Note(ctx, h.Factory, h.Made, host, core.HostNotes{Serves: []string{pool}}))
 	return h
 }
 

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +52,7 @@ func toEvacuation(key string, r map[string]string) core.Evacuation {
 	}
 }
 
-// Rooms implements core.Evacuations. A host counts as serving a pool if it has at least one VM of the pool: Redis
-// does not know otherwise.
+// Rooms implements core.Evacuations.
 func (s *Store) Rooms(ctx context.Context) ([]core.Room, int64, error) {
 	// Read first: if anything is placed during the rest of the reading, the number is outdated.
 	placed, err := s.db.HGet(ctx, s.space.Key("meta"), "placed").Int64()
@@ -102,27 +100,14 @@ func (s *Store) room(ctx context.Context, h *core.HostInfo, pools []core.Pool) (
 			clean[vm.Pool]++
 		}
 	}
-	r := core.Room{
-		Host: h.Name, CPU: orEndless(int64(h.CPU) * 1000), Memory: orEndless(h.Memory), Disk: orEndless(h.Disk),
-		Pools: make(map[string]core.PoolRoom),
-	}
+	r := core.Room{Host: h.Name, Size: h.Capacity(), Pools: make(map[string]core.PoolRoom)}
 	for i := range pools {
 		p, has, n := &pools[i], there[pools[i].Name], int(assigned[i].Val())
-		making := max(0, n-clean[p.Name]) // VMs to be made for requests already assigned there
-		r.CPU -= int64(has+making) * int64(p.Limits.CPU)
-		r.Memory -= int64(has+making) * p.Limits.Memory
-		r.Disk -= int64(has+making) * p.Limits.Disk
-		if _, broken := h.Broken[p.Name]; !broken && !p.Paused && has > 0 {
+		making := max(0, n-clean[p.Name]) // VMs yet to be made for what is assigned there
+		r.Size = r.Less(p.Size(), has+making)
+		if _, broken := h.Broken[p.Name]; !broken && !p.Paused && slices.Contains(h.Serves, p.Name) {
 			r.Pools[p.Name] = core.PoolRoom{Idle: max(0, clean[p.Name]-n), More: max(0, p.Max-has-making)}
 		}
 	}
 	return r, nil
-}
-
-// orEndless returns a figure that a host reported, or for 0 a number that no work can use up.
-func orEndless(n int64) int64 {
-	if n <= 0 {
-		return math.MaxInt64 / 2
-	}
-	return n
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -61,18 +62,26 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 	if h.State == core.HostDown { // down: it makes and fetches nothing
 		f["broken"], f["fetching"] = "", ""
 	}
-	for what, into := range map[string]any{"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers} {
-		if f[what] == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(f[what]), into); err != nil {
-			return h, core.Wrap(err, core.CodeInternal, name, "what Redis has of host %s under %s is not readable", name, what)
+	for what, into := range map[string]any{
+		"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers, "settings": &h.Settings, "serves": &h.Serves,
+	} {
+		if err := readNote(name, what, f[what], into); err != nil {
+			return h, err
 		}
 	}
 	return h, nil
 }
 
-// count sets a host's counts of VMs.
+// readNote reads one field of a host's record, which may be "".
+func readNote(host, field, text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	err := json.Unmarshal([]byte(text), into)
+	return core.Wrap(err, core.CodeInternal, host, "what Redis has of host %s under %s is not readable", host, field)
+}
+
+// count says of a host how many VMs it has.
 func count(h *core.HostInfo, vms []core.VMInfo) {
 	h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
 	for i := range vms {
@@ -109,6 +118,19 @@ func toProbation(host map[string]string) *core.Probation {
 // Drain implements core.Hosts.
 func (s *Store) Drain(ctx context.Context, host string, on bool, deadline time.Duration) error {
 	_, err := s.run(ctx, "host_drain", host, host, flag(on), deadline.Milliseconds())
+	return err
+}
+
+// SetHost implements core.Hosts.
+func (s *Store) SetHost(ctx context.Context, host string, settings core.HostSettings) error {
+	if err := cmp.Or(core.CheckName("host", host), settings.Check(host)); err != nil {
+		return err
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "the settings of host %s cannot be written as JSON", host)
+	}
+	_, err = s.run(ctx, "host_set", host, host, text)
 	return err
 }
 

@@ -332,3 +332,23 @@ func TestManyHostsAreReadInTwoTrips(t *testing.T) {
 		require.Equal(t, int64(7), count.n.Load())
 	})
 }
+
+func TestSetHost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		require.Zero(t, x.host(t, "h1").Settings)
+		want := core.HostSettings{
+			Labels: map[string]string{"gpu": "yes", "zone": "a"}, Reserve: &core.Size{CPU: 500, Memory: 1 << 30}, Overcommit: core.Overcommit{CPU: 2.5},
+		}
+		require.NoError(t, x.Store.SetHost(ctx, "h1", want))
+		require.Equal(t, want, x.host(t, "h1").Settings)
+		load, err := x.Store.Load(ctx, "h1", nil)
+		require.NoError(t, err)
+		require.Equal(t, want, load.Settings, "the vmfactory plans with it")
+		refused(t, x.Store.SetHost(ctx, "nosuch", want), core.CodeNotFound)
+		refused(t, x.Store.SetHost(ctx, "h1", core.HostSettings{Overcommit: core.Overcommit{Memory: 0.5}}), core.CodeInvalid)
+		require.NoError(t, x.Store.SetHost(ctx, "h1", core.HostSettings{}))
+		require.Zero(t, x.host(t, "h1").Settings)
+	})
+}

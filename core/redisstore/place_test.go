@@ -106,7 +106,7 @@ func TestWorkGoesWhereItIsAssigned(t *testing.T) {
 		for host, want := range map[string]int{"h2": 4, "h3": 2} {
 			load, err := x.Store.Load(t.Context(), host, []string{"p1"})
 			require.NoError(t, err)
-			require.Equal(t, want, load[0].Waiting, "what %s may take", host)
+			require.Equal(t, want, load.Pools[0].Waiting, "what %s may take", host)
 		}
 		coretest.RequireSound(t, x.Store)
 
@@ -298,6 +298,7 @@ func TestRooms(t *testing.T) {
 	each(t, func(t *testing.T, x *suite) {
 		ctx := t.Context()
 		small := core.DefaultPool("p1")
+		small.Provider = "disks" // whose VMs write to the host's disk
 		small.Max, small.Limits.CPU, small.Limits.Memory, small.Limits.Disk = 4, 500, 1<<30, 2<<30
 		h2 := x.other(t, "h2")
 		require.NoError(t, x.Store.SetPool(ctx, small))
@@ -310,13 +311,14 @@ func TestRooms(t *testing.T) {
 		paused.Paused = true
 		require.NoError(t, x.Store.SetPool(ctx, paused))
 		require.NoError(t, x.Store.Create(ctx, h2.Factory, h2.Made, "h2", "p2", []string{"vm-p2"}))
+		exact := core.HostSettings{Reserve: &core.Size{}, Overcommit: core.Overcommit{CPU: 1}}
+		require.NoError(t, x.Store.SetHost(ctx, "h2", exact))
 		rooms, placed, err := x.Store.Rooms(ctx)
 		require.NoError(t, err)
 		require.Zero(t, placed)
 		require.Len(t, rooms, 2)
-		other := paused.Limits
 		want := core.Room{
-			Host: "h2", CPU: 4000 - 2*500, Memory: 8<<30 - 2<<30 - other.Memory, Disk: 100<<30 - 4<<30 - other.Disk,
+			Host: "h2", Size: core.Size{CPU: 4000 - 2*500, Memory: 8<<30 - 2<<30 - paused.Limits.Memory, Disk: 100<<30 - 4<<30},
 			Pools: map[string]core.PoolRoom{"p1": {Idle: 2, More: 2}},
 		}
 		require.Equal(t, want, rooms[1])

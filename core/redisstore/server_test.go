@@ -78,6 +78,7 @@ func whenFull(t *testing.T, x *suite) {
 	x.recoversWhenFull(t)
 	ok("down", x.Store.Down(ctx, "o0", downAfter))
 	ok("drain", x.Store.Drain(ctx, "h1", false, 0))
+	ok("host", x.Store.SetHost(ctx, "h1", core.HostSettings{Labels: map[string]string{"zone": "a"}}))
 	ok("pool", x.Store.SetPool(ctx, core.DefaultPool("p1")))
 	ok("create", x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1"}))
 	ok("ready", x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true}))

@@ -15,24 +15,31 @@ import (
 )
 
 // Load implements core.VMs.
-func (s *Store) Load(ctx context.Context, host string, pools []string) ([]core.PoolLoad, error) {
+func (s *Store) Load(ctx context.Context, host string, pools []string) (core.HostLoad, error) {
 	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0)}
 	reply, err := s.run(ctx, "vm_load", host, append(args, anys(pools)...)...)
 	if err != nil {
-		return nil, err
+		return core.HostLoad{}, err
 	}
 	f := list(reply)
-	var out []core.PoolLoad
+	if len(f) == 0 {
+		return core.HostLoad{}, core.Errorf(core.CodeInternal, host, "the load script answered nothing")
+	}
+	var out core.HostLoad
+	if err := readNote(host, "settings", str(f[0]), &out.Settings); err != nil {
+		return out, err
+	}
+	f = f[1:]
 	for i := 0; i+6 < len(f); i += 7 {
 		l := core.PoolLoad{
 			Clean: int(num(f[i+1])), Creating: int(num(f[i+2])), Dirty: int(num(f[i+3])),
 			Quarantined: int(num(f[i+4])), Waiting: int(num(f[i+6])),
 		}
 		if err := json.Unmarshal([]byte(str(f[i])), &l.Pool); err != nil {
-			return nil, core.Wrap(err, core.CodeInternal, host, "the settings of a pool in Redis are not readable")
+			return out, core.Wrap(err, core.CodeInternal, host, "the settings of a pool in Redis are not readable")
 		}
 		l.InUse = max(0, int(num(f[i+5]))-l.Clean-l.Creating-l.Dirty-l.Quarantined)
-		out = append(out, l)
+		out.Pools = append(out.Pools, l)
 	}
 	return out, nil
 }
@@ -147,7 +154,7 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 
 // wanted returns a host's wishes as arguments of vm_reconcile. The clocks of their times are not synchronized.
 func wanted(wishes []core.HostWish) []any {
-	args := []any{flag(wishes != nil), "", "", "", "", "", "", ""}
+	args := []any{flag(wishes != nil), "", "", "", "", "", "", "", ""}
 	for _, w := range wishes {
 		left := time.Until(time.UnixMilli(w.Until))
 		switch {
@@ -161,6 +168,10 @@ func wanted(wishes []core.HostWish) []any {
 		case w.Kind == core.WishProbation:
 			wait := min(max(left, 0), mostDelay)
 			args[4], args[5], args[6], args[7] = wait.Milliseconds(), max(wait, leastDelay).Milliseconds(), max(w.Needed, 1), oneLine(w.Reason)
+		case w.Kind == core.WishSettings && w.Settings != nil:
+			if text, err := json.Marshal(w.Settings); err == nil {
+				args[8] = text
+			}
 		}
 	}
 	return args
@@ -187,7 +198,11 @@ func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, host, "the providers of host %s cannot be written down", host)
 	}
-	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers, fetching)
+	serves, err := noteText(notes.Serves, len(notes.Serves))
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, host, "the pools of host %s cannot be written down", host)
+	}
+	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers, fetching, serves)
 	return err
 }
 

@@ -225,6 +225,7 @@ func TestNotesOfAHost(t *testing.T) {
 				Broken:    map[string]string{"p1": "no \"image\" | there", "p2": "no room"},
 				Providers: []core.ProviderNote{{Name: "local", Limits: []core.LimitNote{{Name: "memory", HeldBy: "watchdog", Weak: true}}, SelfTest: test}},
 			},
+			{Serves: []string{"p1", "p2"}},
 			{Broken: map[string]string{"p2": "no room"}, Fetching: map[string]string{"p1": "an image"}, Providers: []core.ProviderNote{{Name: "local", Missing: "root"}}},
 			{Providers: []core.ProviderNote{{Name: "local"}, {Name: "lxc"}}},
 			{},
@@ -233,6 +234,7 @@ func TestNotesOfAHost(t *testing.T) {
 			require.Equal(t, notes.Broken, x.host(t, "h1").Broken)
 			require.Equal(t, notes.Fetching, x.host(t, "h1").Fetching)
 			require.Equal(t, notes.Providers, x.host(t, "h1").Providers)
+			require.Equal(t, notes.Serves, x.host(t, "h1").Serves)
 		}
 		zombies := core.HostNotes{Broken: map[string]string{"p1": "said by a zombie"}, Providers: []core.ProviderNote{{Name: "x"}}}
 		refused(t, x.Store.Note(ctx, x.Factory, x.Made-1, "h1", zombies), core.CodeFenced)
@@ -283,15 +285,15 @@ func TestLoad(t *testing.T) {
 		x.Submit(t, withPriority(coretest.Spec("x", "p1", "bob"), core.PriorityLow))
 		got, err := x.Store.Load(ctx, "h1", []string{"nosuch", "p1"})
 		require.NoError(t, err)
-		require.Len(t, got, 1, "unknown pools are left out")
-		want := core.PoolLoad{Pool: got[0].Pool, Clean: 2, Creating: 3, InUse: 1, Dirty: 2, Quarantined: 1, Waiting: 4}
-		require.Equal(t, want, got[0])
-		require.Equal(t, 1000, got[0].Pool.Max)
+		require.Len(t, got.Pools, 1, "unknown pools are left out")
+		want := core.PoolLoad{Pool: got.Pools[0].Pool, Clean: 2, Creating: 3, InUse: 1, Dirty: 2, Quarantined: 1, Waiting: 4}
+		require.Equal(t, want, got.Pools[0])
+		require.Equal(t, 1000, got.Pools[0].Pool.Max)
 		small := core.DefaultPool("p1")
 		small.Warm, small.Max = 1, 2
 		require.NoError(t, x.Store.SetPool(ctx, small))
 		got, err = x.Store.Load(ctx, "h1", []string{"p1"})
 		require.NoError(t, err)
-		require.Equal(t, 2, got[0].Waiting, "no more than it could make")
+		require.Equal(t, 2, got.Pools[0].Waiting, "no more than it could make")
 	})
 }

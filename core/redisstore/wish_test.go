@@ -57,6 +57,9 @@ func TestWhatIsWantedOfAHostHoldsBeforeItClaims(t *testing.T) {
 		"probation whose time is over": {core.HostWish{Kind: core.WishProbation, Reason: "it flaps"}, 1, func(t *testing.T, h core.HostInfo) {
 			require.Equal(t, 1, h.Probation.Needed)
 		}},
+		"settings": {core.HostWish{Kind: core.WishSettings, Settings: &core.HostSettings{Labels: map[string]string{"zone": "a"}}}, 1, func(t *testing.T, h core.HostInfo) {
+			require.Equal(t, map[string]string{"zone": "a"}, h.Settings.Labels)
+		}},
 		"failed": {core.HostWish{Kind: core.WishFailed, By: "a dog", Reason: "no power"}, -1, func(t *testing.T, h core.HostInfo) {
 			require.Equal(t, core.HostDown, h.State)
 			require.Equal(t, "a-dog", h.Failed.By)

@@ -13,6 +13,7 @@ func clusterTable() []entry {
 	return []entry{
 		is(Operation{"viewCluster", get, "/cluster", core.ActClusterView, school.ScopeRead, 0, "Return hosts, pools, owners and queues"}, (*server).viewCluster),
 		is(Operation{"viewHost", get, "/cluster/hosts/{host}", core.ActClusterView, school.ScopeRead, 0, "Return a host"}, (*server).viewHost),
+		is(Operation{"setHost", patch, "/cluster/hosts/{host}", core.ActClusterOperate, school.ScopeCluster, 0, "Change the given settings of a host: labels, reserve, overcommit"}, (*server).setHost),
 		is(Operation{"drainHost", post, "/cluster/hosts/{host}/drain", core.ActClusterOperate, school.ScopeCluster, 0, "Drain a host: it takes no new work"}, (*server).drainHost),
 		is(Operation{"undrainHost", post, "/cluster/hosts/{host}/undrain", core.ActClusterOperate, school.ScopeCluster, 0, "Undrain a host: it takes new work"}, (*server).undrainHost),
 		is(Operation{"trustHost", post, "/cluster/hosts/{host}/trust", core.ActClusterOperate, school.ScopeCluster, 0, "End a host's probation"}, (*server).trustHost),
@@ -47,6 +48,30 @@ func (s *server) viewCluster(ctx context.Context, a core.Actor, _ *nothing) (*an
 
 func (s *server) viewHost(ctx context.Context, a core.Actor, in *InHost) (*answer[operate.HostView], error) {
 	return answered(s.Cluster.Host(ctx, a, in.Host))
+}
+
+func (s *server) setHost(ctx context.Context, a core.Actor, in *struct {
+	InHost
+	Body Change[core.HostSettings]
+},
+) (*answer[core.HostSettings], error) {
+	h, err := s.Cluster.Host(ctx, a, in.Host)
+	if err != nil {
+		return nil, err
+	}
+	// Labels are given all or not at all; a reserve that names one figure keeps the others.
+	keeps := h.Settings.Keeps(h.Whole())
+	settings := core.HostSettings{Overcommit: h.Settings.Overcommit, Reserve: &keeps}
+	if err := in.Body.onto(&settings); err != nil {
+		return nil, err
+	}
+	if settings.Labels == nil {
+		settings.Labels = h.Settings.Labels
+	}
+	if h.Settings.Reserve == nil && keeps == h.Settings.Keeps(h.Whole()) {
+		settings.Reserve = nil
+	}
+	return answered(settings, s.Cluster.SetHost(ctx, a, in.Host, settings))
 }
 
 func (s *server) drainHost(ctx context.Context, a core.Actor, in *struct {

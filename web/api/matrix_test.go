@@ -95,7 +95,7 @@ func samples() map[string]sample {
 		"removeWebhook": {prepare: hook}, "rotateWebhook": {prepare: once(hook)}, "testWebhook": {prepare: once(hook)},
 		"listDeliveries": {prepare: once(hook)}, "redeliver": {prepare: delivered},
 
-		"viewCluster": {}, "viewHost": {}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
+		"viewCluster": {}, "viewHost": {}, "setHost": {body: says(object{"labels": object{"zone": "a"}})}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
 		"forgetHost": {prepare: gone, path: "/cluster/hosts/{id}"},
 		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},

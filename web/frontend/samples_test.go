@@ -239,6 +239,8 @@ func clusterSamples() map[string]sample {
 		"GET /cluster/audit": {who: admins},
 
 		"POST /cluster/hosts/{host}/drain": {}, "POST /cluster/hosts/{host}/undrain": {}, "POST /cluster/hosts/{host}/trust": {},
+		"POST /cluster/hosts/{host}/settings": {form: says("labels", "zone=a", "reserve_cpu", "1", "reserve_memory", "1GiB", "reserve_disk", "0",
+			"overcommit_cpu", "2", "overcommit_memory", "0", "overcommit_disk", "0")},
 		"POST /cluster/hosts/{host}/evacuate": {form: says("sure", "yes")},
 		"POST /cluster/hosts/{host}/report":   {form: says("event", "recovered")},
 		"POST /cluster/hosts/{host}/forget":   {path: about("/cluster/hosts/", down, "/forget"), form: says("sure", "yes")},

@@ -1,7 +1,11 @@
 package operator
 
 import (
+	"maps"
+	"strconv"
 	"time"
+
+	"github.com/docker/go-units"
 
 	"drover/core"
 	"drover/core/cluster/operate"
@@ -12,15 +16,64 @@ import (
 type hostData struct {
 	operate.HostView
 
-	Bars  []bar
-	Heart heart
-	Form  map[string]string // as it was filled in
+	Bars   []bar
+	Heart  heart
+	Form   map[string]string // as it was filled in
+	Fields []field           // settings
 }
 
 func (s *pages) hostData(r *page.Request) (hostData, error) {
 	v, err := s.Cluster.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
-	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form}, err
+	settings := settingsOf(v)
+	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
+}
+
+// sizeRow is one figure of what a host has for VMs.
+type sizeRow struct{ Label, Free, Whole string }
+
+// Sizes are the figures that the host reported.
+func (d hostData) Sizes() []sizeRow {
+	var rows []sizeRow
+	add := func(label string, free, whole int64, write func(int64) string) {
+		if whole < core.Unlimited/2 {
+			rows = append(rows, sizeRow{label, write(max(0, free)), write(whole)})
+		}
+	}
+	bytes := func(n int64) string { return units.BytesSize(float64(n)) }
+	add(page.Sentence("Processors"), d.Free.CPU, d.Capacity.CPU, func(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'g', 6, 64) })
+	add(page.Sentence("Memory"), d.Free.Memory, d.Capacity.Memory, bytes)
+	add(page.Sentence("Disk"), d.Free.Disk, d.Capacity.Disk, bytes)
+	return rows
+}
+
+// settingsOf are a host's settings with its reserve in figures. They share nothing with the view.
+func settingsOf(v operate.HostView) core.HostSettings {
+	keeps := v.Settings.Keeps(v.Whole())
+	return core.HostSettings{Labels: maps.Clone(v.Settings.Labels), Reserve: &keeps, Overcommit: v.Settings.Overcommit}
+}
+
+func (s *pages) setHost(r *page.Request) error {
+	if err := mayOperate(r); err != nil {
+		return err
+	}
+	d, err := s.hostData(r)
+	if err != nil {
+		return err
+	}
+	settings := settingsOf(d.HostView)
+	d.Fields = hostFields(&settings)
+	err = readFields(r, d.Fields)
+	if *settings.Reserve == d.Settings.Keeps(d.Whole()) {
+		settings.Reserve = d.Settings.Reserve
+	}
+	if err == nil {
+		err = s.Cluster.SetHost(r.Context(), r.Actor(), d.Name, settings)
+	}
+	if err != nil {
+		return r.Again(err, "operator/host", d)
+	}
+	return r.Redirect("/cluster/hosts/"+d.Name, r.T("Host %s is set.", d.Name))
 }
 
 func (s *pages) host(r *page.Request) error {

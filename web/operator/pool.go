@@ -83,14 +83,7 @@ func (s *pages) setPool(r *page.Request) error {
 		return err
 	}
 	shown := poolData{Pool: p, Fields: poolFields(&p)}
-	for i := range shown.Fields {
-		f := &shown.Fields[i]
-		f.Value = r.FormValue(f.Name)
-		if wrong := f.read(f.Value); wrong != nil && err == nil {
-			err = wrong
-		}
-	}
-	if err == nil {
+	if err = readFields(r, shown.Fields); err == nil {
 		err = s.Cluster.SetPool(r.Context(), r.Actor(), p)
 	}
 	if err != nil {

@@ -22,12 +22,25 @@ type field struct {
 	read func(text string) error // parses the text into the setting
 }
 
+// readFields reads a form into settings, and returns what was wrong first.
+func readFields(r *page.Request, fields []field) (err error) {
+	for i := range fields {
+		f := &fields[i]
+		f.Value = r.FormValue(f.Name)
+		if wrong := f.read(f.Value); wrong != nil && err == nil {
+			err = wrong
+		}
+	}
+	return err
+}
+
 // poolFields are a pool's settings; reading a field changes the pool.
 func poolFields(p *core.Pool) []field {
 	l := &p.Limits
 	return []field{
 		choice("provider", page.Sentence("Provider"), &p.Provider, core.ProviderNames()...),
 		text("image", page.Sentence("Image"), page.Sentence("Name or name@digest; empty is the provider's own."), &p.Image),
+		text("requires", page.Sentence("Required labels of hosts"), page.Sentence("Such as gpu=yes,zone=a; empty: any host."), &p.Requires),
 		number("warm", page.Sentence("Clean VMs kept ready on each host"), &p.Warm),
 		number("max", page.Sentence("Most VMs on each host"), &p.Max),
 		choice("network", page.Sentence("Network"), &p.Network, core.NetworkNone, core.NetworkEgress),

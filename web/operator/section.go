@@ -29,6 +29,7 @@ func Section(p services.Deps) page.Section {
 	return page.Section{Name: "operator", Pages: files, Routes: []page.Route{
 		view("/cluster", s.cluster),
 		view("/cluster/hosts/{host}", s.host),
+		do("/cluster/hosts/{host}/settings", s.setHost),
 		do("/cluster/hosts/{host}/drain", s.drain),
 		do("/cluster/hosts/{host}/evacuate", s.evacuate),
 		do("/cluster/hosts/{host}/undrain", s.undrain),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -19,6 +20,8 @@ import (
 // HostView is all data about one host.
 type HostView struct {
 	core.HostInfo
+	Capacity core.Size        `json:"capacity"`  // what it has for VMs
+	Free     core.Size        `json:"free"`      // of that, what its VMs do not take
 	OwnersOf []core.OwnerInfo `json:"owners_of"` // replaces the list of their names
 }
 
@@ -31,7 +34,7 @@ func showHost(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	v := HostView{HostInfo: found.HostInfo, OwnersOf: found.OwnersOf}
+	v := HostView{HostInfo: found.HostInfo, Capacity: found.Capacity, Free: found.Free, OwnersOf: found.OwnersOf}
 	if c.Bool("json") {
 		return terminal.PrintJSON(c.App.Writer, v)
 	}
@@ -49,6 +52,13 @@ func (v HostView) Print(w io.Writer) error {
 	}
 	if v.Disk > 0 {
 		rows = append(rows, table.Row{"disk", terminal.Size(v.Disk)})
+	}
+	rows = append(rows,
+		table.Row{"for VMs", sizeText(v.Capacity)}, table.Row{"of that free", sizeText(v.Free)},
+		table.Row{"pools", cmp.Or(strings.Join(v.Serves, " "), "none")},
+	)
+	if len(v.Settings.Labels) > 0 {
+		rows = append(rows, table.Row{"labels", core.FormatLabels(v.Settings.Labels)})
 	}
 	rows = append(rows, troubleRows(v.HostInfo)...)
 	for _, o := range v.OwnersOf {
@@ -74,6 +84,22 @@ func (v HostView) Print(w io.Writer) error {
 		rows = append(rows, table.Row{"broken pool " + pool, terminal.Clean(v.Broken[pool])})
 	}
 	return terminal.PrintTable(w, "", table.Row{"", ""}, rows)
+}
+
+// sizeText writes a size for people, without the figures that the host did not report.
+func sizeText(s core.Size) string {
+	const most = core.Unlimited / 2
+	var parts []string
+	if s.CPU < most {
+		parts = append(parts, fmt.Sprintf("%g processors", float64(s.CPU)/1000))
+	}
+	if s.Memory < most {
+		parts = append(parts, terminal.Size(s.Memory)+" memory")
+	}
+	if s.Disk < most {
+		parts = append(parts, terminal.Size(s.Disk)+" disk")
+	}
+	return cmp.Or(strings.Join(parts, ", "), "not reported")
 }
 
 // troubleRows lists reports of failure and the probation of a host.

@@ -34,6 +34,7 @@ func poolFlags() []cli.Flag {
 	return slices.Concat(terminal.LimitFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "provider", Usage: "what makes its VMs: `PROVIDER` " + strings.Join(core.ProviderNames(), " or ")},
 		&cli.StringFlag{Name: "image", Usage: "what its VMs are made of: `NAME` or NAME@DIGEST of drover image list; empty is the provider's own"},
+		&cli.StringFlag{Name: "requires", Usage: "labels of the hosts that make its VMs: `LABELS` such as gpu=yes,zone=a; empty is any host"},
 		&cli.IntFlag{Name: "warm", Usage: "clean VMs kept ready on each host"},
 		&cli.IntFlag{Name: "max", Usage: "most VMs on each host"},
 		&cli.BoolFlag{Name: "paused", Usage: "start no requests of the pool (--paused=false resumes)"},
@@ -79,7 +80,7 @@ func setPool(c *cli.Context, h *access.Cluster) error {
 }
 
 func applyPoolFlags(c *cli.Context, p *core.Pool) error {
-	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss} {
+	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss, "requires": &p.Requires} {
 		if c.IsSet(name) {
 			*into = c.String(name)
 		}

@@ -97,6 +97,20 @@ func (o *Service) keep(ctx context.Context, w core.HostWish) error {
 	}
 }
 
+// SetHost changes a host's settings, all of them. Returns INVALID, NOTFOUND, and UNAVAILABLE as Drain does.
+func (o *Service) SetHost(ctx context.Context, a core.Actor, host string, s core.HostSettings) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	if err := s.Check(host); err != nil {
+		return err
+	}
+	w := core.HostWish{Host: host, Kind: core.WishSettings, By: a.Handle, Settings: &s}
+	return o.atHost(ctx, a, host, "changes the settings of host "+host, func() error {
+		return o.want(ctx, w, func() error { return o.Cluster.SetHost(ctx, host, s) })
+	})
+}
+
 // Undrain lets a host take work again. Returns NOTFOUND.
 func (o *Service) Undrain(ctx context.Context, a core.Actor, host string) error {
 	w := core.HostWish{Host: host, Kind: core.WishDrain, Lifted: true, By: a.Handle}

@@ -360,3 +360,30 @@ func TestEventsAndFindings(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, v.Broken)
 }
+
+// What operators set of a host is kept in the store, before Redis has it.
+func TestHostIsSet(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newFixture(t, b)
+		ctx := t.Context()
+		s := core.HostSettings{Labels: map[string]string{"gpu": "yes"}, Reserve: &core.Size{Memory: 1 << 30}}
+		requireCode(t, core.CodeForbidden, w.op.SetHost(ctx, core.Actor{Handle: "ann"}, "h1", s))
+		requireCode(t, core.CodeNotFound, w.op.SetHost(ctx, olga, "h9", s))
+		requireCode(t, core.CodeInvalid, w.op.SetHost(ctx, olga, "h1", core.HostSettings{Overcommit: core.Overcommit{CPU: -1}}))
+		require.NoError(t, w.op.SetHost(ctx, olga, "h1", s))
+		all, err := w.store.HostWishes(ctx, "")
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, &s, all[0].Settings)
+		v, err := w.op.Host(ctx, olga, "h1")
+		require.NoError(t, err)
+		require.Equal(t, s, v.Settings)
+		require.EqualValues(t, core.Unlimited, v.Capacity.Memory, "it reported no size")
+		w.op.Store = full{w.op.Store}
+		requireCode(t, core.CodeUnavailable, w.op.SetHost(ctx, olga, "h1", core.HostSettings{}))
+		hosts, err := w.Store.ListHosts(ctx)
+		require.NoError(t, err)
+		require.Equal(t, s, hosts[0].Settings, "without the store nothing is done")
+	})
+}

@@ -145,6 +145,8 @@ func loadsOf(h *core.HostInfo, pools map[string]core.Pool) []Load {
 type HostView struct {
 	core.HostInfo
 
+	Capacity core.Size        `json:"capacity"`  // what the host has for VMs; core.Unlimited where it reported nothing
+	Free     core.Size        `json:"free"`      // of that, what its VMs do not take; below 0 on a host that came back smaller
 	OwnersOf []core.OwnerInfo `json:"owners_of"` // replaces the list of their names
 	Loads    []Load           `json:"loads"`
 	VMList   []core.VMInfo    `json:"vm_list"` // at most MaxVMs
@@ -168,6 +170,13 @@ func (o *Service) Host(ctx context.Context, a core.Actor, name string) (HostView
 		return HostView{}, aboutHost(core.Errorf(core.CodeNotFound, name, "there is no host"), name)
 	}
 	out := HostView{HostInfo: v.Hosts[i], Loads: v.Loads[name], OwnersOf: []core.OwnerInfo{}}
+	out.Capacity = out.HostInfo.Capacity()
+	out.Free = out.Capacity
+	for _, p := range v.Pools {
+		for _, n := range out.VMsOf[p.Name] {
+			out.Free = out.Free.Less(p.Size(), n)
+		}
+	}
 	for _, owner := range v.Owners {
 		if owner.Host == name {
 			out.OwnersOf = append(out.OwnersOf, owner)

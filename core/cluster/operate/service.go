@@ -40,6 +40,7 @@ type Hosts interface {
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
+	SetHost(ctx context.Context, host string, s core.HostSettings) error
 	Drain(ctx context.Context, host string, on bool, deadline time.Duration) error
 	Probation(ctx context.Context, host, reason string, delay time.Duration, needed int) error
 	ForgetHost(ctx context.Context, host string) error

@@ -21,9 +21,7 @@ type Need struct {
 	Priority  core.Priority
 	Submitted int64 // ms since 1970
 
-	CPU    int64 // thousandths of a processor; 0: not known
-	Memory int64 // bytes
-	Disk   int64 // bytes
+	core.Size // of a VM; 0: not known
 }
 
 // Move is the decision for one request. To is "" if it fits nowhere.
@@ -77,9 +75,7 @@ func (n Need) best(free []core.Room) *core.Room {
 // fits reports whether a room can take the need.
 func (n Need) fits(r core.Room) bool {
 	pool := r.Pools[n.Pool]
-	within := func(need, free int64) bool { return need == 0 || need <= free }
-	return pool.Idle > 0 ||
-		pool.More > 0 && within(n.CPU, r.CPU) && within(n.Memory, r.Memory) && within(n.Disk, r.Disk)
+	return pool.Idle > 0 || pool.More > 0 && r.Lacks(n.Size) == ""
 }
 
 // prefer orders rooms that both fit, the better one first.
@@ -105,7 +101,7 @@ func (n Need) claim(r *core.Room) {
 		pool.Idle--
 	} else {
 		pool.More--
-		r.CPU, r.Memory, r.Disk = r.CPU-n.CPU, r.Memory-n.Memory, r.Disk-n.Disk
+		r.Size = r.Less(n.Size, 1)
 	}
 	r.Pools[n.Pool] = pool
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func room(host string, cpu, memory, disk int64, pools map[string]core.PoolRoom) core.Room {
-	return core.Room{Host: host, CPU: cpu, Memory: memory, Disk: disk, Pools: pools}
+	return core.Room{Host: host, Size: core.Size{CPU: cpu, Memory: memory, Disk: disk}, Pools: pools}
 }
 
 func one(idle, more int) map[string]core.PoolRoom {
@@ -22,7 +22,7 @@ func one(idle, more int) map[string]core.PoolRoom {
 }
 
 func need(key string) placement.Need {
-	return placement.Need{Key: key, Pool: "p", Priority: core.PriorityNormal, CPU: 1000, Memory: 100, Disk: 10}
+	return placement.Need{Key: key, Pool: "p", Priority: core.PriorityNormal, Size: core.Size{CPU: 1000, Memory: 100, Disk: 10}}
 }
 
 func TestPlace(t *testing.T) {
@@ -54,7 +54,7 @@ func TestPlace(t *testing.T) {
 			want: []placement.Move{{Key: "a"}},
 		},
 		"a pool without a size for processors fits on a busy host": {
-			needs: []placement.Need{{Key: "a", Pool: "p", Memory: 1}}, rooms: []core.Room{room("h1", -5, 1, 0, one(0, 1))},
+			needs: []placement.Need{{Key: "a", Pool: "p", Size: core.Size{Memory: 1}}}, rooms: []core.Room{room("h1", -5, 1, 0, one(0, 1))},
 			want: []placement.Move{{Key: "a", To: "h1"}},
 		},
 		"the pool's most is reached": {
@@ -93,7 +93,7 @@ func TestPlace(t *testing.T) {
 			want:  []placement.Move{{Key: "d", To: "h1"}, {Key: "c", To: "h1"}, {Key: "b", To: "h1"}, {Key: "a"}},
 		},
 		"what does not fit holds back nobody": {
-			needs: []placement.Need{{Key: "a", Pool: "p", Memory: 1000}, {Key: "b", Pool: "p", Memory: 10}},
+			needs: []placement.Need{{Key: "a", Pool: "p", Size: core.Size{Memory: 1000}}, {Key: "b", Pool: "p", Size: core.Size{Memory: 10}}},
 			rooms: []core.Room{room("h1", 0, 100, 0, one(0, 9))},
 			want:  []placement.Move{{Key: "a"}, {Key: "b", To: "h1"}},
 		},
@@ -125,7 +125,7 @@ func drawNeeds(t *rapid.T) []placement.Need {
 		needs[i] = placement.Need{
 			Key: fmt.Sprint("r", i), Pool: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "pool"),
 			Priority: rapid.SampledFrom(core.Priorities()).Draw(t, "class"), Submitted: rapid.Int64Range(1, 3).Draw(t, "submitted"),
-			CPU: size.Draw(t, "cpu"), Memory: size.Draw(t, "memory"), Disk: size.Draw(t, "disk"),
+			Size: core.Size{CPU: size.Draw(t, "cpu"), Memory: size.Draw(t, "memory"), Disk: size.Draw(t, "disk")},
 		}
 	}
 	return needs
@@ -260,7 +260,7 @@ func TestPlacePlacesAsManyAsCanBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		needs, rooms := drawNeeds(t), drawRooms(t)
 		for i := range needs {
-			needs[i].Pool, needs[i].CPU, needs[i].Memory, needs[i].Disk = "p", needs[0].CPU, needs[0].Memory, needs[0].Disk
+			needs[i].Pool, needs[i].Size = "p", needs[0].Size
 		}
 		placed := 0
 		for _, m := range placement.Place(needs, rooms) {

@@ -1,12 +1,13 @@
 -- Count the VMs and waiting requests of the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
--- RETURN  per known pool: settings, clean, creating, dirty or destroying, quarantined, all VMs,
---         waiting requests that the host may take, up to its max; of those whose submitter's turn is
---         far, one each
+-- RETURN  the host's settings; then per known pool: settings, clean, creating, dirty or destroying,
+--         quarantined, all VMs, waiting requests that the host may take, up to its max; of those
+--         whose submitter's turn is far, one each
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
-local host, out = ARGV[1], {}
+local host = ARGV[1]
+local out = { redis.call('HGET', K.host(host), 'settings') or '' }
 local pool_of, all, creating, dirty, quarantined = {}, {}, {}, {}, {}
 local function count(into, pool)
   into[pool] = (into[pool] or 0) + 1

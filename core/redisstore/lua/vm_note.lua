@@ -1,6 +1,6 @@
 -- Record the state of a host's pools, providers and images, in place of the former record.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with their reasons, 5 the providers, 6 the
---         pools whose images are fetched, all as JSON; empty for none
+--         pools whose images are fetched, 7 the pools that it serves, all as JSON; empty for none
 -- RETURN  1
 -- REFUSE  FENCED
 -- MOVES   -
@@ -20,4 +20,5 @@ end
 note('broken', ARGV[4])
 note('providers', ARGV[5])
 note('fetching', ARGV[6])
+note('serves', ARGV[7])
 return 1

@@ -5,7 +5,8 @@
 --         then per VM: itself, pool, 1 if it is healthy and unused; then 1 if the host's desired
 --         state is known, ms until what it holds must move elsewhere (0: never, nothing: it is not
 --         drained), who reported it failed; nothing: nobody, and why, ms for which it gets nothing on
---         probation; nothing: it is not on probation, its delay in ms, canaries, and why
+--         probation; nothing: it is not on probation, its delay in ms, canaries, and why;
+--         its settings as JSON; nothing: nobody set any
 -- RETURN  {adopted, dirtied, removed}
 -- REFUSE  FENCED
 -- MOVES   host up→down, suspect→down; vm →clean, →dirty, clean→dirty, clean→gone, dirty→gone,
@@ -84,6 +85,9 @@ if told and its[1] ~= ARGV[4] then
   if not its[3] then
     -- Whether it has recovered since, an overseer finds out.
     redis.call('HSET', K.host(host), 'wished', ARGV[4])
+  end
+  if ARGV[wants + 8] ~= '' then
+    redis.call('HSET', K.host(host), 'settings', ARGV[wants + 8])
   end
   if ARGV[wants + 1] ~= '' and its[2] ~= '1' then
     set_drain(host, true, tonumber(ARGV[wants + 1]), clock)

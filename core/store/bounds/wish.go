@@ -16,8 +16,15 @@ const (
 func HostWish(w core.HostWish) error {
 	switch w.Kind {
 	case core.WishDrain, core.WishFailed, core.WishProbation:
+	case core.WishSettings:
+		if w.Settings != nil {
+			if err := w.Settings.Check(w.Host); err != nil {
+				return err
+			}
+		}
 	default:
-		return core.Errorf(core.CodeInvalid, w.Host, "%q is no wish of host %s: use %s, %s or %s", w.Kind, w.Host, core.WishDrain, core.WishFailed, core.WishProbation)
+		return core.Errorf(core.CodeInvalid, w.Host, "%q is no wish of host %s: use %s, %s, %s or %s", w.Kind, w.Host,
+			core.WishDrain, core.WishFailed, core.WishProbation, core.WishSettings)
 	}
 	if w.Needed < 0 {
 		return core.Errorf(core.CodeInvalid, w.Host, "%d requests that end the probation of host %s is below 0", w.Needed, w.Host)

@@ -1,0 +1,39 @@
+package vmfactory
+
+import (
+	"fmt"
+
+	"drover/core"
+)
+
+// whole is the host's size, as it was registered.
+func (f *Factory) whole() core.Size {
+	r := f.cfg.Registration
+	return core.Size{CPU: int64(r.CPU) * 1000, Memory: r.MemoryBytes, Disk: r.DiskBytes}
+}
+
+// room is what the VMs of the loads may take of the host.
+func (e *epoch) room(loads []core.PoolLoad) room {
+	all := room{vms: e.cfg.MaxVMs, Size: e.settings.Capacity(e.whole())}
+	if all.vms == 0 {
+		all.vms = unbounded
+	}
+	current := make(map[string]core.Size, len(loads))
+	for i := range loads {
+		current[loads[i].Pool.Name] = loads[i].Pool.Size()
+	}
+	all.Size = all.Less(e.homes.beyond(current), 1)
+	return all
+}
+
+// unfit says why the host is not one for the pool's VMs; "" if it is.
+func (e *epoch) unfit(p core.Pool) string {
+	if label := p.Wants(e.settings.Labels); label != "" {
+		return fmt.Sprintf("the pool requires hosts with label %s: give it to this one with drover host set %s --label %s", label, e.host(), label)
+	}
+	has := e.settings.Capacity(e.whole())
+	if what := has.Lacks(p.Size()); what != "" {
+		return fmt.Sprintf("a VM of the pool takes more %s than this host has for all VMs: see drover host show %s", what, e.host())
+	}
+	return ""
+}
