@@ -165,18 +165,9 @@ func (t TaskTarget) About() string { return strings.TrimSuffix(t.Class+"/"+t.Ass
 // Read checks a task's arguments and returns what they name. Returns INVALID.
 func (k *TaskKind) Read(args json.RawMessage) (TaskTarget, error) {
 	var t TaskTarget
-	given := map[string]json.RawMessage{}
-	if len(args) > 0 {
-		if err := json.Unmarshal(args, &given); err != nil {
-			return t, Wrap(err, CodeInvalid, k.Name, "the arguments of a task %s cannot be read", k.Name)
-		}
-	}
-	var names []string
+	values, err := k.values(args)
 	for _, a := range k.Args {
-		text, err := a.read(given[a.Name])
-		if err != nil {
-			return t, err
-		}
+		text, _ := values[a.Name].(string)
 		switch a.Type {
 		case ArgClass:
 			t.Class = text
@@ -186,35 +177,90 @@ func (k *TaskKind) Read(args json.RawMessage) (TaskTarget, error) {
 			t.User = text
 		default:
 		}
+	}
+	return t, err
+}
+
+// Canonical checks a task's arguments and returns them in the one form that all have which ask for
+// the same: in order of their names, without those that say what counts anyway. Returns INVALID.
+func (k *TaskKind) Canonical(args json.RawMessage) (json.RawMessage, error) {
+	values, err := k.values(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range k.Args {
+		switch value := values[a.Name]; {
+		case a.Type == ArgText && value == a.Default, a.Default == "" && (value == "" || value == false || value == int64(0)):
+			delete(values, a.Name)
+		default:
+		}
+	}
+	raw, err := json.Marshal(values)
+	return raw, Wrap(err, CodeInternal, k.Name, "the arguments of a task %s cannot be written", k.Name)
+}
+
+// values checks a task's arguments and returns those that are there, by name. Returns INVALID.
+func (k *TaskKind) values(args json.RawMessage) (map[string]any, error) {
+	given := map[string]json.RawMessage{}
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &given); err != nil {
+			return nil, Wrap(err, CodeInvalid, k.Name, "the arguments of a task %s cannot be read", k.Name)
+		}
+	}
+	values := map[string]any{}
+	var names []string
+	for _, a := range k.Args {
+		value, err := a.read(given[a.Name])
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			values[a.Name] = value
+		}
 		names = append(names, a.Name)
 	}
 	for name := range given {
 		if !slices.Contains(names, name) {
-			return t, Errorf(CodeInvalid, k.Name, "a task %s has no argument %.40q, only %s", k.Name, name, strings.Join(names, ", "))
+			return nil, Errorf(CodeInvalid, k.Name, "a task %s has no argument %.40q, only %s", k.Name, name, strings.Join(names, ", "))
 		}
 	}
-	return t, nil
+	return values, nil
 }
 
-// read checks one argument, and returns it if it is a text.
-func (a TaskArg) read(raw json.RawMessage) (text string, err error) {
-	var number int64
-	into := any(&text)
+// read checks one argument and returns a string, a bool or an int64; nil if it is left out.
+func (a TaskArg) read(raw json.RawMessage) (any, error) {
+	if named := a.Type == ArgClass || a.Type == ArgAssignment; len(raw) == 0 || string(raw) == "null" {
+		if named {
+			return nil, a.invalid(string(raw))
+		}
+		return nil, nil
+	}
 	switch a.Type {
 	case ArgFlag:
-		into = new(bool)
+		var flag bool
+		if json.Unmarshal(raw, &flag) != nil {
+			return nil, a.invalid(string(raw))
+		}
+		return flag, nil
 	case ArgTime, ArgNumber:
-		into = &number
+		var number int64
+		if json.Unmarshal(raw, &number) != nil || a.Type == ArgTime && number <= 0 {
+			return nil, a.invalid(string(raw))
+		}
+		return number, nil
 	default:
 	}
-	named := a.Type == ArgClass || a.Type == ArgAssignment
-	switch {
-	case len(raw) == 0 && !named:
-		return "", nil
-	case len(raw) > 0 && json.Unmarshal(raw, into) != nil, a.Type == ArgTime && number <= 0, named && text == "",
-		len(text) > a.most(), !utf8.ValidString(text), strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }):
-		return "", a.invalid(string(raw))
-	case a.Type == ArgUser && text != "":
+	return a.readText(raw)
+}
+
+func (a TaskArg) readText(raw json.RawMessage) (any, error) {
+	var text string
+	err := json.Unmarshal(raw, &text)
+	empty := text == "" && (a.Type == ArgClass || a.Type == ArgAssignment)
+	if err != nil || empty || len(text) > a.most() || !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }) {
+		return nil, a.invalid(string(raw))
+	}
+	if a.Type == ArgUser && text != "" {
 		return text, CheckName(a.Name, text)
 	}
 	return text, nil

@@ -3,7 +3,6 @@ package classes
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"drover/core"
@@ -57,9 +56,4 @@ func needed(a core.Actor, k *core.TaskKind, t core.TaskTarget) (act core.Action,
 		return k.Own, t.User
 	}
 	return k.Right, ""
-}
-
-// shared reports whether requesters with the same arguments share one task of the kind.
-func shared(kind string) bool {
-	return slices.ContainsFunc(school.TaskKinds(), func(k core.TaskKind) bool { return k.Name == kind && k.Shared })
 }

@@ -84,12 +84,19 @@ func (r *Service) start(ctx context.Context, a core.Actor, kind, about string, a
 	if err != nil {
 		return core.Task{}, core.Wrap(err, core.CodeInternal, about, "the arguments of task %s cannot be written", kind)
 	}
+	k, err := school.TaskKinds().Find(kind)
+	if err != nil {
+		return core.Task{}, err
+	}
+	if raw, err = k.Canonical(raw); err != nil {
+		return core.Task{}, err
+	}
 	notify, err := r.notified(ctx, of(about), core.EventTaskEnded)
 	if err != nil {
 		return core.Task{}, err
 	}
 	whose := a.Handle
-	if shared(kind) {
+	if k.Shared {
 		whose = ""
 	}
 	sum := sha256.Sum256([]byte(about + "\n" + whose + "\n" + string(raw)))

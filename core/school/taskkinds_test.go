@@ -86,6 +86,40 @@ func TestArgumentsOfTasks(t *testing.T) {
 	require.True(t, core.Is(err, core.CodeInvalid), err)
 }
 
+// What asks for the same has the same form, however it is written; what asks for something else has another.
+func TestArgumentsHaveOneForm(t *testing.T) {
+	t.Parallel()
+	k := core.TaskKind{Name: "count", Args: []core.TaskArg{
+		{Name: "class", Type: core.ArgClass},
+		{Name: "user", Type: core.ArgUser},
+		{Name: "latest", Type: core.ArgFlag},
+		{Name: "run", Type: core.ArgNumber},
+		{Name: "fill", Type: core.ArgText, Default: "0"},
+		{Name: "mark", Type: core.ArgText},
+		{Name: "late", Type: core.ArgFlag, Default: "true"},
+	}}
+	for form, all := range map[string][]string{
+		`{"class":"cs"}`: {
+			`{"class":"cs"}`, ` { "class" : "\u0063s" } `, `{"run":0,"class":"cs"}`, `{"latest":false,"user":"","class":"cs","mark":""}`,
+			`{"fill":"0","class":"cs"}`, `{"class":"cs","latest":null,"late":null}`, `{"class":"ee","latest":true,"latest":null,"class":"cs"}`,
+		},
+		`{"class":"cs","latest":true,"user":"ann"}`: {`{"user":"ann","latest":true,"class":"cs"}`, `{"class":"cs","latest":true,"user":"ann"}`},
+		`{"class":"cs","fill":""}`:                  {`{"fill":"","class":"cs"}`},
+		`{"class":"cs","late":false}`:               {`{"late":false,"class":"cs"}`},
+		`{"class":"cs","run":12}`:                   {`{"run":12,"class":"cs"}`},
+	} {
+		for _, args := range all {
+			got, err := k.Canonical(json.RawMessage(args))
+			require.NoError(t, err, args)
+			require.Equal(t, form, string(got), args)
+		}
+	}
+	for _, args := range []string{`{`, `{"class":""}`, `{"class":null}`, `{"class":"cs","other":1}`, `{"class":"cs","run":"1"}`, `{"class":"cs","latest":1}`, `null`} {
+		_, err := k.Canonical(json.RawMessage(args))
+		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", args, err)
+	}
+}
+
 // kindsTable is the table of kinds in docs/tasks.md.
 func kindsTable() string {
 	var b strings.Builder
