@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,20 +18,29 @@ type change struct{ behind, text string }
 
 // toy is one thing more of a sort that CONTRIBUTING.md has a list for.
 type toy struct {
-	section string            // of CONTRIBUTING.md
-	files   map[string]change // by path
-	check   []string          // arguments of go that fail if the list is not complete
+	section string              // of CONTRIBUTING.md
+	files   map[string][]change // by path
+	checks  []check             // that fail if the list is not complete
 }
+
+// check is a call of go.
+type check struct {
+	without string   // a file of the toy that stays as it is, because a change of it builds everything anew; "" is none
+	args    []string // of go
+	then    string   // test to run of the program that go built, as the package's folder is not there to run it in
+}
+
+func calls(args ...string) []check { return []check{{args: args}} }
 
 // toys are called toy, in section operator of the site.
 var toys = []toy{
-	{"A task kind", map[string]change{
-		"core/school/taskkinds.go": {"	return core.TaskKinds{\n", `		{
+	{"A task kind", map[string][]change{
+		"core/school/taskkinds.go": {{"	return core.TaskKinds{\n", `		{
 			Name: "toy", Title: "Count of submissions", Does: "Count what was submitted", Args: []core.TaskArg{class, assignment},
 			Right: core.ActExport, Command: "assignment count", Schedulable: true, Rate: core.TaskRate{Most: 2},
 		},
-`},
-		"taskrunner/toy.go": {"", `package taskrunner
+`}},
+		"taskrunner/toy.go": {{"", `package taskrunner
 
 import (
 	"context"
@@ -50,9 +60,9 @@ func count(store school.Submissions) Kind {
 		return End{Note: fmt.Sprintf("%d users have submitted", n)}, err
 	}}
 }
-`},
-		"taskrunner/kinds.go": {"	return []Kind{\n", "		count(deps.Store),\n"},
-		"taskrunner/toy_test.go": {"", `package taskrunner
+`}},
+		"taskrunner/kinds.go": {{"	return []Kind{\n", "		count(deps.Store),\n"}},
+		"taskrunner/toy_test.go": {{"", `package taskrunner
 
 import (
 	"testing"
@@ -69,18 +79,18 @@ func TestToy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1 users have submitted", end.Note)
 }
-`},
-	}, []string{"test", "-run", "^(TestToy|TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole)$", "./core/school", "./taskrunner"}},
-	{"A page", map[string]change{
-		"web/operator/pages/toy.html": {"", `{{define "title"}}Toy{{end}}{{define "main"}}<h1>{{.Data}} toys</h1>{{end}}`},
-		"web/operator/toy.go": {"", `package operator
+`}},
+	}, calls("test", "-run", "^(TestToy|TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole)$", "./core/school", "./taskrunner")},
+	{"A page", map[string][]change{
+		"web/operator/pages/toy.html": {{"", `{{define "title"}}Toy{{end}}{{define "main"}}<h1>{{.Data}} toys</h1>{{end}}`}},
+		"web/operator/toy.go": {{"", `package operator
 
 import "drover/web/page"
 
 func (s *pages) toy(r *page.Request) error { return r.Render("operator/toy", 3) }
-`},
-		"web/operator/section.go": {`		view("/cluster/queues", s.queues),` + "\n", `		view("/cluster/toy", s.toy),` + "\n"},
-		"web/operator/toy_test.go": {"", `package operator_test
+`}},
+		"web/operator/section.go": {{`		view("/cluster/queues", s.queues),` + "\n", `		view("/cluster/toy", s.toy),` + "\n"}},
+		"web/operator/toy_test.go": {{"", `package operator_test
 
 import (
 	"testing"
@@ -94,18 +104,18 @@ func TestToy(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	require.Contains(t, w.shows(t, "otto", "/cluster/toy"), "<h1>3 toys</h1>")
 }
-`},
-	}, []string{"test", "-run", "^TestToy$", "./web/operator"}},
-	{"A Lua operation", map[string]change{
-		"core/redisstore/lua/toy.lua": {"", `-- Return whether an owner is there.
+`}},
+	}, calls("test", "-run", "^TestToy$", "./web/operator")},
+	{"A Lua operation", map[string][]change{
+		"core/redisstore/lua/toy.lua": {{"", `-- Return whether an owner is there.
 -- ARGV    1 owner
 -- RETURN  1 if it is there, else 0
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 return redis.call('EXISTS', K.owner(ARGV[1]))
-`},
-		"core/redisstore/toy.go": {"", `package redisstore
+`}},
+		"core/redisstore/toy.go": {{"", `package redisstore
 
 import "context"
 
@@ -114,10 +124,10 @@ func (s *Store) Toy(ctx context.Context, owner string) (bool, error) {
 	reply, err := s.run(ctx, "toy", owner, owner)
 	return reply == int64(1), err
 }
-`},
-		"core/redisstore/full_test.go": {`readsWhenFull = "`, "toy "},
-		"core/redisstore/slow_test.go": {"	step(func() { ok(s.SetTaskRates(ctx, nil)) })\n", `	step(func() { _, err := s.Toy(ctx, "nobody"); ok(err) })` + "\n"},
-		"core/redisstore/toy_test.go": {"", `package redisstore_test
+`}},
+		"core/redisstore/full_test.go": {{`readsWhenFull = "`, "toy "}},
+		"core/redisstore/slow_test.go": {{"	step(func() { ok(s.SetTaskRates(ctx, nil)) })\n", `	step(func() { _, err := s.Toy(ctx, "nobody"); ok(err) })` + "\n"}},
+		"core/redisstore/toy_test.go": {{"", `package redisstore_test
 
 import (
 	"testing"
@@ -132,10 +142,10 @@ func TestToy(t *testing.T) {
 		require.True(t, there)
 	})
 }
-`},
-	}, []string{"test", "-run", "^(TestToy|TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51)$", "./core/redisstore"}},
-	{"A command", map[string]change{
-		"cmd/drover/operator/toy.go": {"", `package operator
+`}},
+	}, calls("test", "-run", "^(TestToy|TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51)$", "./core/redisstore")},
+	{"A command", map[string][]change{
+		"cmd/drover/operator/toy.go": {{"", `package operator
 
 import (
 	"github.com/urfave/cli/v2"
@@ -147,9 +157,9 @@ import (
 func ToyCommand() *cli.Command {
 	return &cli.Command{Name: "toy", Usage: "say that this is one", Action: func(c *cli.Context) error { return terminal.Say(c, 1, "a toy") }}
 }
-`},
-		"cmd/drover/main.go": {"	return []*cli.Command{\n", "		operator.ToyCommand(),\n"},
-		"cmd/drover/toy_test.go": {"", `package main
+`}},
+		"cmd/drover/main.go": {{"	return []*cli.Command{\n", "		operator.ToyCommand(),\n"}},
+		"cmd/drover/toy_test.go": {{"", `package main
 
 import "testing"
 
@@ -158,10 +168,10 @@ func TestToy(t *testing.T) {
 		t.Error("there is no command toy")
 	}
 }
-`},
-	}, []string{"vet", "./cmd/drover", "./cmd/drover/operator"}},
-	{"An API operation", map[string]change{
-		"web/api/toy.go": {"", `package api
+`}},
+	}, calls("vet", "./cmd/drover", "./cmd/drover/operator")},
+	{"An API operation", map[string][]change{
+		"web/api/toy.go": {{"", `package api
 
 import (
 	"context"
@@ -175,10 +185,81 @@ func toyTable() []entry {
 }
 
 func (s *server) countToys(context.Context, core.Actor, *nothing) (*answer[int], error) { return answered(3, nil) }
-`},
-		"web/api/operation.go":   {"	return slices.Concat(\n", "		toyTable(),\n"},
-		"web/api/matrix_test.go": {"	return map[string]sample{\n", `		"countToys": {},` + "\n"},
-	}, []string{"test", "-run", "^(TestEveryOperationChecksItsRight|TestDescriptionIsWhole)$", "./web/api"}},
+`}},
+		"web/api/operation.go":   {{"	return slices.Concat(\n", "		toyTable(),\n"}},
+		"web/api/matrix_test.go": {{"	return map[string]sample{\n", `		"countToys": {},` + "\n"}},
+	}, calls("test", "-run", "^(TestEveryOperationChecksItsRight|TestDescriptionIsWhole)$", "./web/api")},
+	{"A provider", map[string][]change{
+		"vmfactory/toy/toy.go": {{"", `// Package toy makes VMs as provider local does.
+package toy
+
+import "drover/vmfactory/local"
+
+// Name is what a pool's provider setting says.
+const Name = "toy"
+
+// Provider makes VMs.
+type Provider struct{ *local.Provider }
+
+// New returns a provider.
+func New(cfg local.Config) (Provider, error) {
+	p, err := local.New(cfg)
+	return Provider{p}, err
+}
+
+// Name implements vmfactory.Provider.
+func (Provider) Name() string { return Name }
+`}},
+		"core/provider.go": {{"	return []ProviderKind{", `{Name: "toy"}, `}},
+		"cmd/drover/wiring/providers.go": {{`	"drover/vmfactory/lxc"` + "\n", `	"drover/vmfactory/toy"` + "\n"}, {"		switch name {\n", `		case toy.Name:
+			one, err := toy.New(local.Config{Run: cfg.Run})
+			if err != nil {
+				return p, err
+			}
+			p.All = append(p.All, one)
+`}},
+		"vmfactory/toy/conformance_test.go": {{"", `package toy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/vmfactory"
+	"drover/vmfactory/local"
+	"drover/vmfactory/providertest"
+	"drover/vmfactory/providertest/attack"
+	"drover/vmfactory/providertest/programs"
+)
+
+func newToy(t *testing.T, run string) vmfactory.Provider {
+	t.Helper()
+	p, err := New(local.Config{Run: run, Agent: programs.Agent(t)})
+	require.NoError(t, err)
+	return p
+}
+
+func TestConformance(t *testing.T) { providertest.Run(t, newToy) }
+
+func TestAttacks(t *testing.T) { attack.Run(t, newToy, attack.Toy) }
+
+func TestToy(t *testing.T) {
+	require.Equal(t, Provider{}.Name(), core.DefaultPool("p").Provider)
+	require.NoError(t, core.CheckProvider(Name))
+	require.Equal(t, Name, attack.Columns()[0].Title)
+}
+`}},
+		"vmfactory/providertest/attack/toy.go": {{"", `package attack
+
+// Toy is the provider toy.
+var Toy = Column{Title: "toy"}
+`}},
+		"vmfactory/providertest/attack/attack.go": {{"func Columns() []Column { return []Column{", "Toy, "}},
+	}, []check{
+		{args: []string{"test", "-c", "-vet=off", "./vmfactory/toy"}, then: "^TestToy$"},
+		{without: "core/provider.go", args: []string{"build", "./cmd/drover/wiring"}},
+	}},
 }
 
 // lists are the files that CONTRIBUTING.md lists, by section.
@@ -196,19 +277,25 @@ func lists(t *testing.T) map[string][]string {
 	return all
 }
 
-// overlay writes a toy's files beside the tree, and says to go where they belong.
-func (one toy) overlay(t *testing.T) string {
+// overlay writes a toy's files beside the tree, without one of them, and says to go where they belong.
+func (one toy) overlay(t *testing.T, without string) string {
 	t.Helper()
 	dir, replace := t.TempDir(), map[string]string{}
 	at, err := filepath.Abs(root)
 	require.NoError(t, err)
-	for name, c := range one.files {
-		text := c.text
-		if c.behind != "" {
+	for name, changes := range one.files {
+		if name == without {
+			continue
+		}
+		text := changes[0].text
+		if changes[0].behind != "" {
 			had, err := os.ReadFile(filepath.Join(root, name))
 			require.NoError(t, err)
-			require.Equal(t, 1, strings.Count(string(had), c.behind), "%s has %q once", name, c.behind)
-			text = strings.Replace(string(had), c.behind, c.behind+c.text, 1)
+			text = string(had)
+			for _, c := range changes {
+				require.Equal(t, 1, strings.Count(text, c.behind), "%s has %q once", name, c.behind)
+				text = strings.Replace(text, c.behind, c.behind+c.text, 1)
+			}
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -231,15 +318,24 @@ func TestToysFromTheLists(t *testing.T) {
 			name = strings.NewReplacer("SECTION", "operator", "NAME", "toy").Replace(name)
 			require.Contains(t, one.files, name, one.section)
 		}
-		args := append([]string{one.check[0], "-overlay", one.overlay(t)}, one.check[1:]...)
-		run := exec.CommandContext(t.Context(), "go", args...)
-		run.Dir = root
-		out, err := run.CombinedOutput()
-		require.NoError(t, err, "%s: go %s\n%s", one.section, strings.Join(args, " "), out)
+		for _, check := range one.checks {
+			calls := [][]string{slices.Concat([]string{"go", check.args[0], "-overlay", one.overlay(t, check.without)}, check.args[1:])}
+			if check.then != "" {
+				program := filepath.Join(t.TempDir(), "toy.test")
+				calls[0] = slices.Insert(calls[0], 2, "-o", program)
+				calls = append(calls, []string{program, "-test.run", check.then})
+			}
+			for _, call := range calls {
+				run := exec.CommandContext(t.Context(), call[0], call[1:]...)
+				run.Dir = root
+				out, err := run.CombinedOutput()
+				require.NoError(t, err, "%s: %s\n%s", one.section, strings.Join(call, " "), out)
+			}
+		}
 	}
 }
 
-// A toy provider would build everything anew; the last real one stands in for it.
+// A real provider takes more than the toy, which is another in disguise: the last one is in all of the files, too.
 func TestListOfAProviderIsThatOfTheLast(t *testing.T) {
 	t.Parallel()
 	listed := lists(t)["A provider"]
