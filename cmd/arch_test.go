@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -324,6 +325,54 @@ func TestWhoUsesAStoreAsksForAPart(t *testing.T) {
 		if strings.Contains(string(text), ".ResultStore") {
 			t.Errorf("%s asks for a whole ResultStore: say what it needs of it", s.path)
 		}
+	}
+}
+
+// writers are who gives records to the result store. The store takes what they say: each calls the record's
+// Check first, where something in it came from outside, or puts back what was there with a change of its own.
+var writers = map[string][]string{
+	"AddAuditEntry":    {"core/account/auditlog/log.go", "taskrunner/webhook.go"},
+	"AddIdentity":      {"core/account/identity.go"},
+	"AddToken":         {"core/account/link.go", "core/account/token.go"},
+	"Create":           {"core/requests/intake/submit.go"},
+	"CreateSubmission": {"core/classes/submit.go"},
+	"CreateTask":       {"core/requests/intake/task.go"},
+	"EndTask":          {"core/cluster/recovery/task.go", "core/requests/intake/task_stop.go", "taskrunner/work.go"},
+	"Enrol":            {"core/classes/roster.go"},
+	"FailTask":         {"core/cluster/recovery/task.go", "taskrunner/work.go"},
+	"PutAccount":       {"core/account/password.go", "core/account/service.go"},
+	"PutAssignment":    {"core/classes/assignment.go", "core/classes/decide.go", "core/classes/harness.go"},
+	"PutClass":         {"core/classes/class.go"},
+	"PutDeadline":      {"core/classes/deadline.go"},
+	"PutExperiment":    {"core/classes/decide.go", "core/classes/experiment.go", "taskrunner/deletion.go", "taskrunner/experiment.go"},
+	"PutHostWish":      {"cmd/drover/drill/faults.go", "core/cluster/operate/host.go", "overseer/wishes.go"},
+	"PutImage":         {"core/images/keep.go"},
+	"PutPool":          {"core/requests/intake/intake.go"},
+	"PutSchedule":      {"core/classes/schedule.go", "overseer/schedules.go"},
+	"PutUser":          {"core/account/bootstrap.go", "core/classes/user.go"},
+	"PutWebhook":       {"core/classes/webhook.go", "taskrunner/webhook.go"},
+	"SetGrade":         {"core/classes/grade.go"},
+}
+
+// TestRecordsAreCheckedBeforeTheyAreStored finds every call that gives the store a record.
+func TestRecordsAreCheckedBeforeTheyAreStored(t *testing.T) {
+	t.Parallel()
+	call := regexp.MustCompile(`(?:[sS]tore|Images)\.(` + strings.Join(slices.Sorted(maps.Keys(writers)), "|") + `)\(`)
+	found := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test || suite(s.folder) || under(s.folder, "core/store") || under(s.folder, "core/coretest") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, s.path))
+		require.NoError(t, err)
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(found[m[1]], s.path) {
+				found[m[1]] = append(found[m[1]], s.path)
+			}
+		}
+	}
+	for method, files := range writers {
+		require.ElementsMatch(t, files, found[method], "%s: who calls it checks first, then stands in the list", method)
 	}
 }
 

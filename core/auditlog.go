@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // AuditEntry is an entry of the audit log: who did what to what. It is durable before the action is carried out, so
 // no action is missing. If the action then fails, another entry says so.
@@ -29,4 +32,22 @@ type AuditLog interface {
 	AddAuditEntry(ctx context.Context, d AuditEntry) error
 	// ListAuditEntries returns a page, newest first.
 	ListAuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
+}
+
+// The bounds of the audit log, in bytes.
+const (
+	MaxSubject   = 255
+	MaxAuditText = 4 << 10
+)
+
+// Check returns INVALID or LIMIT.
+func (d AuditEntry) Check() error {
+	return cmp.Or(
+		CheckNames("id of an entry", d.ID, "user", d.Actor),
+		CheckOptional("class", d.Class),
+		CheckTitle(d.ID, "action", string(d.Action)),
+		CheckLine(d.ID, "subject", d.Subject, MaxSubject),
+		CheckText(d.ID, "text", d.Text, MaxAuditText),
+		CheckTimes(d.ID, d.At),
+	)
 }

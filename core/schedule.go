@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // Schedule creates a task repeatedly.
@@ -32,3 +34,17 @@ type Schedules interface {
 
 // MaxSchedules bounds the schedules of a cluster.
 const MaxSchedules = 1000
+
+// maxCron bounds the times of a schedule, in bytes.
+const maxCron = 256
+
+// Check returns INVALID or LIMIT. What the times mean is for core/cluster/schedule to say.
+func (s Schedule) Check() error {
+	if strings.TrimSpace(s.Cron) == "" {
+		return Errorf(CodeInvalid, s.Name, "schedule %s does not say when: use five fields, or @daily and the like", s.Name)
+	}
+	return cmp.Or(
+		CheckNames("schedule", s.Name), CheckLine(s.Name, "times", s.Cron, maxCron), checkOrder(s.Name, s.Kind, s.Args, s.Priority),
+		CheckOptional("requester", s.Requester), checkAbout(s.Name, s.About), CheckTimes(s.Name, s.Since, s.Last),
+	)
+}

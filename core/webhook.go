@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"context"
+	"slices"
 )
 
 // The events of which webhooks are notified.
@@ -56,4 +58,24 @@ type Webhooks interface {
 	Outbox(ctx context.Context, limit int) ([]Notice, error)
 	// Sent takes notices out of the outbox. Notices that are not there are ignored.
 	Sent(ctx context.Context, notices []Notice) error
+}
+
+// Check returns INVALID. Its URL is for webhook.Addresses to check; its secret is made, never given.
+func (w Webhook) Check() error {
+	if err := cmp.Or(
+		CheckNames("webhook", w.ID, "user", w.By), CheckOptional("class", w.Class), CheckTimes(w.ID, w.Created),
+	); err != nil {
+		return err
+	}
+	if len(w.Events) == 0 {
+		return Errorf(CodeInvalid, w.ID, "webhook %s asks for no event: use %s or %s", w.ID, EventRequestEnded, EventTaskEnded)
+	}
+	all := []string{EventRequestEnded, EventTaskEnded, EventTest}
+	for i, event := range w.Events {
+		if !slices.Contains(all, event) || slices.Contains(w.Events[:i], event) {
+			return Errorf(CodeInvalid, w.ID, "webhook %s asks for %.40q twice or for no event: use %s or %s",
+				w.ID, event, EventRequestEnded, EventTaskEnded)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -58,3 +59,31 @@ type HostWishes interface {
 
 // MaxHostWishes bounds the wishes of a cluster.
 const MaxHostWishes = 20_000
+
+// The bounds of a wish, in bytes.
+const (
+	MaxWishReason = 1 << 10
+	maxWishBy     = 255
+)
+
+// Check returns INVALID or LIMIT.
+func (w HostWish) Check() error {
+	switch w.Kind {
+	case WishDrain, WishFailed, WishProbation:
+	case WishSettings:
+		if w.Settings != nil {
+			if err := w.Settings.Check(w.Host); err != nil {
+				return err
+			}
+		}
+	default:
+		return Errorf(CodeInvalid, w.Host, "%q is no wish of host %s: use %s, %s, %s or %s", w.Kind, w.Host, WishDrain, WishFailed, WishProbation, WishSettings)
+	}
+	if w.Needed < 0 {
+		return Errorf(CodeInvalid, w.Host, "%d requests that end the probation of host %s is below 0", w.Needed, w.Host)
+	}
+	return cmp.Or(
+		CheckNames("host", w.Host), CheckLine(w.Host, "who wants something of a host", w.By, maxWishBy),
+		CheckLine(w.Host, "why something is wanted of a host", w.Reason, MaxWishReason), CheckTimes(w.Host, w.At, w.Until),
+	)
+}

@@ -147,8 +147,7 @@ func (o *Overseer) noted(ctx context.Context, former, w core.HostWish) (string, 
 		return "", err
 	}
 	w.At = former.After(now)
-	_, err = o.deps.Store.PutHostWish(ctx, w)
-	return "noted", err
+	return "noted", o.keep(ctx, w)
 }
 
 // failed takes a host down that is reported failed, even while the store is away, and stores the wish.
@@ -161,9 +160,17 @@ func (o *Overseer) failed(ctx context.Context, n News) error {
 	if err != nil || !former.Lifted && former.By == n.By && former.Reason == n.Reason {
 		return err
 	}
-	_, err = o.deps.Store.PutHostWish(ctx, core.HostWish{
+	return o.keep(ctx, core.HostWish{
 		Host: n.Host, Kind: core.WishFailed, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At)),
 	})
+}
+
+// keep keeps a wish, which may be made of what others report.
+func (o *Overseer) keep(ctx context.Context, w core.HostWish) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
+	_, err := o.deps.Store.PutHostWish(ctx, w)
 	return err
 }
 
@@ -179,7 +186,7 @@ func (o *Overseer) recovered(ctx context.Context, n News) error {
 	}
 	w := core.HostWish{Host: n.Host, Kind: core.WishFailed, Lifted: true, By: n.By, Reason: n.Reason, At: former.After(time.UnixMilli(n.At))}
 	if known {
-		if _, err := o.deps.Store.PutHostWish(ctx, w); err != nil {
+		if err := o.keep(ctx, w); err != nil {
 			return err
 		}
 	}

@@ -377,14 +377,21 @@ func TestADownloadIsRecordedWithTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		d := &core.Download{Name: "x.zip", Type: "application/zip", Digest: "sha256:x", Size: 3, Expires: 5}
+		d := &core.Download{Name: "x.zip", Type: "application/zip", Digest: "sha256:" + strings.Repeat("0a", 32), Size: 3, Expires: 5}
+		unfit := *d
+		unfit.Name = "../x.zip"
 		r.do(taskrunner.Kind{Name: "makes", Handle: func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
 			return taskrunner.End{Note: "made it", Download: d}, nil
 		}})
+		r.do(taskrunner.Kind{Name: "errs", Handle: func(context.Context, *taskrunner.Job) (taskrunner.End, error) {
+			return taskrunner.End{Note: "made it", Download: &unfit}, nil
+		}})
 		r.cluster.submit("makes", "a")
+		r.cluster.submit("errs", "b")
 		p := r.start()
 		settle(time.Second)
 		require.Equal(t, core.TaskEnd{ID: "a", Generation: 1, State: core.TaskDone, Note: "made it", Download: d}, r.cluster.full["a"])
+		require.NotContains(t, r.cluster.full, "b", "nobody could fetch it")
 		p.drain()
 	})
 }

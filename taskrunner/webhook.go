@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
+	"drover/core/account/auditlog"
 	"drover/core/webhook"
 )
 
@@ -121,7 +122,7 @@ func (d *deliveries) disable(ctx context.Context, w core.Webhook, why error) err
 	w.Disabled, w.Secret = true, "" // the stored secret is kept
 	err := d.store.AddAuditEntry(ctx, core.AuditEntry{
 		ID: strings.ToLower(ulid.Make().String()), At: begun.UnixMilli(), Actor: core.System().Handle, Action: core.ActWebhook,
-		Class: w.Class, Subject: w.ID, Text: clip(fmt.Sprintf("disables webhook %s: %v", w.ID, why)),
+		Class: w.Class, Subject: w.ID, Text: auditlog.Sentence(fmt.Sprintf("disables webhook %s: %v", w.ID, why)),
 	})
 	if err == nil {
 		_, err = d.store.PutWebhook(ctx, w)

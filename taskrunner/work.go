@@ -181,21 +181,14 @@ func (t *try) handle(ctx context.Context) (end End, err error) {
 // record makes the end durable, however long the store is away. If the runner has to stop before, the task is given
 // back and will be run again.
 func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Outcome, end End) core.Outcome {
-	_, err := backoff.Retry(ctx, func() (bool, error) {
-		first, err := t.store.EndTask(ctx, core.TaskEnd{
-			ID: t.Task.ID, Generation: t.Task.Generation, State: state, Note: clip(end.Note),
-			Progress: t.job.teller.progress(), Download: end.Download,
-		})
-		switch {
-		case core.Is(err, core.CodeNotFound):
-			return false, nil // its row was purged: nobody waits for it
-		case core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit):
-			return false, backoff.Permanent(err)
-		}
-		return first, err
-	}, backoff.WithBackOff(worker.Retries()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
-		t.log.WithError(err).Warn("cannot record how the task ended; trying again")
-	}))
+	how := core.TaskEnd{
+		ID: t.Task.ID, Generation: t.Task.Generation, State: state, Note: clip(end.Note),
+		Progress: t.job.teller.progress(), Download: end.Download,
+	}
+	err := how.Check()
+	if err == nil {
+		err = t.keep(ctx, how)
+	}
 	switch {
 	case err == nil:
 		t.wakeParent(ctx)
@@ -206,8 +199,25 @@ func (t *try) record(ctx context.Context, state core.TaskState, outcome core.Out
 	case ctx.Err() != nil:
 		return core.OutcomeRelease
 	}
-	t.log.WithError(err).Error("the store refuses how the task ended")
+	t.log.WithError(err).Error("how the task ended cannot be recorded")
 	return core.OutcomeRetry
+}
+
+// keep tells the store of an end until it has it.
+func (t *try) keep(ctx context.Context, end core.TaskEnd) error {
+	_, err := backoff.Retry(ctx, func() (bool, error) {
+		first, err := t.store.EndTask(ctx, end)
+		switch {
+		case core.Is(err, core.CodeNotFound):
+			return false, nil // its row was purged: nobody waits for it
+		case core.Is(err, core.CodeInvalid):
+			return false, backoff.Permanent(err)
+		}
+		return first, err
+	}, backoff.WithBackOff(worker.Retries()), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
+		t.log.WithError(err).Warn("cannot record how the task ended; trying again")
+	}))
+	return err
 }
 
 // wakeParent wakes the task of which this one is a part. It is only a hint: the parent also polls.

@@ -7,7 +7,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // Claim is what a provider of OpenID Connect reports of a user who signed in there.
@@ -22,7 +21,7 @@ type Claim struct {
 // same verified e-mail address, to whom it is then tied permanently. It never creates a user. Returns FORBIDDEN for
 // an unknown and for a disabled user, INVALID.
 func (d *Service) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
-	if err := bounds.IdentityKey(c.Issuer, c.Subject); err != nil {
+	if err := school.CheckIdentityKey(c.Issuer, c.Subject); err != nil {
 		return SignedIn{}, err
 	}
 	id, err := d.Store.GetIdentity(ctx, c.Issuer, c.Subject)

@@ -8,7 +8,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // How often passwords may be tried. An address may be a whole school's. Users who have signed in from an address
@@ -190,11 +189,7 @@ func (d *Service) newHash(ctx context.Context, u school.User, password string) (
 	if err := CheckPassword(u, password); err != nil {
 		return "", err
 	}
-	phc, err := d.Hasher.Hash(ctx, password)
-	if err != nil {
-		return "", err
-	}
-	return phc, bounds.Account(school.Account{User: u.Handle, Password: phc})
+	return d.Hasher.Hash(ctx, password)
 }
 
 // GivePassword sets another user's password, which the user must change at the next sign-in, and ends the user's

@@ -72,6 +72,9 @@ func (d *Service) put(ctx context.Context, user string, edit func(a *school.Acco
 		if err := edit(&a); err != nil {
 			return school.Account{}, err
 		}
+		if err := a.Check(); err != nil {
+			return school.Account{}, err
+		}
 		a.Revision, err = d.Store.PutAccount(ctx, a)
 		if err == nil || n == tries || !core.Is(err, core.CodeConflict) {
 			return a, err

@@ -223,6 +223,7 @@ func TestSignInOIDC(t *testing.T) {
 		require.Equal(t, core.CodeForbidden, code(c), name)
 	}
 	require.Equal(t, core.CodeInvalid, code(account.Claim{Issuer: claim.Issuer, Email: claim.Email, Verified: true}))
+	require.Equal(t, core.CodeInvalid, code(account.Claim{Issuer: "https://a:b@id.example", Subject: "1", Email: claim.Email, Verified: true}))
 	ids, err := w.store.Identities(ctx, "ann")
 	require.NoError(t, err)
 	require.Empty(t, ids)

@@ -26,6 +26,9 @@ func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, sco
 		ID: d.newID(), Kind: school.TokenAPI, User: a.Handle, Name: name, Hash: hashOf(secret), Scopes: scopes,
 		Created: now, Expires: now + life.Milliseconds(),
 	}
+	if err := t.Check(); err != nil {
+		return "", school.Token{}, err
+	}
 	text := fmt.Sprintf("issues token %s (%.100s) for %v until %s", t.ID, name, scopes, time.UnixMilli(t.Expires).UTC().Format(time.DateOnly))
 	if err := d.change(ctx, a, a.Handle, text, func() error { return d.Store.AddToken(ctx, t) }); err != nil {
 		return "", school.Token{}, err

@@ -7,7 +7,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // CreateAssignment creates an assignment without a harness. Returns NOTFOUND for the class or pool, FORBIDDEN,
@@ -63,7 +62,7 @@ func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as school.As
 
 // checkAssignment checks an assignment before it is stored, and that its pool can run it.
 func (r *Service) checkAssignment(ctx context.Context, as school.Assignment) error {
-	if err := bounds.Assignment(as); err != nil {
+	if err := as.Check(); err != nil {
 		return err
 	}
 	if as.Pool == "" {

@@ -78,7 +78,7 @@ func (r *Service) CreateClass(ctx context.Context, a core.Actor, c school.Class)
 	if err := unreserved(c.Handle); err != nil {
 		return school.Class{}, err
 	}
-	if err := bounds.Class(c); err != nil {
+	if err := c.Check(); err != nil {
 		return school.Class{}, err
 	}
 	return r.putClass(ctx, a, c, core.ActClassManage, "creates class "+c.Handle)
@@ -92,7 +92,7 @@ func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (
 		return school.Class{}, err
 	}
 	c.Created, c.Deleting = old.Created, false
-	if err := bounds.Class(c); err != nil {
+	if err := c.Check(); err != nil {
 		return school.Class{}, err
 	}
 	var d diff

@@ -7,7 +7,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // SetDeadline sets a user's personal deadlines; without Due and Cutoff it removes them. Returns NOTFOUND, FORBIDDEN,
@@ -18,7 +17,7 @@ func (r *Service) SetDeadline(ctx context.Context, a core.Actor, d school.Deadli
 		return err
 	}
 	d.By, d.Since = a.Handle, r.now().UnixMilli()
-	if err := bounds.Deadline(d); err != nil {
+	if err := d.Check(); err != nil {
 		return err
 	}
 	given := d.Due != 0 || d.Cutoff != 0

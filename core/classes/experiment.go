@@ -19,7 +19,7 @@ import (
 type Trial struct {
 	Harness io.Reader // an archive in a form that SetHarness accepts; nil: the assignment's own harness
 	Users   []string  // whose newest submissions are run; empty: all users'
-	Repeat  int       // runs of each submission, 1 to experiment.MaxRepeat; 0 is 1
+	Repeat  int       // runs of each submission, 1 to school.MaxRepeat; 0 is 1
 }
 
 // decidedAtOnce is how many experiments are searched for an undecided one, which is always among the newest.
@@ -37,6 +37,10 @@ func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, hand
 		return school.Experiment{}, err
 	}
 	t.Repeat = cmp.Or(t.Repeat, 1)
+	e := school.Experiment{ID: r.newID(), Class: class, Assignment: handle, Users: t.Users, Repeat: t.Repeat, State: school.ExperimentRunning, By: a.Handle}
+	if err := e.Check(); err != nil {
+		return school.Experiment{}, err
+	}
 	if err := r.checkTrial(ctx, as, t); err != nil {
 		return school.Experiment{}, err
 	}
@@ -46,7 +50,6 @@ func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, hand
 			return school.Experiment{}, err
 		}
 	}
-	e := school.Experiment{ID: r.newID(), Class: class, Assignment: handle, Users: t.Users, Repeat: t.Repeat, State: school.ExperimentRunning, By: a.Handle}
 	text := fmt.Sprintf("starts experiment %s of %s with %s, %d times each", e.ID, as.Name(), trying(t), t.Repeat)
 	err = r.change(ctx, a, aboutExperiment(&e, text), func() (err error) {
 		if t.Harness != nil {
@@ -74,16 +77,14 @@ func trying(t Trial) string {
 
 func (r *Service) checkTrial(ctx context.Context, as school.Assignment, t Trial) error {
 	switch {
-	case t.Repeat < 1 || t.Repeat > experiment.MaxRepeat:
-		return core.Errorf(core.CodeInvalid, as.Name(), "each submission can be rerun 1 to %d times, not %d", experiment.MaxRepeat, t.Repeat)
 	case as.Pool == "":
 		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
 	case t.Harness == nil && as.Harness == nil:
 		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no harness: name one to try", as.Name())
 	}
 	for i, user := range t.Users {
-		if !core.ValidName(user) || slices.Contains(t.Users[:i], user) {
-			return core.Errorf(core.CodeInvalid, user, "user %.80q cannot be, or is named twice", user)
+		if slices.Contains(t.Users[:i], user) {
+			return core.Errorf(core.CodeInvalid, user, "user %.80q is named twice", user)
 		}
 		if role, err := r.roleIn(ctx, as.Class, user); err != nil || role == "" {
 			return cmp.Or(err, noMember(as.Class, user))

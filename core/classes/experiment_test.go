@@ -8,7 +8,6 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
-	"drover/core/classes/experiment"
 	"drover/core/coretest"
 	"drover/core/school"
 
@@ -103,7 +102,7 @@ func TestStartExperimentRefuses(t *testing.T) {
 		trial  classes.Trial
 		want   core.Code
 	}{
-		"often":     {"hw1", classes.Trial{Repeat: experiment.MaxRepeat + 1}, core.CodeInvalid},
+		"often":     {"hw1", classes.Trial{Repeat: school.MaxRepeat + 1}, core.CodeInvalid},
 		"never":     {"hw1", classes.Trial{Repeat: -1}, core.CodeInvalid},
 		"stranger":  {"hw1", classes.Trial{Users: []string{"eve"}}, core.CodeNotFound},
 		"twice":     {"hw1", classes.Trial{Users: []string{"ann", "ann"}}, core.CodeInvalid},

@@ -149,9 +149,9 @@ func (w *fixture) assignment(handle string, change ...func(as *school.Assignment
 func concealed(as *school.Assignment) { as.HideUntil = start + day }
 
 // graded makes an assignment with a harness.
-func (w *fixture) graded(handle string) school.Assignment {
+func (w *fixture) graded(handle string, change ...func(as *school.Assignment)) school.Assignment {
 	w.t.Helper()
-	w.assignment(handle)
+	w.assignment(handle, change...)
 	as, err := w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(harnessTar(w.t)))
 	require.NoError(w.t, err)
 	w.log.clear()

@@ -8,7 +8,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // GradeChange is a person's grade for a submission.
@@ -37,11 +36,11 @@ func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) 
 	var g *school.Grade
 	if c.Score != nil {
 		g = &school.Grade{Score: *c.Score, MaxScore: c.MaxScore, By: a.Handle, Reason: c.Reason, At: r.now().UnixMilli()}
+		if err := g.Check(id); err != nil {
+			return school.Standing{}, err
+		}
 	}
-	switch err := bounds.Grade(id, g); {
-	case err != nil:
-		return school.Standing{}, err
-	case c.Reason == "":
+	if c.Reason == "" {
 		return school.Standing{}, core.Errorf(core.CodeInvalid, id, "the grade is changed without a reason: say why, for the record")
 	}
 	s := old.Submission

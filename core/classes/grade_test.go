@@ -52,6 +52,8 @@ func TestChangeGrade(t *testing.T) {
 	}{
 		"no reason":           {func(c *classes.GradeChange) { c.Reason = "" }, core.CodeInvalid},
 		"not a number":        {func(c *classes.GradeChange) { c.Score = num(math.NaN()) }, core.CodeInvalid},
+		"huge":                {func(c *classes.GradeChange) { c.Score = num(1e13) }, core.CodeInvalid},
+		"two bells":           {func(c *classes.GradeChange) { c.Reason = "a\a\a" }, core.CodeInvalid},
 		"endless":             {func(c *classes.GradeChange) { c.Score = num(math.Inf(1)) }, core.CodeInvalid},
 		"nothing submitted":   {func(c *classes.GradeChange) { c.User, c.Submission = "cleo", "" }, core.CodeNotFound},
 		"another's":           {func(c *classes.GradeChange) { c.User = "cleo" }, core.CodeNotFound},

@@ -13,7 +13,6 @@ import (
 	"drover/core"
 	"drover/core/account/auditlog"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // Bounds on a roster that is imported.
@@ -203,7 +202,7 @@ func (im *importing) create(ctx context.Context, u school.User, role core.UserRo
 	if err != nil {
 		return err
 	}
-	if err := bounds.Enrolment(school.Enrolment{Class: im.class, User: u.Handle, Role: role}); err != nil {
+	if err := (school.Enrolment{Class: im.class, User: u.Handle, Role: role}).Check(); err != nil {
 		return err
 	}
 	if u.Email != "" {

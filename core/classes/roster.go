@@ -5,7 +5,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // Member is a user of a class.
@@ -52,7 +51,7 @@ func (r *Service) Enrol(ctx context.Context, a core.Actor, class, user string, r
 // enrolment checks a new enrolment, and returns the role that the user has in the class; "" for none.
 func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user string, role core.UserRole) (school.Enrolment, core.UserRole, error) {
 	e := school.Enrolment{Class: class, User: user, Role: role, Since: r.now().UnixMilli()}
-	if err := bounds.Enrolment(e); err != nil {
+	if err := e.Check(); err != nil {
 		return e, "", err
 	}
 	if err := core.Allow(a, enrolling(role), core.Object{Class: class}); err != nil {

@@ -9,7 +9,6 @@ import (
 	"drover/core"
 	"drover/core/cluster/schedule"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // Schedules lists all schedules, in order of name. Returns FORBIDDEN.
@@ -41,7 +40,7 @@ func (r *Service) SetSchedule(ctx context.Context, a core.Actor, s core.Schedule
 	if _, err := schedule.Parse(s.Cron); err != nil {
 		return core.Schedule{}, err
 	}
-	if err := bounds.Schedule(s); err != nil {
+	if err := s.Check(); err != nil {
 		return core.Schedule{}, err
 	}
 	text, changed := scheduleSentence(old, s)

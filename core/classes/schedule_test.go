@@ -59,6 +59,7 @@ func TestSchedulesMakeWhatTheirMakerMay(t *testing.T) {
 		"argument":      {Name: "x", Kind: core.KindPurge, Cron: "@daily", Args: json.RawMessage(`{"keep":1}`)},
 		"keeps nothing": {Name: "x", Kind: core.KindPurge, Cron: "@daily", Args: json.RawMessage(`{"keep_ns":0}`)},
 		"no arguments":  {Name: "x", Kind: school.KindGradebook, Cron: "@daily"},
+		"priority":      {Name: "x", Kind: core.KindPurge, Cron: "@daily", Priority: "lowest"},
 	} {
 		_, err := w.reg.SetSchedule(ctx, root, bad)
 		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)

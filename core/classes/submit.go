@@ -51,15 +51,18 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (sc
 	if was, err := r.submittedBefore(ctx, as, h); err != nil || was.ID != "" {
 		return was, err
 	}
+	s := school.Submission{ID: r.newID(), Class: as.Class, Assignment: as.Handle, User: h.User, Kind: h.Kind, Idempotency: h.Idempotency}
+	if a.Handle != h.User {
+		s.By = a.Handle
+	}
+	if err := s.Check(); err != nil {
+		return school.Submission{}, err
+	}
 	if as, err = r.takesSubmission(ctx, a, as, h); err != nil {
 		return school.Submission{}, err
 	}
 	if err := r.submits(ctx, a, as.Class); err != nil {
 		return school.Submission{}, err
-	}
-	s := school.Submission{ID: r.newID(), Class: as.Class, Assignment: as.Handle, User: h.User, Kind: h.Kind, Idempotency: h.Idempotency}
-	if a.Handle != h.User {
-		s.By = a.Handle
 	}
 	text := fmt.Sprintf("submits for %s to %s (%s)", h.User, as.Name(), h.Kind)
 	err = r.change(ctx, a, aboutUser(core.ActSubmit, as, h.User, text), func() error {
@@ -124,8 +127,6 @@ func (r *Service) takesSubmission(ctx context.Context, a core.Actor, as school.A
 		return school.Assignment{}, err
 	}
 	switch {
-	case h.Kind != harness.TestPublic && h.Kind != harness.TestFinal:
-		return school.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "a submission is %s or %s, not %.40q", harness.TestPublic, harness.TestFinal, h.Kind)
 	case h.Kind == harness.TestFinal && !as.AllowFinal:
 		return school.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s takes no final submissions: submit it as %s", as.Name(), harness.TestPublic)
 	case len(h.Idempotency) > intake.MaxIdempotency:
@@ -177,7 +178,7 @@ func (r *Service) take(ctx context.Context, as school.Assignment, uploads iter.S
 	if len(files) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, as.Name(), "no file was submitted: choose at least one")
 	}
-	return files, intake.CheckFiles(as.Name(), files)
+	return files, nil
 }
 
 // maxUngraded bounds the bytes of a submission that no pool's disk bounds.
@@ -203,6 +204,9 @@ func (r *Service) room(ctx context.Context, as school.Assignment) (int64, error)
 // existing submission.
 func (r *Service) submitTo(ctx context.Context, as school.Assignment, s school.Submission) (school.Submission, error) {
 	if as.Harness == nil {
+		if err := intake.CheckFiles(as.Name(), s.Files); err != nil { // of one that is graded the intake does
+			return school.Submission{}, err
+		}
 		stored, _, err := r.store(ctx, as, s, nil)
 		return stored, err
 	}

@@ -102,7 +102,9 @@ func endless(yield func(intake.Upload, error) bool) {
 func TestSubmitRefuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	w.assignment("hw1", func(as *school.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 })
+	narrow := func(as *school.Assignment) { as.AllowFinal, as.MaxFiles, as.MaxBytes = false, 2, 10 }
+	w.graded("hw1", narrow)
+	w.assignment("essay", narrow)
 	broken := errors.New("the line was cut")
 	for name, c := range map[string]struct {
 		change func(h *classes.NewSubmission)
@@ -121,14 +123,17 @@ func TestSubmitRefuses(t *testing.T) {
 		"final":         {func(h *classes.NewSubmission) { h.Kind = harness.TestFinal }, core.CodeInvalid, "no final"},
 		"another kind":  {func(h *classes.NewSubmission) { h.Kind = "secret" }, core.CodeInvalid, "public or final"},
 		"a long key":    {func(h *classes.NewSubmission) { h.Idempotency = strings.Repeat("k", 101) }, core.CodeLimit, "at most 100"},
+		"a key's line":  {func(h *classes.NewSubmission) { h.Idempotency = "a\nb" }, core.CodeInvalid, "control"},
 		"nobody's":      {func(h *classes.NewSubmission) { h.User = "ghost" }, core.CodeForbidden, "create_for"},
 	} {
-		h := newSubmission("hw1")
-		c.change(&h)
-		_, err := w.reg.Submit(t.Context(), w.as("ann"), h)
-		require.Error(t, err, name)
-		assert.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
-		assert.Contains(t, err.Error(), c.says, name)
+		for _, assignment := range []string{"hw1", "essay"} { // with a harness, and without
+			h := newSubmission(assignment)
+			c.change(&h)
+			_, err := w.reg.Submit(t.Context(), w.as("ann"), h)
+			require.Error(t, err, name)
+			assert.Equal(t, c.code, core.CodeOf(err), "%s: %v", name, err)
+			assert.Contains(t, err.Error(), c.says, name)
+		}
 	}
 	h := newSubmission("hw1")
 	h.User = "eve"

@@ -6,7 +6,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 )
 
 // Profile is a user with the user's classes.
@@ -61,7 +60,7 @@ func (r *Service) newUser(u school.User) (school.User, error) {
 	if reserved(u.Handle) {
 		return school.User{}, core.Errorf(core.CodeInvalid, u.Handle, "the handle %s is reserved for drover: use another one", u.Handle)
 	}
-	return u, bounds.User(u)
+	return u, u.Check()
 }
 
 // reserved reports whether drover itself acts under a handle.
@@ -81,7 +80,7 @@ func (r *Service) EditUser(ctx context.Context, a core.Actor, u school.User) (sc
 		return school.User{}, err
 	}
 	u.Handle, u.Created, u.Email = old.Handle, old.Created, strings.ToLower(strings.TrimSpace(u.Email))
-	if err := bounds.User(u); err != nil {
+	if err := u.Check(); err != nil {
 		return school.User{}, err
 	}
 	if !leads(u) {

@@ -76,6 +76,9 @@ func TestUsers(t *testing.T) {
 	blind := u
 	blind.Revision = 0
 	requireCode(t, core.CodeInvalid, done(w.reg.EditUser(ctx, root, blind)))
+	loud := u
+	loud.Name = "Anna\a"
+	requireCode(t, core.CodeInvalid, done(w.reg.EditUser(ctx, root, loud)))
 	edited, err := w.reg.EditUser(ctx, root, u)
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, edited.Revision)

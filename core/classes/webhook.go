@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"drover/core"
-	"drover/core/store/bounds"
 	"drover/core/webhook"
 )
 
@@ -236,7 +235,7 @@ func (r *Service) deliver(ctx context.Context, a core.Actor, w core.Webhook, arg
 
 // checkWebhook refuses a webhook that no delivery could reach, and one beyond the number that one end can notify.
 func (r *Service) checkWebhook(ctx context.Context, w core.Webhook) error {
-	if err := bounds.Webhook(w); err != nil {
+	if err := w.Check(); err != nil {
 		return err
 	}
 	if err := r.Webhooks.CheckURL(w.URL); err != nil {

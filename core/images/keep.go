@@ -37,6 +37,9 @@ func (s Store) Keep(ctx context.Context, name, source string, r io.Reader, opts 
 	if err := errors.Join(err, counted, tree.Close()); err != nil {
 		return core.Image{}, err
 	}
+	if err := image.Check(); err != nil {
+		return core.Image{}, err
+	}
 	return image, s.Images.PutImage(ctx, image)
 }
 

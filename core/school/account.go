@@ -1,8 +1,15 @@
 package school
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
+
+	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // Account is how a user authenticates. Every user has one; it is empty for a user that never signed in.
@@ -102,4 +109,100 @@ type Accounts interface {
 	Identities(ctx context.Context, user string) ([]Identity, error)
 	// RemoveIdentity removes an identity of a user. Returns false if the user has no such identity.
 	RemoveIdentity(ctx context.Context, user, issuer, subject string) (bool, error)
+}
+
+// The bounds of accounts, in bytes.
+const (
+	MaxPasswordHash = 512
+	MaxIssuer       = 500
+	MaxSub          = 255 // a provider's name for a user, as OpenID Connect has it
+)
+
+var (
+	// phc is the form of a password's hash: $algorithm$parameters$salt$hash.
+	phc = pattern.New(`^(\$[a-zA-Z0-9/+.,=-]+){2,8}$`)
+	// tag is the form of a language: en, de-CH.
+	tag = pattern.New(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}$`)
+	// sha256 is the form of a secret's hash.
+	sha256 = pattern.New(`^[0-9a-f]{64}$`)
+)
+
+// Check returns INVALID or LIMIT; no error repeats the hash.
+func (a Account) Check() error {
+	if err := core.CheckName("user", a.User); err != nil {
+		return err
+	}
+	if len(a.Password) > MaxPasswordHash {
+		return core.Errorf(core.CodeLimit, a.User, "the hash of %s's password has %d bytes, at most %d are allowed", a.User, len(a.Password), MaxPasswordHash)
+	}
+	if a.Password != "" && !phc().MatchString(a.Password) {
+		return core.Errorf(core.CodeInvalid, a.User, "the password of %s is not a hash in PHC string format: a password itself is never stored", a.User)
+	}
+	if a.Language != "" && !tag().MatchString(a.Language) {
+		return core.Errorf(core.CodeInvalid, a.User, "%.40q is not a language of the form en or de-CH", a.Language)
+	}
+	return core.CheckTimes(a.User, a.ChangedAt, a.SignedOut)
+}
+
+// Check checks a new token. Returns INVALID or LIMIT; no error repeats the hash.
+func (t Token) Check() error {
+	if err := cmp.Or(
+		core.CheckNames("token", t.ID, "user", t.User), core.CheckLine(t.ID, "name", t.Name, core.MaxLine), checkHash(t.Hash), core.CheckTimes(t.ID, t.Created, t.Used), checkScopes(t),
+	); err != nil {
+		return err
+	}
+	if t.Expires <= t.Created || t.Expires-t.Created > MaxTokenLife.Milliseconds() {
+		return core.Errorf(core.CodeInvalid, t.ID, "token %s must expire after it was made, and within %d days", t.ID, int(MaxTokenLife.Hours()/24))
+	}
+	return nil
+}
+
+// checkScopes checks what a token is good for. Returns INVALID.
+func checkScopes(t Token) error {
+	switch {
+	case t.Kind == TokenLink && len(t.Scopes) > 0:
+		return core.Errorf(core.CodeInvalid, t.ID, "token %s is a sign-in link, which has no scopes", t.ID)
+	case t.Kind == TokenLink:
+		return nil
+	case t.Kind != TokenAPI:
+		return core.Errorf(core.CodeInvalid, t.ID, "%.40q is no kind of token: use %s or %s", t.Kind, TokenAPI, TokenLink)
+	case strings.TrimSpace(t.Name) == "":
+		return core.Errorf(core.CodeInvalid, t.ID, "token %s has no name: say what it is for", t.ID)
+	case len(t.Scopes) == 0:
+		return core.Errorf(core.CodeInvalid, t.ID, "token %s has no scope: name what it is for", t.ID)
+	}
+	for i, s := range t.Scopes {
+		if !slices.Contains(Scopes(), s) || slices.Contains(t.Scopes[:i], s) {
+			return core.Errorf(core.CodeInvalid, t.ID, "%.40q is named twice or is no scope: use some of %v", s, Scopes())
+		}
+	}
+	return nil
+}
+
+// checkHash checks the hash of a token's secret. Returns INVALID.
+func checkHash(hash string) error {
+	if !sha256().MatchString(hash) {
+		return core.Errorf(core.CodeInvalid, "", "a token is known by the SHA-256 of its secret, in lower-case hex")
+	}
+	return nil
+}
+
+// Check returns INVALID or LIMIT.
+func (id Identity) Check() error {
+	return cmp.Or(core.CheckName("user", id.User), CheckIdentityKey(id.Issuer, id.Subject), core.CheckTimes(id.User, id.Created))
+}
+
+// CheckIdentityKey checks by what an identity is found. Returns INVALID or LIMIT.
+func CheckIdentityKey(issuer, subject string) error {
+	if err := cmp.Or(core.CheckLine("an identity", "issuer", issuer, MaxIssuer), core.CheckLine("an identity", "subject", subject, MaxSub)); err != nil {
+		return err
+	}
+	u, err := url.Parse(issuer)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Contains(issuer, " ") {
+		return core.Errorf(core.CodeInvalid, "", "an issuer must have the form https://host/path")
+	}
+	if subject == "" {
+		return core.Errorf(core.CodeInvalid, "", "an identity of %s has no subject", issuer)
+	}
+	return nil
 }

@@ -1,8 +1,10 @@
 package school
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 
 	"drover/core"
 )
@@ -183,4 +185,93 @@ type Experiments interface {
 	GetExperiment(ctx context.Context, id string) (Experiment, error)
 	// ListExperiments lists experiments of an assignment, newest first.
 	ListExperiments(ctx context.Context, class, assignment string, limit int) ([]Experiment, error)
+}
+
+// MaxScore bounds a score that a person gives, also below zero.
+const MaxScore = 1e12
+
+// Check returns INVALID or LIMIT. A harness is checked where it is read, in core/harness.
+func (a Assignment) Check() error {
+	if err := core.CheckNames("class", a.Class, "assignment", a.Handle); err != nil {
+		return err
+	}
+	id := a.Name()
+	if err := cmp.Or(
+		core.CheckTitle(id, "title", a.Title),
+		core.CheckText(id, "text", a.Text, core.MaxText),
+		core.CheckTimes(id, a.Due, a.Cutoff, a.HideUntil, a.Created),
+		checkOrder(id, a.Due, a.Cutoff),
+	); err != nil {
+		return err
+	}
+	if a.Pool != "" || a.Harness != nil {
+		if err := core.CheckName("pool", a.Pool); err != nil {
+			return err
+		}
+	}
+	l := a.Limits
+	switch {
+	case !a.Priority.Valid():
+		return core.Errorf(core.CodeInvalid, id, "priority %.40q of assignment %s is none: use high, normal or low", a.Priority, id)
+	case l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0:
+		return core.Errorf(core.CodeInvalid, id, "a limit of assignment %s is negative: leave it out to get the pool's", id)
+	case a.MaxFiles < 0 || a.MaxFiles > core.MaxFiles:
+		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d files: use 1 to %d, or 0 for the most", id, a.MaxFiles, core.MaxFiles)
+	case a.MaxBytes < 0:
+		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d bytes: use 0 for what the pool's disk holds", id, a.MaxBytes)
+	}
+	return nil
+}
+
+// checkOrder checks that a cutoff is not before its due date; 0 is never.
+func checkOrder(id string, due, cutoff int64) error {
+	if cutoff != 0 && cutoff < due {
+		return core.Errorf(core.CodeInvalid, id, "the cutoff of %s is before its due date: nothing could ever be late; make it the same or later", id)
+	}
+	return nil
+}
+
+// Check returns INVALID or LIMIT.
+func (d Deadline) Check() error {
+	if err := core.CheckNames("class", d.Class, "assignment", d.Assignment, "user", d.User, "user", d.By); err != nil {
+		return err
+	}
+	return cmp.Or(
+		core.CheckTimes(d.User, d.Due, d.Cutoff, d.Since),
+		checkOrder(d.User, d.Due, d.Cutoff),
+		core.CheckText(d.User, "reason of the deadline", d.Reason, core.MaxReason),
+	)
+}
+
+// Check checks a submission that is new, but for its files: those are a request's where it is graded.
+// Returns INVALID or LIMIT.
+func (s Submission) Check() error {
+	if err := cmp.Or(
+		core.CheckNames("submission id", s.ID, "class", s.Class, "assignment", s.Assignment, "user", s.User),
+		core.CheckOptional("user", s.By), core.CheckOptional("request id", s.Request),
+		core.CheckLine(s.ID, "idempotency key", s.Idempotency, core.MaxLine), core.CheckTimes(s.ID, s.At),
+	); err != nil {
+		return err
+	}
+	switch {
+	case s.Kind != "public" && s.Kind != "final":
+		return core.Errorf(core.CodeInvalid, s.ID, "submission %s is of kind %.40q: use public or final", s.ID, s.Kind)
+	case s.Grade != nil:
+		return core.Errorf(core.CodeInvalid, s.ID, "submission %s is new and has a grade: grade it once it is there", s.ID)
+	}
+	return nil
+}
+
+// Check checks a grade that a submission is to get. Returns INVALID or LIMIT.
+func (g *Grade) Check(submission string) error {
+	scores := []float64{g.Score}
+	if g.MaxScore != nil {
+		scores = append(scores, *g.MaxScore)
+	}
+	for _, score := range scores {
+		if math.IsNaN(score) || math.Abs(score) > MaxScore {
+			return core.Errorf(core.CodeInvalid, submission, "submission %s cannot get the score %v: use a number of at most %g", submission, score, MaxScore)
+		}
+	}
+	return cmp.Or(core.CheckName("user", g.By), core.CheckText(submission, "reason of the grade", g.Reason, core.MaxReason), core.CheckTimes(submission, g.At))
 }

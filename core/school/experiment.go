@@ -1,5 +1,11 @@
 package school
 
+import (
+	"cmp"
+
+	"drover/core"
+)
+
 // ExperimentState is how far an experiment has come. An assignment has at most one that is neither applied nor
 // aborted. Package core/classes/experiment describes what a crash between two steps leaves and how it is repaired. If
 // an apply or abort is interrupted, any later call continues it.
@@ -38,3 +44,36 @@ type Experiment struct {
 // ExperimentAssignment is the name of the assignment in an experiment's requests. By it the requests are found, and
 // do not count for the real assignment.
 func ExperimentAssignment(id string) string { return "experiment:" + id }
+
+// The bounds of experiments.
+const (
+	MaxExperimentUsers = 2000 // that one may name
+	MaxRepeat          = 10   // runs of a submission
+)
+
+// Check returns INVALID or LIMIT. A harness is checked where it is read, in core/harness.
+func (e Experiment) Check() error {
+	if err := core.CheckNames("experiment id", e.ID, "class", e.Class, "assignment", e.Assignment, "user", e.By); err != nil {
+		return err
+	}
+	switch e.State {
+	case ExperimentRunning, ExperimentReady, ExperimentApplying, ExperimentApplied, ExperimentAborted:
+	default:
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s has the state %.40q, which is none", e.ID, e.State)
+	}
+	if e.Repeat < 1 || e.Repeat > MaxRepeat {
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s runs each submission %d times: use 1 to %d", e.ID, e.Repeat, MaxRepeat)
+	}
+	if len(e.Users) > MaxExperimentUsers {
+		return core.Errorf(core.CodeLimit, e.ID, "experiment %s names %d users, at most %d are allowed: name none for everybody", e.ID, len(e.Users), MaxExperimentUsers)
+	}
+	if e.Requests < 0 {
+		return core.Errorf(core.CodeInvalid, e.ID, "experiment %s makes %d requests, which cannot be", e.ID, e.Requests)
+	}
+	for _, user := range e.Users {
+		if err := core.CheckName("user", user); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(core.CheckOptional("user", e.DecidedBy), core.CheckTimes(e.ID, e.Created, e.Decided))
+}

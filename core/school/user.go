@@ -1,9 +1,12 @@
 package school
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // User is a person, or a program that acts as one.
@@ -38,8 +41,9 @@ type Enrolment struct {
 // Roster keeps users, classes and enrolments.
 //
 // Every Put creates a record of Revision 0, and otherwise changes the record of exactly that revision. It returns the
-// new revision, CONFLICT if the name is taken or somebody else changed the record, NOTFOUND if it is gone. The limit
-// of a list is 1 to 1000; a list of something unknown is empty.
+// new revision, CONFLICT if the name is taken or somebody else changed the record, NOTFOUND if it is gone. It checks
+// the names that are keys; the caller has called the record's Check if anything in it came from outside. The limit of a
+// list is 1 to 1000; a list of something unknown is empty.
 type Roster interface {
 	// PutUser returns CONFLICT also if the e-mail address is another's.
 	PutUser(ctx context.Context, u User) (revision int64, err error)
@@ -71,3 +75,77 @@ type Roster interface {
 
 // MaxMemberships bounds the classes that one user is in.
 const MaxMemberships = 500
+
+// The bounds of users.
+const (
+	MaxEmail = 254 // bytes, as RFC 5321 has it
+	MaxRoles = 8   // for the whole cluster
+)
+
+// mail is the form of an e-mail address: one "@" with something on both sides,
+// nothing that a header or a list of addresses would take for more than text.
+var mail = pattern.New(`^[^\s\pC@"(),:;<>\[\]\\]+@[^\s\pC@"(),:;<>\[\]\\]+$`)
+
+func checkEmail(id, s string) error {
+	if err := core.CheckLine(id, "e-mail address", s, MaxEmail); err != nil {
+		return err
+	}
+	if !mail().MatchString(s) || strings.ToLower(s) != s {
+		return core.Errorf(core.CodeInvalid, id, "%q is not an e-mail address of the form name@place in lower case", s)
+	}
+	return nil
+}
+
+// Check returns INVALID or LIMIT.
+func (u User) Check() error {
+	if err := core.CheckName("user", u.Handle); err != nil {
+		return err
+	}
+	if u.Email != "" {
+		if err := checkEmail(u.Handle, u.Email); err != nil {
+			return err
+		}
+	}
+	if len(u.Roles) > MaxRoles {
+		return core.Errorf(core.CodeLimit, u.Handle, "user %s has %d roles, at most %d are allowed", u.Handle, len(u.Roles), MaxRoles)
+	}
+	for _, role := range u.Roles {
+		if !role.Valid() {
+			return core.Errorf(core.CodeInvalid, u.Handle, "%.40q is no role for the whole cluster: use %s, %s, %s or %s; others are held in a class",
+				role, core.RoleAdmin, core.RoleOperator, core.RoleObserver, core.RoleRunner)
+		}
+	}
+	return cmp.Or(core.CheckLine(u.Handle, "name", u.Name, core.MaxLine), core.CheckTimes(u.Handle, u.Created))
+}
+
+// UserKey says how a text names a user: by e-mail address or else by handle.
+// Returns INVALID.
+func UserKey(s string) (key string, byEmail bool, err error) {
+	if strings.Contains(s, "@") {
+		key = strings.ToLower(s)
+		return key, true, checkEmail("a user", key)
+	}
+	return s, false, core.CheckName("user", s)
+}
+
+// Check returns INVALID or LIMIT.
+func (c Class) Check() error {
+	return cmp.Or(
+		core.CheckName("class", c.Handle),
+		core.CheckTitle(c.Handle, "title", c.Title),
+		core.CheckLine(c.Handle, "term", c.Term, core.MaxLine),
+		core.CheckTimes(c.Handle, c.Created),
+	)
+}
+
+// Check returns INVALID.
+func (e Enrolment) Check() error {
+	if err := core.CheckNames("class", e.Class, "user", e.User); err != nil {
+		return err
+	}
+	if !e.Role.InClass() {
+		return core.Errorf(core.CodeInvalid, e.User, "%.40q is no role in a class: use %s, %s or %s",
+			e.Role, core.RoleTeacher, core.RoleAssistant, core.RoleStudent)
+	}
+	return core.CheckTimes(e.User, e.Since)
+}

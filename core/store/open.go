@@ -1,8 +1,8 @@
 // Package store opens the result store: the ledger of requests and results, the one place that says what was accepted
 // and how it ended. Redis can be lost and is rebuilt from it.
 //
-// Its packages: bounds limits the size of records, sqlite keeps the store in one file, mongo in a database of
-// MongoDB, and storetest is the suite that every store passes.
+// Its packages: bounds has what the stores share (keys, sizes, pages), sqlite keeps the store in one file, mongo in a
+// database of MongoDB, and storetest is the suite that every store passes.
 package store
 
 import (

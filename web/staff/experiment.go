@@ -39,7 +39,7 @@ type experimentsPage struct {
 }
 
 func (s *staff) experimentsPage(r *page.Request) (experimentsPage, error) {
-	p := experimentsPage{Typed: url.Values{"repeat": {"1"}}, Most: experiment.MaxRepeat}
+	p := experimentsPage{Typed: url.Values{"repeat": {"1"}}, Most: school.MaxRepeat}
 	as, err := s.Classes.ViewAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
 	if err != nil {
 		return p, err

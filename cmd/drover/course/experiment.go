@@ -28,7 +28,7 @@ func rerunCommand() *cli.Command {
 		"drover assignment rerun --harness harness/hw1-fixed --repeat 3 --wait cs101/hw1", []cli.Flag{
 			&cli.StringFlag{Name: "harness", Usage: "try the harness in the folder, or the tar or zip of one, `DIR`; applied, it becomes the assignment's"},
 			&cli.StringSliceFlag{Name: "user", Usage: "only those of the user `HANDLE`; repeatable"},
-			&cli.IntFlag{Name: "repeat", Usage: fmt.Sprintf("run each submission `N` times, 1 to %d: more than once finds flaky tests", experiment.MaxRepeat), Value: 1},
+			&cli.IntFlag{Name: "repeat", Usage: fmt.Sprintf("run each submission `N` times, 1 to %d: more than once finds flaky tests", school.MaxRepeat), Value: 1},
 			&cli.BoolFlag{Name: "wait", Usage: "wait until all have ended, and show the results", DisableDefaultText: true},
 		}, rerunAssignment)
 }
@@ -57,7 +57,7 @@ func rerunAssignment(c *cli.Context, d access.Backend) error {
 	}
 	trial := classes.Trial{Users: c.StringSlice("user"), Repeat: c.Int("repeat")}
 	if trial.Repeat == 0 {
-		return core.Errorf(core.CodeInvalid, "", "--repeat 0 runs nothing: use 1 to %d", experiment.MaxRepeat)
+		return core.Errorf(core.CodeInvalid, "", "--repeat 0 runs nothing: use 1 to %d", school.MaxRepeat)
 	}
 	if dir := c.String("harness"); dir != "" {
 		pack, err := harness.Pack(dir)

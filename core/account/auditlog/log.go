@@ -46,6 +46,9 @@ func (b Log) add(ctx context.Context, a core.Actor, d core.AuditEntry) error {
 	}
 	d.ID, d.At, d.Actor = newID(), b.Now().UnixMilli(), a.Handle
 	d.Text = Sentence(d.Text)
+	if err := d.Check(); err != nil {
+		return err
+	}
 	return b.Store.AddAuditEntry(ctx, d)
 }
 

@@ -16,9 +16,9 @@ import (
 // GODEBUG=inittrace=1 with and without it in the whole program: the packages
 // that are listed are those that every VM pays for.
 var light = []string{
-	"bufio", "bytes", "context", "crypto/subtle", "encoding/binary", "encoding/json", "errors", "fmt", "io", "io/fs",
+	"bufio", "bytes", "cmp", "context", "crypto/subtle", "encoding/binary", "encoding/json", "errors", "fmt", "io", "io/fs",
 	"maps", "os", "os/signal", "path", "runtime", "slices", "strconv", "strings", "sync", "sync/atomic", "syscall",
-	"time", "unicode/utf8", "unsafe",
+	"time", "unicode", "unicode/utf8", "unsafe",
 	"drover/core", "drover/core/agent/server", "drover/core/agent/wire",
 }
 

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 		class := rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`).Draw(t, "class")
 		require.NoError(t, core.CheckName("submitter", experiment.Submitter(class)))
 		id, sub := strings.ToLower(ulid.Make().String()), strings.ToLower(ulid.Make().String())
-		run := rapid.IntRange(0, experiment.MaxRepeat-1).Draw(t, "run")
+		run := rapid.IntRange(0, school.MaxRepeat-1).Draw(t, "run")
 		require.NoError(t, core.CheckName("task id", experiment.PartID(id, sub, run)))
 		request := experiment.RequestID(id, sub, run)
 		parsed, err := ulid.ParseStrict(request)

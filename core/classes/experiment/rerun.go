@@ -13,9 +13,6 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// MaxRepeat is the most runs of one submission.
-const MaxRepeat = 10
-
 // Submitter is the user on whose behalf the requests of a class's experiments run: one for all, so that they take a
 // single turn among those of people.
 func Submitter(class string) string {

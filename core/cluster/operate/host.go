@@ -84,6 +84,9 @@ func (o *Service) want(ctx context.Context, w core.HostWish, do func() error) er
 
 // keep replaces the former wish, even if that one's clock was ahead.
 func (o *Service) keep(ctx context.Context, w core.HostWish) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
 	for {
 		its, err := o.Store.HostWishes(ctx, w.Host)
 		if err != nil {

@@ -32,8 +32,8 @@ const blobsAtOnce = 8
 
 var digest = pattern.New(`^sha256:[0-9a-f]{64}$`)
 
-// CheckFiles checks whether a request could have these files; the id is what they belong to. Returns INVALID or
-// LIMIT.
+// CheckFiles checks whether a request could have these files, which no request has yet; the id is what they belong to.
+// Returns INVALID or LIMIT.
 func CheckFiles(id string, files []core.File) error {
 	return checkFiles(&core.Spec{ID: id, Files: files})
 }

@@ -3,8 +3,6 @@ package intake
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"strings"
 
 	"drover/core"
 )
@@ -20,7 +18,7 @@ func (in *Intake) SubmitTask(ctx context.Context, t core.Task) (core.Task, bool,
 	t.ID, t.Generation = cmp.Or(t.ID, in.newID()), 1
 	t.Priority, t.Lane = cmp.Or(t.Priority, core.PriorityNormal), cmp.Or(t.Lane, t.Requester)
 	t.Created, t.State = in.now().UnixMilli(), core.TaskQueued
-	if err := checkTask(&t); err != nil {
+	if err := t.Check(); err != nil {
 		return core.Task{}, false, err
 	}
 	if err := in.taskRefused(ctx, &t); err != nil {
@@ -80,31 +78,4 @@ func (in *Intake) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	}
 	_ = in.Tasks.EnqueueTask(ctx, t) // it is accepted: if this failed, Sweep queues it
 	return t, nil
-}
-
-func checkTask(t *core.Task) error {
-	if err := core.CheckName("task id", t.ID); err != nil {
-		return err
-	}
-	// Kinds are named like functions, with underscores.
-	if err := core.CheckName("task kind", strings.ReplaceAll(t.Kind, "_", "-")); err != nil {
-		return err
-	}
-	for what, name := range map[string]string{"requester": t.Requester, "lane": t.Lane, "parent": t.Parent} {
-		if name == "" {
-			continue
-		}
-		if err := core.CheckName(what, name); err != nil {
-			return err
-		}
-	}
-	switch {
-	case !t.Priority.Valid():
-		return core.Errorf(core.CodeInvalid, t.ID, "priority %q is none: use high, normal or low", t.Priority)
-	case len(t.Args) > 0 && !json.Valid(t.Args):
-		return core.Errorf(core.CodeInvalid, t.ID, "the arguments of task %s are not JSON", t.Kind)
-	case len(t.Unique) > maxText:
-		return core.Errorf(core.CodeLimit, t.ID, "the unique key of task %s has %d bytes, at most %d are allowed", t.Kind, len(t.Unique), maxText)
-	}
-	return nil
 }

@@ -1,11 +1,17 @@
-// Package bounds limits the size of records in a result store and checks them, the same for every store: what one
-// accepts, the others accept too.
+// Package bounds has what every result store needs, so that the stores agree: the names that are keys, the size of
+// what is stored and of a page, and when two records are the same. The rules of a record are in its Check, in core and
+// core/school, which is called where the record comes in.
 package bounds
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // The bounds.
@@ -17,6 +23,7 @@ const (
 	MaxRows        = 1000     // rows of one page of List
 	DefaultRows    = 50       // rows of a page without a limit
 	MaxPage        = 10_000   // specs or tasks of one page
+	MaxNotices     = 10_000   // that one call takes out of the outbox
 )
 
 // Spec returns the encoding of a new request. It checks only what a store relies on: core/requests/intake has checked
@@ -30,6 +37,71 @@ func Spec(s core.Spec) ([]byte, error) {
 	}
 	doc, err := json.Marshal(s)
 	return doc, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
+}
+
+// Submission checks that a new submission comes with the request that grades it, if one does, and returns
+// their encodings. Returns INVALID or LIMIT.
+func Submission(s school.Submission, grading *core.Spec) (doc, spec []byte, err error) {
+	if err := core.CheckNames("submission id", s.ID, "class", s.Class, "assignment", s.Assignment, "user", s.User); err != nil {
+		return nil, nil, err
+	}
+	if doc, err = json.Marshal(s); err != nil {
+		return nil, nil, core.Wrap(err, core.CodeInvalid, s.ID, "submission %s cannot be written as JSON", s.ID)
+	}
+	if len(doc) > core.MaxSpecBytes {
+		return nil, nil, core.Errorf(core.CodeLimit, s.ID, "submission %s has %d bytes beside its files, at most %d are allowed: submit fewer files", s.ID, len(doc), core.MaxSpecBytes)
+	}
+	if grading == nil && s.Request == "" {
+		return doc, nil, nil
+	}
+	if grading == nil || grading.ID != s.Request || grading.Submission != s.ID || grading.Idempotency != "" {
+		return nil, nil, core.Errorf(core.CodeInvalid, s.ID, "submission %s is not stored with the request %q that grades it", s.ID, s.Request)
+	}
+	spec, err = Spec(*grading)
+	return doc, spec, err
+}
+
+// SameSubmission reports whether two submissions of one id are the same one: who
+// submitted what, for what. When, and what became of it, do not count.
+func SameSubmission(a, b school.Submission) bool {
+	return a.Class == b.Class && a.Assignment == b.Assignment && a.User == b.User && a.By == b.By && a.Kind == b.Kind && slices.Equal(a.Files, b.Files)
+}
+
+// Task returns the encoding of a new task. Returns INVALID.
+func Task(t core.Task) ([]byte, error) {
+	if err := core.CheckName("task id", t.ID); err != nil {
+		return nil, err
+	}
+	if t.Generation != 1 {
+		return nil, core.Errorf(core.CodeInvalid, t.ID, "a new task is of generation 1, not %d", t.Generation)
+	}
+	t.State = core.TaskQueued
+	return EncodeTask(t)
+}
+
+// EncodeTask encodes a task.
+func EncodeTask(t core.Task) ([]byte, error) {
+	doc, err := json.Marshal(t)
+	return doc, core.Wrap(err, core.CodeInvalid, t.ID, "task %s cannot be written as JSON", t.ID)
+}
+
+// SameTask reports whether a task is the one of its id that is there: what it is to
+// do, for whom. When it was made or may begin, and what became of it, do not count.
+func SameTask(there, t core.Task) bool {
+	there.Generation, there.Created, there.NotBefore = t.Generation, t.Created, t.NotBefore
+	there.State, there.Ended, there.Note = t.State, t.Ended, t.Note
+	there.Progress, there.Failures, there.Download = t.Progress, t.Failures, t.Download
+	a, err := EncodeTask(there)
+	b, other := EncodeTask(t)
+	return err == nil && other == nil && bytes.Equal(a, b)
+}
+
+// TaskEnd checks that a task's end is one. Returns INVALID.
+func TaskEnd(e core.TaskEnd) error {
+	if e.State.Terminal() {
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, e.ID, "state %q of task %s is not an end", e.State, e.ID)
 }
 
 // Result checks a result and returns its encoding without its output, which a store keeps separately as bytes.
@@ -83,6 +155,36 @@ func Filter(f core.Filter) (int, error) {
 	return rows(f.Limit)
 }
 
+// IdentityKey checks what an identity is found by, in which the issuer ends at the first space. Returns INVALID.
+func IdentityKey(issuer, subject string) error {
+	if issuer != "" && subject != "" && !strings.Contains(issuer, " ") && utf8.ValidString(issuer+subject) {
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, "", "an identity is found by an issuer without spaces and a subject")
+}
+
+// AuditEntries checks a filter and returns the number of entries it asks for. Returns INVALID.
+func AuditEntries(f core.AuditFilter) (int, error) { return rows(f.Limit) }
+
+// Submissions checks a filter and returns the number of rows it asks for. Returns INVALID.
+func Submissions(f school.SubmissionFilter) (int, error) {
+	if f.Assignment != "" && f.Class == "" {
+		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "submissions for %s are looked for without its class: name that too", f.Assignment)
+	}
+	if f.Idempotency != "" && f.User == "" {
+		return 0, core.Errorf(core.CodeInvalid, "", "a submission is looked for by its idempotency key without its user: name that too")
+	}
+	return rows(f.Limit)
+}
+
+// TaskFilter checks a filter and returns the number of tasks it asks for. Returns INVALID.
+func TaskFilter(f core.TaskFilter) (int, error) {
+	if len(f.States) > MaxStates {
+		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
+	}
+	return rows(f.Limit)
+}
+
 // rows returns the number of rows for a limit; 0 is the default. Returns INVALID.
 func rows(limit int) (int, error) {
 	if limit == 0 {
@@ -102,4 +204,30 @@ func within(limit, most int) error {
 		return core.Errorf(core.CodeInvalid, "", "limit %d must be between 1 and %d", limit, most)
 	}
 	return nil
+}
+
+// Notices checks what is to be taken out of the outbox and splits the keys. Returns INVALID.
+func Notices(notices []core.Notice) ([]Ended, error) {
+	if len(notices) > MaxNotices {
+		return nil, core.Errorf(core.CodeInvalid, "", "%d notices are more than one call takes, which is %d", len(notices), MaxNotices)
+	}
+	ended := make([]Ended, len(notices))
+	for i, n := range notices {
+		if n.Event != core.EventRequestEnded && n.Event != core.EventTaskEnded {
+			return nil, core.Errorf(core.CodeInvalid, n.Key, "the outbox holds no %.40q: use %s or %s", n.Event, core.EventRequestEnded, core.EventTaskEnded)
+		}
+		id, generation, err := core.ParseKey(n.Key)
+		if err != nil {
+			return nil, err
+		}
+		ended[i] = Ended{n.Event, id, generation}
+	}
+	return ended, nil
+}
+
+// Ended is a notice with its key in two parts.
+type Ended struct {
+	Event      string
+	ID         string
+	Generation int
 }

@@ -23,9 +23,9 @@ func StateChanges(all []core.StateChange) error {
 	for i := range all {
 		c := &all[i]
 		if err := cmp.Or(
-			title(c.Thing, "kind", string(c.Kind)), title(c.Thing, "thing", c.Thing), line(c.Thing, "thing", c.Thing, maxThing),
-			line(c.Thing, "state", c.State, maxThing), line(c.Thing, "operation", c.How, maxThing), line(c.Thing, "owner", c.By, maxThing),
-			line(c.Thing, "thing", c.With, maxThing), line(c.Thing, "reason", c.Why, maxChangeWhy), times(c.Thing, c.At, c.N, c.Until),
+			core.CheckTitle(c.Thing, "kind", string(c.Kind)), core.CheckTitle(c.Thing, "thing", c.Thing), core.CheckLine(c.Thing, "thing", c.Thing, maxThing),
+			core.CheckLine(c.Thing, "state", c.State, maxThing), core.CheckLine(c.Thing, "operation", c.How, maxThing), core.CheckLine(c.Thing, "owner", c.By, maxThing),
+			core.CheckLine(c.Thing, "thing", c.With, maxThing), core.CheckLine(c.Thing, "reason", c.Why, maxChangeWhy), core.CheckTimes(c.Thing, c.At, c.N, c.Until),
 		); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func StateChangePage(f core.StateChangeFilter) (at, n int64, limit int, err erro
 
 // Mark checks a mark. Returns INVALID or LIMIT.
 func Mark(name, value string) error {
-	return cmp.Or(core.CheckName("mark", name), line(name, "mark", value, maxMark))
+	return cmp.Or(core.CheckName("mark", name), core.CheckLine(name, "mark", value, maxMark))
 }
 
 // Buckets checks buckets. Returns INVALID or LIMIT.
@@ -65,7 +65,7 @@ func Buckets(all []core.Bucket) error {
 		return core.Errorf(core.CodeLimit, "", "%d buckets at once, at most %d are taken", len(all), core.MaxBuckets)
 	}
 	for _, b := range all {
-		if err := cmp.Or(core.CheckName("bucket", b.Name), times(b.Name, b.At)); err != nil {
+		if err := cmp.Or(core.CheckName("bucket", b.Name), core.CheckTimes(b.Name, b.At)); err != nil {
 			return err
 		}
 		if b.Step < 1 {

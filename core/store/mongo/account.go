@@ -45,7 +45,7 @@ func (s *Store) GetAccount(ctx context.Context, user string) (school.Account, er
 
 // PutAccount makes or changes an account, see school.Accounts.
 func (s *Store) PutAccount(ctx context.Context, a school.Account) (int64, error) {
-	if err := bounds.Account(a); err != nil {
+	if err := cmp.Or(core.CheckName("user", a.User), core.CheckRevision(a.User, a.Revision)); err != nil {
 		return 0, err
 	}
 	doc, err := encode(a, a.User)
@@ -102,7 +102,7 @@ func (d identityDoc) identity() school.Identity {
 
 // AddIdentity ties an identity to a user, see school.Accounts.
 func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
-	if err := bounds.Identity(id); err != nil {
+	if err := cmp.Or(core.CheckName("user", id.User), bounds.IdentityKey(id.Issuer, id.Subject)); err != nil {
 		return err
 	}
 	doc := m{"_id": id.Issuer + " " + id.Subject, "user": id.User, "created": id.Created}

@@ -20,7 +20,7 @@ func splitName(id string) (class, handle string) {
 
 // PutAssignment makes or changes an assignment, see school.Assignments.
 func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, error) {
-	if err := bounds.Assignment(a); err != nil {
+	if err := cmp.Or(core.CheckNames("class", a.Class, "assignment", a.Handle), core.CheckRevision(a.Handle, a.Revision)); err != nil {
 		return 0, err
 	}
 	name := a.Name()
@@ -119,7 +119,7 @@ func (s *Store) hang(ctx context.Context, in string, mine m, class, handle, user
 
 // PutDeadline sets a user's personal deadline, see school.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
-	if err := bounds.Deadline(d); err != nil {
+	if err := core.CheckNames("class", d.Class, "assignment", d.Assignment, "user", d.User); err != nil {
 		return err
 	}
 	id := strings.Join([]string{d.Class, d.Assignment, d.User}, "/")

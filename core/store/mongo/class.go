@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // PutClass makes or changes a class, see school.Roster.
 func (s *Store) PutClass(ctx context.Context, c school.Class) (int64, error) {
-	if err := bounds.Class(c); err != nil {
+	if err := cmp.Or(core.CheckName("class", c.Handle), core.CheckRevision(c.Handle, c.Revision)); err != nil {
 		return 0, err
 	}
 	r := revised{what: "class " + c.Handle, in: classes, id: c.Handle, name: c.Handle, revision: c.Revision}
@@ -73,7 +74,7 @@ type enrolled struct {
 
 // Enrol puts a user into a class, see school.Roster.
 func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
-	if err := bounds.Enrolment(e); err != nil {
+	if err := core.CheckNames("class", e.Class, "user", e.User); err != nil {
 		return err
 	}
 	if err := s.openClass(ctx, e.Class); err != nil {

@@ -18,7 +18,7 @@ type setting struct {
 // PutPool stores a pool's settings. Returns INVALID for invalid settings, LIMIT if there are too many pools.
 // (Concurrent calls may create a few more.)
 func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
-	if err := p.Check(); err != nil {
+	if err := core.CheckName("pool", p.Name); err != nil {
 		return err
 	}
 	doc, err := encode(p, p.Name)

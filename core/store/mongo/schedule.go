@@ -1,16 +1,16 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // PutSchedule makes or changes a schedule, see core.Schedules. (Concurrent calls may create a few more than the
 // maximum.)
 func (s *Store) PutSchedule(ctx context.Context, schedule core.Schedule) (int64, error) {
-	if err := bounds.Schedule(schedule); err != nil {
+	if err := cmp.Or(core.CheckName("schedule", schedule.Name), core.CheckRevision(schedule.Name, schedule.Revision)); err != nil {
 		return 0, err
 	}
 	name := schedule.Name

@@ -138,9 +138,6 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 
 // FailTask notes a failed try, see core.TaskLedger.
 func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
-	if err := bounds.TaskFailure(id, f); err != nil {
-		return err
-	}
 	_, _, err := s.changeTask(ctx, id, f.Generation, func(t *core.Task, _ m) (bool, error) {
 		return t.Fail(f), nil
 	})

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 
+	"drover/core"
 	"drover/core/school"
 	"drover/core/store/bounds"
 )
@@ -24,7 +25,7 @@ func (d *tokenDoc) token() (school.Token, error) {
 
 // AddToken stores a token, see school.Accounts.
 func (s *Store) AddToken(ctx context.Context, t school.Token) error {
-	if err := bounds.Token(t); err != nil {
+	if err := core.CheckNames("token", t.ID, "user", t.User); err != nil {
 		return err
 	}
 	doc, err := encode(t, t.ID)
@@ -42,9 +43,6 @@ func (s *Store) AddToken(ctx context.Context, t school.Token) error {
 
 // TokenByHash finds a token, see school.Accounts.
 func (s *Store) TokenByHash(ctx context.Context, hash string) (school.Token, error) {
-	if err := bounds.TokenHash(hash); err != nil {
-		return school.Token{}, err
-	}
 	doc, found, err := one[tokenDoc](ctx, s, tokens, m{"hash": hash})
 	if err == nil && !found {
 		err = school.NoToken()

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 
 	"drover/core"
@@ -10,7 +11,7 @@ import (
 // PutWebhook makes or changes a webhook, see core.Webhooks. (Concurrent calls may create a few more than the
 // maximum.)
 func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
-	if err := bounds.Webhook(w); err != nil {
+	if err := cmp.Or(core.CheckName("webhook", w.ID), core.CheckRevision(w.ID, w.Revision)); err != nil {
 		return 0, err
 	}
 	r := revised{what: "webhook " + w.ID, in: webhooks, id: w.ID, name: w.ID, revision: w.Revision}

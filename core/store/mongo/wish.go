@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // wish is the document of a wish for a host.
@@ -18,7 +17,7 @@ type wish struct {
 
 // PutHostWish stores a wish for a host, see core.HostWishes.
 func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
-	if err := bounds.HostWish(w); err != nil {
+	if err := core.CheckNames("host", w.Host, "kind of wish", string(w.Kind)); err != nil {
 		return false, err
 	}
 	text, err := encode(w, w.Host)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -39,7 +40,7 @@ func (s *Store) GetAccount(ctx context.Context, user string) (school.Account, er
 
 // PutAccount makes or changes an account, see school.Accounts.
 func (s *Store) PutAccount(ctx context.Context, a school.Account) (int64, error) {
-	if err := bounds.Account(a); err != nil {
+	if err := cmp.Or(core.CheckName("user", a.User), core.CheckRevision(a.User, a.Revision)); err != nil {
 		return 0, err
 	}
 	doc, err := encode(a, a.User)
@@ -65,7 +66,7 @@ func (t *tx) user(handle string) error {
 
 // AddIdentity ties an identity to a user, see school.Accounts.
 func (s *Store) AddIdentity(ctx context.Context, id school.Identity) error {
-	if err := bounds.Identity(id); err != nil {
+	if err := cmp.Or(core.CheckName("user", id.User), bounds.IdentityKey(id.Issuer, id.Subject)); err != nil {
 		return err
 	}
 	_, err := commit(ctx, s.committer, id.User, len(id.Issuer)+len(id.Subject), func(t *tx) (int, error) {

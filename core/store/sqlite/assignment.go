@@ -13,7 +13,7 @@ import (
 
 // PutAssignment makes or changes an assignment, see school.Assignments.
 func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, error) {
-	if err := bounds.Assignment(a); err != nil {
+	if err := cmp.Or(core.CheckNames("class", a.Class, "assignment", a.Handle), core.CheckRevision(a.Handle, a.Revision)); err != nil {
 		return 0, err
 	}
 	name := a.Name()
@@ -83,7 +83,7 @@ func (t *tx) takes(class, handle string) error {
 
 // PutDeadline sets a user's personal deadline, see school.Assignments.
 func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
-	if err := bounds.Deadline(d); err != nil {
+	if err := core.CheckNames("class", d.Class, "assignment", d.Assignment, "user", d.User); err != nil {
 		return err
 	}
 	doc, err := encode(d, d.User)

@@ -9,7 +9,7 @@ import (
 
 // AddAuditEntry adds an entry to the audit log, see core.AuditLog.
 func (s *Store) AddAuditEntry(ctx context.Context, d core.AuditEntry) error {
-	if err := bounds.AuditEntry(d); err != nil {
+	if err := core.CheckName("id of an entry", d.ID); err != nil {
 		return err
 	}
 	doc, err := encode(d, d.ID)

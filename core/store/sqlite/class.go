@@ -6,13 +6,14 @@ import (
 	"database/sql"
 	"errors"
 
+	"drover/core"
 	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // PutClass makes or changes a class, see school.Roster.
 func (s *Store) PutClass(ctx context.Context, c school.Class) (int64, error) {
-	if err := bounds.Class(c); err != nil {
+	if err := cmp.Or(core.CheckName("class", c.Handle), core.CheckRevision(c.Handle, c.Revision)); err != nil {
 		return 0, err
 	}
 	row := revised{what: "class " + c.Handle, table: "classes", key: []column{{"handle", c.Handle}}, revision: c.Revision}
@@ -74,7 +75,7 @@ func (t *tx) open(class string) error {
 
 // Enrol puts a user into a class, see school.Roster.
 func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
-	if err := bounds.Enrolment(e); err != nil {
+	if err := core.CheckNames("class", e.Class, "user", e.User); err != nil {
 		return err
 	}
 	_, err := commit(ctx, s.committer, e.User, 0, func(t *tx) (int, error) {

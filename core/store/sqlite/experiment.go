@@ -1,15 +1,17 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 
+	"drover/core"
 	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // PutExperiment makes or changes an experiment, see school.Experiments.
 func (s *Store) PutExperiment(ctx context.Context, e school.Experiment) (int64, error) {
-	if err := bounds.Experiment(e); err != nil {
+	if err := cmp.Or(core.CheckNames("experiment id", e.ID, "class", e.Class, "assignment", e.Assignment), core.CheckRevision(e.ID, e.Revision)); err != nil {
 		return 0, err
 	}
 	if err := school.CheckMove(ctx, s, e); err != nil {

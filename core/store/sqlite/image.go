@@ -10,7 +10,7 @@ import (
 
 // PutImage makes an image the newest of its name.
 func (s *Store) PutImage(ctx context.Context, image core.Image) error {
-	if err := image.Check(); err != nil {
+	if _, _, err := core.ParseImageRef(image.Ref()); err != nil {
 		return err
 	}
 	doc, err := json.Marshal(image)

@@ -10,7 +10,7 @@ import (
 
 // PutPool stores a pool's settings. Returns INVALID for invalid settings, LIMIT if there are too many pools.
 func (s *Store) PutPool(ctx context.Context, p core.Pool) error {
-	if err := p.Check(); err != nil {
+	if err := core.CheckName("pool", p.Name); err != nil {
 		return err
 	}
 	doc, err := json.Marshal(p)

@@ -92,9 +92,6 @@ func (s *Store) EndTask(ctx context.Context, e core.TaskEnd) (bool, error) {
 
 // FailTask notes a failed try, see core.TaskLedger.
 func (s *Store) FailTask(ctx context.Context, id string, f core.TaskFailure) error {
-	if err := bounds.TaskFailure(id, f); err != nil {
-		return err
-	}
 	_, err := commit(ctx, s.committer, id, len(f.Text), func(t *tx) (bool, error) {
 		task, err := t.generation(id, f.Generation)
 		if err != nil || !task.Fail(f) {

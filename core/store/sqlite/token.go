@@ -5,13 +5,14 @@ import (
 	"context"
 	"database/sql"
 
+	"drover/core"
 	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
 // AddToken stores a token, see school.Accounts.
 func (s *Store) AddToken(ctx context.Context, token school.Token) error {
-	if err := bounds.Token(token); err != nil {
+	if err := core.CheckNames("token", token.ID, "user", token.User); err != nil {
 		return err
 	}
 	doc, err := encode(token, token.ID)
@@ -37,9 +38,6 @@ func (s *Store) AddToken(ctx context.Context, token school.Token) error {
 
 // TokenByHash finds a token, see school.Accounts.
 func (s *Store) TokenByHash(ctx context.Context, hash string) (school.Token, error) {
-	if err := bounds.TokenHash(hash); err != nil {
-		return school.Token{}, err
-	}
 	found, err := s.tokens(ctx, "SELECT hash, used, doc FROM tokens WHERE hash = ?", hash)
 	if err == nil && len(found) == 0 {
 		err = school.NoToken()

@@ -12,7 +12,7 @@ import (
 
 // PutUser makes or changes a user, see school.Roster.
 func (s *Store) PutUser(ctx context.Context, u school.User) (int64, error) {
-	if err := bounds.User(u); err != nil {
+	if err := cmp.Or(core.CheckName("user", u.Handle), core.CheckRevision(u.Handle, u.Revision)); err != nil {
 		return 0, err
 	}
 	row := revised{what: "user " + u.Handle, table: "users", key: []column{{"handle", u.Handle}}, revision: u.Revision}
@@ -38,7 +38,7 @@ func (s *Store) PutUser(ctx context.Context, u school.User) (int64, error) {
 
 // GetUser finds a user by handle or e-mail address, see school.Roster.
 func (s *Store) GetUser(ctx context.Context, handle string) (school.User, error) {
-	key, byEmail, err := bounds.UserKey(handle)
+	key, byEmail, err := school.UserKey(handle)
 	if err != nil {
 		return school.User{}, err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -10,7 +11,7 @@ import (
 
 // PutWebhook makes or changes a webhook, see core.Webhooks.
 func (s *Store) PutWebhook(ctx context.Context, w core.Webhook) (int64, error) {
-	if err := bounds.Webhook(w); err != nil {
+	if err := cmp.Or(core.CheckName("webhook", w.ID), core.CheckRevision(w.ID, w.Revision)); err != nil {
 		return 0, err
 	}
 	doc, err := encode(w, w.ID)

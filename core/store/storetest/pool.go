@@ -24,7 +24,7 @@ func pools(t *testing.T, s school.ResultStore) {
 	require.Equal(t, []core.Pool{a, b}, all)
 
 	bad := core.DefaultPool("a")
-	bad.Max = 0
+	bad.Name = "A"
 	requireCode(t, core.CodeInvalid, s.PutPool(t.Context(), bad))
 	together(t, core.PoolQuota.Most-2, func(i int) error { return s.PutPool(t.Context(), core.DefaultPool(fmt.Sprintf("p%d", i))) })
 	requireCode(t, core.CodeLimit, s.PutPool(t.Context(), core.DefaultPool("one-too-many")))

