@@ -15,6 +15,7 @@ type Event struct {
 
 	Claimed string `json:"claimed,omitempty"` // a word for each request that was claimed together with a VM
 	Why     string `json:"why,omitempty"`
+	VMs     string `json:"vms,omitempty"` // in which state VMs are since then: "=dirty vm vm =claimed vm", claimed ones in the order of Claimed
 }
 
 // OutputOf names the live output of one attempt: a request's key and its claim's token.

@@ -22,7 +22,11 @@ type Config struct {
 	KeepFinished   time.Duration // how long finished work stays in the result store
 	KeepTombstones time.Duration // how long Redis keeps tombstones
 
-	JudgeEvery       time.Duration // between looks at heartbeats; a quarter of Beat, within 100 ms and 1 s, unless set
+	JudgeEvery  time.Duration // between looks at heartbeats; a quarter of Beat, within 100 ms and 1 s, unless set
+	KeepHistory time.Duration // how long changes of state and statistics of single hours stay in the result store
+
+	HistoryEvery     time.Duration // between copies of the events: what happened since the last one is lost with Redis
+	StatisticsEvery  time.Duration
 	ConsistencyEvery time.Duration
 	PoolsEvery       time.Duration
 	SweepEvery       time.Duration
@@ -36,6 +40,7 @@ func Defaults() Config {
 	return Config{
 		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
 		MaxAttempts: recovery.MaxAttempts, MaxDeaths: recovery.MaxDeaths, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
+		KeepHistory: 30 * 24 * time.Hour, HistoryEvery: 2 * time.Second, StatisticsEvery: 30 * time.Second,
 		ConsistencyEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
 		TrimEvery: time.Minute, Timeout: time.Minute,
 	}
@@ -50,6 +55,9 @@ func (c Config) filled() Config {
 		{&c.Down, &d.Down},
 		{&c.KeepFinished, &d.KeepFinished},
 		{&c.KeepTombstones, &d.KeepTombstones},
+		{&c.KeepHistory, &d.KeepHistory},
+		{&c.HistoryEvery, &d.HistoryEvery},
+		{&c.StatisticsEvery, &d.StatisticsEvery},
 		{&c.ConsistencyEvery, &d.ConsistencyEvery},
 		{&c.PoolsEvery, &d.PoolsEvery},
 		{&c.SweepEvery, &d.SweepEvery},
@@ -83,7 +91,7 @@ func (c Config) check() error {
 		return core.Errorf(core.CodeInvalid, "", "overseer: max attempts %d must be at least 1", c.MaxAttempts)
 	}
 	for _, d := range []time.Duration{
-		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.JudgeEvery, c.ConsistencyEvery, c.PoolsEvery, c.SweepEvery,
+		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.KeepHistory, c.HistoryEvery, c.StatisticsEvery, c.JudgeEvery, c.ConsistencyEvery, c.PoolsEvery, c.SweepEvery,
 		c.ExpireEvery, c.TrimEvery, c.Timeout,
 	} {
 		if d < 0 {

@@ -47,6 +47,8 @@ type Store interface {
 	recovery.Store
 	core.HostWishes
 	core.Schedules
+	core.StateLog
+	core.Statistics
 	Pools(ctx context.Context) ([]core.Pool, error)
 	ListAuditEntries(ctx context.Context, f core.AuditFilter) ([]core.AuditEntry, error)
 }

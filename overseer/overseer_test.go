@@ -130,6 +130,27 @@ func (w *fixture) Mend(ctx context.Context, v core.Violation) (bool, error) {
 
 func (w *fixture) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
 
+func (w *fixture) Mark(context.Context, string) (string, error) { return "", nil }
+
+func (w *fixture) MoveMark(context.Context, string, string, string) (bool, error) { return true, nil }
+func (w *fixture) PutBuckets(context.Context, []core.Bucket) error                { return nil }
+func (w *fixture) TrimBuckets(context.Context, int64, int64) (int, error)         { return 0, nil }
+
+func (w *fixture) Waiting(context.Context) ([]core.QueueInfo, error) { return nil, nil }
+
+func (w *fixture) TrimStateChanges(context.Context, int64, int, int) (int, error)    { return 0, nil }
+func (w *fixture) Ended(context.Context, int64, int64, func(core.Ended) error) error { return nil }
+
+func (w *fixture) Buckets(context.Context, int64, string, int64, int64) ([]core.Bucket, error) {
+	return nil, nil
+}
+
+func (w *fixture) Terminal(context.Context, []string) (map[string]core.RequestState, error) {
+	return nil, nil
+}
+
+func (w *fixture) AddStateChanges(context.Context, []core.StateChange) error { return nil }
+
 func (w *fixture) AddHostReport(context.Context, core.HostReport) error { return nil }
 
 func (w *fixture) HostReports(ctx context.Context, _ string, wait time.Duration) ([]core.HostReport, error) {
@@ -210,6 +231,8 @@ func onceWholly(t *testing.T) {
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
+		{"chore":"history","counts":{},"took_ms":0},
+		{"chore":"statistics","counts":{},"took_ms":0},
 		{"chore":"schedules","counts":{},"took_ms":0},
 		{"chore":"consistency","counts":{},"took_ms":0}]}`, string(text))
 	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)

@@ -97,6 +97,7 @@ type Config struct {
 	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (heartbeats), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
 	ConsistencyEvery time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
 	KeepFinished     time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
+	KeepHistory      time.Duration `koanf:"keep_history" default:"720h" for:"overseer" usage:"how long the result store keeps changes of state, and statistics by the hour"`
 	KeepTombstones   time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 
 	file    string            // the file that was read; "" if none

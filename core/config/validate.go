@@ -219,6 +219,7 @@ func (c *Config) checkTimes() error {
 	atLeast("consistency_every", c.ConsistencyEvery, time.Second, ": it reads all that Redis holds")
 	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
 	atLeast("keep_downloads", c.KeepDownloads, time.Minute, ": people need time to fetch them")
+	atLeast("keep_history", c.KeepHistory, 24*time.Hour, "")
 	atLeast("keep_tombstones", c.KeepTombstones, 10*time.Minute, ": a retry must find what it repeats")
 	return errors.Join(problems...)
 }

@@ -31,7 +31,7 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 			"- owner:testrunner@h1#0 idle: 1", "+ owner:testrunner@h1#0 idle: 0",
 			"+ owner:testrunner@h1#0 lane0: 1|TIME||a0-1",
 			"+ bell:h1: 1", "+ bell:h1:vmfactory: 1",
-			"+ events: by:testrunner@h1#0 claimed:a0-1 moved: op:exchange")
+			"+ events: by:testrunner@h1#0 claimed:a0-1 moved: op:exchange vms:=claimed vm-h1-1")
 		x.hush(t)
 		before = x.picture(t)
 		x.Exchange(t, 2, 0, end(c, core.OutcomeDone))
@@ -40,7 +40,7 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 			"+ vms:h1:dirty: vm-h1-1", "+ tombstones: a0-1",
 			"- owner:testrunner@h1#0 lane0: 1|TIME||a0-1", "+ owner:testrunner@h1#0 lane0: 2|TIME|1|",
 			"+ bell:h1:vmfactory: 1",
-			"+ events: by:testrunner@h1#0 moved:a0-1 op:exchange",
+			"+ events: by:testrunner@h1#0 moved:a0-1 op:exchange vms:=dirty vm-h1-1",
 		)
 	})
 }
@@ -68,7 +68,7 @@ func TestOutcomes(t *testing.T) {
 			"- queue:p1:normal:ann: a4-1 a5-1 a6-1 a7-1", "+ queue:p1:normal:ann: a1-1 a4-1 a5-1 a6-1 a7-1",
 			"+ later a2-1: TIME", "+ shun a2-1: h1", "+ waits a1-1: TIME", "+ waits a2-1: TIME",
 			"+ vms:h1:dirty: vm-h1-1 vm-h1-2 vm-h1-3 vm-h1-4",
-			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:exchange",
+			"+ events: by:testrunner@h1#0 moved:a0-1 a3-1 a1-1=release a2-1=retry op:exchange vms:=dirty vm-h1-1 vm-h1-2 vm-h1-3 vm-h1-4",
 		}, diff)
 		x.pausesEnd(t)
 		again := x.Exchange(t, 3, 3).Claims

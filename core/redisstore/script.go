@@ -19,7 +19,7 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those that it calls.
 var library = []string{
-	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "owners_of", "holder", "outcome_parts", "ring", "event", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
+	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "owners_of", "holder", "outcome_parts", "ring", "event", "vms_now", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
 	"spec_head", "wake", "not_idle", "enqueue", "requeue", "able", "evacuate", "evacuated", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "dequeue",
 	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "pause_task", "unpause_task", "promote_tasks",

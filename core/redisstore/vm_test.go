@@ -53,7 +53,7 @@ func TestLifeOfAVM(t *testing.T) {
 		f(x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{"v1": "", "v2": "will not die", "v3": "", "nobody": ""}))
 		x.changed(t, before,
 			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|destroying|0", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying|0",
-			"- vms:h1 v1: p1|TIME", "+ vms:h1:quarantined v2: will not die", "+ events: by:vmfactory@h1#0 moved:v1 v2 op:gone")
+			"- vms:h1 v1: p1|TIME", "+ vms:h1:quarantined v2: will not die", "+ events: by:vmfactory@h1#0 moved:v1 v2=quarantined op:gone")
 		list, err := x.Store.ListVMs(ctx, "h1")
 		f(err)
 		require.Len(t, list, 2)

@@ -11,5 +11,5 @@ local found = place(key)
 if not found or (ARGV[3] == 'waiting' and found[4] ~= '') then
   return nil
 end
-ask_stop(key, ARGV[2], found[4])
+ask_stop(key, ARGV[2], found[4], 'cancel')
 return found

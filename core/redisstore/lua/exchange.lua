@@ -41,9 +41,9 @@ if again then
   pass_when_full()
   since, verdicts, claimed = last.since, last.verdicts, words(last.keys)
 else
-  local moved = ''
+  local moved, dirty = '', {}
   if nfinish > 0 then
-    verdicts, moved = settle(owner, host, endings(12 + npools, nfinish), clock,
+    verdicts, moved, dirty = settle(owner, host, endings(12 + npools, nfinish), clock,
       { probation = its[3], canary = its[4] })
   end
   if moved == '' then
@@ -96,7 +96,11 @@ else
   end
   local names = table.concat(claimed, ' ')
   if names ~= '' or moved ~= '' then
-    event('exchange', owner, moved, names ~= '' and { 'claimed', names })
+    local fields = { vms_now(dirty, vms) }
+    if names ~= '' then
+      fields[#fields + 1], fields[#fields + 2] = 'claimed', names
+    end
+    event('exchange', owner, moved, fields)
   end
   if names ~= '' and moved == '' then
     -- Else settle did.

@@ -39,6 +39,7 @@ else
   if due >= clock then
     -- Its owners came back while it was not trusted: they go on.
     redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
+    event('host up', '-', host)
   else
     -- They may have come back and gone again, and said meanwhile what is there.
     lose(host, clock)

@@ -6,7 +6,7 @@
 -- REFUSE  -
 -- MOVES   vm →dirty, clean→dirty, quarantined→dirty
 -- REPEAT  returns 0
-local vm, hosts, wrong, known, its_hosts = ARGV[1], {}, 0, 0, {}
+local vm, hosts, wrong, known, its_hosts, dirty = ARGV[1], {}, 0, 0, {}, {}
 for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
   known = known + redis.call('HEXISTS', K.vms(host), vm)
   if known > #hosts then
@@ -53,11 +53,12 @@ for _, host in ipairs(hosts) do
     wrong = 1
     if its and not slotted[host] then
       redis.call('RPUSH', K.dirty(host), vm)
+      dirty[1] = vm
       ring(K.factory_bell(host))
     end
   end
 end
 if wrong == 1 then
-  event('mend', '-', vm)
+  event('mend', '-', vm, { vms_now(dirty, {}) })
 end
 return wrong

@@ -5,11 +5,11 @@
 -- MOVES   task delayed→queued; evacuation →scheduled
 -- REPEAT  queues those that are due by then
 local clock = now()
-local due = promote(clock)
-for _, key in ipairs(promote_tasks(clock)) do
-  due[#due + 1] = key
-end
+local due, tasks = promote(clock), promote_tasks(clock)
 if #due > 0 then
   event('promote', '-', table.concat(due, ' '))
 end
-return #due
+if #tasks > 0 then
+  event('wake', '-', table.concat(tasks, ' '))
+end
+return #due + #tasks

@@ -25,11 +25,12 @@ if assigns and not able(to) then
   return fail('CONFLICT', to)
 end
 local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
-local _, moved = settle(owner, host, { keys = { key }, tokens = { R.slot(slot).token }, outcomes = { outcome } }, now(),
+local ends = { keys = { key }, tokens = { R.slot(slot).token }, outcomes = { outcome } }
+local _, moved, dirty = settle(owner, host, ends, now(),
   { late = true, why = ARGV[6], probation = its[1], canary = its[2] })
 if assigns then
   redis.call('HINCRBY', K.meta, 'placed', 1)
 end
 ring(K.notice(owner))
-event('revoke', owner, moved, { 'why', ARGV[6] })
+event('revoke', owner, moved, { 'why', ARGV[6], vms_now(dirty, {}) })
 return 1

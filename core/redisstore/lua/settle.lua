@@ -38,8 +38,8 @@ if assigns and placed ~= ARGV[4] then
 end
 local its = redis.call('HMGET', K.host(host), 'probation', 'canary')
 local how = { late = true, lost = true, why = 'its owner died', probation = its[1], canary = its[2] }
-local verdicts, moved = settle(owner, host, ends, now(), how)
+local verdicts, moved, dirty = settle(owner, host, ends, now(), how)
 if moved ~= '' then
-  event('settle', owner, moved)
+  event('settle', owner, moved, { vms_now(dirty, {}) })
 end
 return { select(2, string.gsub(verdicts, '1', '')), assigns and redis.call('HINCRBY', K.meta, 'placed', 1) or 0 }

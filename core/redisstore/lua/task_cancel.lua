@@ -9,5 +9,5 @@ local found = task_place(key, owners_of('taskrunner'))
 if not found then
   return nil
 end
-ask_stop(key, ARGV[2], found[2])
+ask_stop(key, ARGV[2], found[2], 'cancel task')
 return found

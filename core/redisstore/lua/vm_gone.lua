@@ -19,7 +19,7 @@ for i = 4, #ARGV, 2 do
     else
       redis.call('HSET', K.quarantined(host), vm, ARGV[i + 1])
     end
-    moved[#moved + 1] = vm
+    moved[#moved + 1] = vm .. (ARGV[i + 1] == '' and '' or '=quarantined')
   end
 end
 if #moved > 0 then

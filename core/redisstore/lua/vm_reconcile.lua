@@ -43,7 +43,7 @@ for _, other in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
     end
   end
 end
-local found, adopted, dirtied, removed = {}, 0, 0, 0
+local found, adopted, dirtied, removed, now_in = {}, 0, 0, 0, { clean = {}, dirty = {}, gone = {} }
 for i = 0, tonumber(ARGV[5]) - 1 do
   local vm, pool, good = ARGV[6 + 3 * i], ARGV[7 + 3 * i], ARGV[8 + 3 * i] == '1'
   found[vm] = true
@@ -58,9 +58,11 @@ for i = 0, tonumber(ARGV[5]) - 1 do
     if good and redis.call('SISMEMBER', K.pools, pool) == 1 then
       redis.call('RPUSH', K.clean(host, pool), vm)
       adopted = adopted + 1
+      table.insert(now_in.clean, vm)
     else
       redis.call('RPUSH', K.dirty(host), vm)
       dirtied = dirtied + 1
+      table.insert(now_in.dirty, vm)
     end
   end
 end
@@ -75,7 +77,10 @@ for _, vm in ipairs(known) do
     elseif where[vm] then
       redis.call('LREM', where[vm], 0, vm)
     end
-    removed = removed + redis.call('HDEL', vms, vm)
+    if redis.call('HDEL', vms, vm) == 1 then
+      removed = removed + 1
+      table.insert(now_in.gone, vm)
+    end
   end
 end
 local wants = 6 + 3 * tonumber(ARGV[5])
@@ -107,7 +112,11 @@ if redis.call('HEXISTS', K.host(host), 'failed') == 0 and (told or not its[1] or
   redis.call('HSET', K.host(host), 'incarnation', ARGV[4])
 end
 if adopted + dirtied + removed > 0 then
-  event('reconcile', owner, adopted .. ' ' .. dirtied .. ' ' .. removed)
+  local words = {}
+  for _, state in ipairs({ 'clean', 'dirty', 'gone' }) do
+    words[#words + 1] = '=' .. state .. ' ' .. table.concat(now_in[state], ' ')
+  end
+  event('reconcile', owner, adopted .. ' ' .. dirtied .. ' ' .. removed, { 'vms', table.concat(words, ' ') })
 end
 ring(K.bell(host))
 ring(K.factory_bell(host))

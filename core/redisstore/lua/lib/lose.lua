@@ -22,6 +22,10 @@ local function lose(host, clock)
     redis.call('DEL', K.clean(host, pool))
     redis.call('SREM', K.idle(pool), host)
   end
+  local vms = redis.call('HKEYS', K.vms(host))
+  if #vms > 0 then
+    event('lost', '-', host, { 'vms', '=lost ' .. table.concat(vms, ' ') })
+  end
   redis.call('DEL', K.dirty(host), K.quarantined(host), K.vms(host), K.bell(host), K.factory_bell(host))
   redis.call('HDEL', K.host(host), 'incarnation', 'canary')
   unassign(host, clock, clock, 'its host was lost too')

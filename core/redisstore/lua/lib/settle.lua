@@ -1,10 +1,10 @@
 -- The only place that ends claims, for every caller: the owner itself, its next epoch, or the
--- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing moved)
--- and the moves, for the event. The outcome of a task's retry or later may contain its delay in ms,
--- as in retry5000; that of a request's retry or release its destination, as in retry>h2. how.late:
--- the host may have been lost since the claim, and VMs that it does not have any more are not
--- listed; how.lost: the owner was lost as well; how.why: for the records; how.probation and
--- how.canary: the host's.
+-- overseer. The answer has '1' or '0' per ending (0: the slot is not that token's, nothing moved),
+-- the moves, and the VMs that are dirty since, for the event. The outcome of a task's retry or
+-- later may contain its delay in ms, as in retry5000; that of a request's retry or release its
+-- destination, as in retry>h2. how.late: the host may have been lost since the claim, and VMs that
+-- it does not have any more are not listed; how.lost: the owner was lost as well; how.why: for the
+-- records; how.probation and how.canary: the host's.
 local function settle(owner, host, ends, clock, how)
   local slots, role = K.slots(owner), role_of(owner)
   local canary, tried_end = R.canary(how.canary), nil
@@ -40,7 +40,7 @@ local function settle(owner, host, ends, clock, how)
     end
   end
   if n == 0 then
-    return table.concat(verdict), ''
+    return table.concat(verdict), '', {}
   end
   local apart = false
   for _, is in ipairs(role == 'testrunner' and marked(gone) or {}) do
@@ -94,5 +94,5 @@ local function settle(owner, host, ends, clock, how)
   for i = 1, #other do
     moved[#moved + 1] = other[i][1] .. '=' .. other[i][2]
   end
-  return table.concat(verdict), table.concat(moved, ' ')
+  return table.concat(verdict), table.concat(moved, ' '), role ~= 'taskrunner' and dirty or {}
 end
