@@ -100,6 +100,7 @@ func samples() map[string]sample {
 		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
+		"viewStats": {}, "viewSeries": {}, "listChanges": {},
 	}
 }
 
@@ -131,7 +132,7 @@ func (s sample) request(t *testing.T, op api.Operation, id string) *http.Request
 	t.Helper()
 	path := s.path
 	if path == "" {
-		path = strings.NewReplacer("{class}", "cs101", "{assignment}", "hw1", "{path}", "main.py", "{name}", "{id}", "{host}", "h1", "{pool}", pool).Replace(op.Path)
+		path = strings.NewReplacer("{class}", "cs101", "{assignment}", "hw1", "{path}", "main.py", "{name}", "{id}", "{host}", "h1", "{kind}", "vm", "{thing}", "vm-1", "{pool}", pool).Replace(op.Path)
 	}
 	var from io.Reader = http.NoBody
 	kind := ""

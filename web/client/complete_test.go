@@ -20,6 +20,7 @@ import (
 var apart = map[string]string{
 	"cluster":   "operators have the cluster itself",
 	"schedules": "as above",
+	"stats":     "as above",
 	"users":     "as above; a link is made where people are taught, too",
 	"webhooks":  "set up once, by the page or with curl",
 }

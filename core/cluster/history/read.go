@@ -39,12 +39,12 @@ type Row struct {
 	Retries  int                       `json:"retries"`  // attempts before the last one
 	Platform int                       `json:"platform"` // ends that were the platform's fault
 	CPUMs    int64                     `json:"cpu_ms"`
-	Wait     Times                     `json:"wait"`
-	Run      Times                     `json:"run"`
+	Wait     Quantiles                 `json:"wait"`
+	Run      Quantiles                 `json:"run"`
 }
 
-// Times says how times spread, ms. Of nothing all are 0.
-type Times struct {
+// Quantiles say how times spread, ms. Of nothing all are 0.
+type Quantiles struct {
 	N    int   `json:"n"`
 	Mean int64 `json:"mean_ms"`
 	P50  int64 `json:"p50_ms"`
@@ -58,8 +58,8 @@ const (
 	most = 0.95
 )
 
-func (s Spread) times() Times {
-	return Times{N: s.N, Mean: s.Mean(), P50: s.Quantile(half), P95: s.Quantile(most), Max: s.Max}
+func (s Spread) times() Quantiles {
+	return Quantiles{N: s.N, Mean: s.Mean(), P50: s.Quantile(half), P95: s.Quantile(most), Max: s.Max}
 }
 
 func (t Tally) row(value string) Row {
@@ -144,8 +144,8 @@ type Series struct {
 type Point struct {
 	At     int64          `json:"at_ms"`
 	Total  int            `json:"total,omitempty"`
-	Wait   *Times         `json:"wait,omitempty"`
-	Run    *Times         `json:"run,omitempty"`
+	Wait   *Quantiles     `json:"wait,omitempty"`
+	Run    *Quantiles     `json:"run,omitempty"`
 	Values map[string]int `json:"values,omitempty"` // of a sample: waiting/POOL, running/POOL, vms/STATE, hosts/STATE
 }
 

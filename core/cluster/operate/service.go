@@ -71,6 +71,8 @@ type Store interface {
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	ListImages(ctx context.Context) ([]core.Image, error)
 	core.HostWishes
+	core.StateLog
+	core.Statistics
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 

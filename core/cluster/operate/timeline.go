@@ -97,6 +97,18 @@ func (o *Service) Timeline(ctx context.Context, a core.Actor, id string) (Timeli
 	if err != nil {
 		return t, err
 	}
+	if cut { // Redis has forgotten the beginning
+		known, err := o.remembered(ctx, row)
+		if err != nil {
+			return t, err
+		}
+		if len(known) > 0 {
+			last := known[len(known)-1].At
+			events = slices.DeleteFunc(events, func(s Step) bool { return s.At <= last })
+			events = append(known, events...)
+			cut = !begun(events)
+		}
+	}
 	t.Cut = cut
 	first := Step{Kind: StepSubmitted, At: s.Submitted, By: s.Submitter, Gen: s.Generation}
 	t.Steps = inOrder(append([]Step{first}, events...), recorded(attempts, events))

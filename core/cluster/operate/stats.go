@@ -1,0 +1,83 @@
+package operate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"drover/core"
+	"drover/core/cluster/history"
+)
+
+// Stats returns what ended in a span of time, parted by history.Ways or, by "", as a whole. Returns FORBIDDEN,
+// INVALID, UNAVAILABLE.
+func (o *Service) Stats(ctx context.Context, a core.Actor, by string, from, until time.Time) (history.Stats, error) {
+	if err := o.Watch(a); err != nil {
+		return history.Stats{}, err
+	}
+	return history.Read(ctx, o.Store, by, from, until, o.now())
+}
+
+// Series returns what ended and what was sampled over a span of time, for charts. Returns FORBIDDEN, INVALID,
+// UNAVAILABLE.
+func (o *Service) Series(ctx context.Context, a core.Actor, from, until time.Time) (history.Series, error) {
+	if err := o.Watch(a); err != nil {
+		return history.Series{}, err
+	}
+	return history.ReadSeries(ctx, o.Store, from, until, o.now())
+}
+
+// Changes returns a page of the changes of state of a request (by its key), VM or host, newest first, or of the gaps in
+// the history. Returns FORBIDDEN, INVALID, UNAVAILABLE.
+func (o *Service) Changes(ctx context.Context, a core.Actor, f core.StateChangeFilter) ([]core.StateChange, error) {
+	if err := o.Watch(a); err != nil {
+		return nil, err
+	}
+	kinds := []core.Entity{core.EntityRequest, core.EntityVM, core.EntityHost, core.EntityGap}
+	if !slices.Contains(kinds, f.Kind) {
+		return nil, core.Errorf(core.CodeInvalid, "kind", "there is no history of %.40q: use one of %q", f.Kind, kinds)
+	}
+	return o.Store.StateChanges(ctx, f)
+}
+
+// remembered are the steps of a generation that the result store has, oldest first. At and N of the last one tell
+// which events are newer.
+func (o *Service) remembered(ctx context.Context, row core.Row) ([]Step, error) {
+	const most = 1000
+	all, err := o.Store.StateChanges(ctx, core.StateChangeFilter{Kind: core.EntityRequest, Thing: row.Spec.Key(), Limit: most})
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	for _, c := range slices.Backward(all) {
+		if kind, ok := stepOfChange(c); ok {
+			steps = append(steps, Step{Kind: kind, At: c.At, By: c.By, Text: c.Why, Gen: row.Spec.Generation})
+		}
+	}
+	return steps, nil
+}
+
+// stepOfChange says what a change of state did to a request.
+func stepOfChange(c core.StateChange) (StepKind, bool) {
+	switch core.RequestState(c.State) {
+	case core.RequestClaimed:
+		return StepClaimed, true
+	case core.RequestRunning:
+		return StepRunning, true
+	case core.RequestCancelling:
+		return StepCancel, true
+	case core.RequestQueued, core.RequestParked:
+		switch {
+		case core.Outcome(c.How).Fault():
+			return StepFault, true
+		case core.Outcome(c.How) == core.OutcomeRelease:
+			return StepReleased, true
+		}
+		return StepQueued, true
+	case core.RequestCompleted, core.RequestFailed, core.RequestCancelled, core.RequestTimedOut, core.RequestDead:
+		if c.How == "withdraw" {
+			return StepWithdrawn, true
+		}
+	}
+	return "", false // its end, of which the store says more
+}
