@@ -77,11 +77,12 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.sample(t)
+	w.counted(t)
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
 		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
-		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/events",
+		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {
 			name  string

@@ -65,7 +65,7 @@ func TestObserversSeeNoForms(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
-	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/events"} {
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/stats", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
 		w.shows(t, "olga", at)
 	}
@@ -408,4 +408,41 @@ func TestPagesOfALargeClusterAreBounded(t *testing.T) {
 	for _, at := range []string{"/cluster/pools", "/cluster/hosts/host-with-a-long-name-000", "/cluster/queues", "/cluster/events"} {
 		require.Less(t, len(w.shows(t, "olga", at)), most, at)
 	}
+}
+
+// The page of statistics shows what was counted and sampled, as pictures and as tables.
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	w.counted(t)
+	require.Contains(t, w.shows(t, "otto", "/cluster/stats"), "polyline class=\"line calm\"")
+	for _, address := range []string{"/cluster/stats?span=1h&by=submitter", "/cluster/stats?span=1d&by=submitter", "/cluster/stats?span=7d&by=submitter"} {
+		text := w.shows(t, "otto", address)
+		require.Contains(t, text, "all others")
+		require.Contains(t, text, "&lt;b&gt;")
+		require.NotContains(t, text, "<b>")
+	}
+	require.Equal(t, 422, w.ask(t, "otto", "/cluster/stats?by=love", nil).Code)
+}
+
+// counted fills buckets of the last two hours.
+func (w *fixture) counted(t *testing.T) {
+	t.Helper()
+	var all []core.Bucket
+	now := time.Now().UnixMilli()
+	for _, step := range []int64{60_000, 300_000, 600_000, 3_600_000} {
+		for at := now - now%step - 2*3_600_000; at < now; at += step {
+			n := at / step % 7
+			tally := fmt.Sprintf(`{"ends":{"completed":%d},"wait":{"n":%d,"max_ms":9000,"counts":{"%d":%d}},"run":{}}`, n+1, n+1, 40+n, n+1)
+			for name, value := range map[string]string{"all": "all", "pool": "python"} {
+				all = append(all, core.Bucket{Step: step, Name: "ended-" + name, At: at, Doc: []byte(`{"` + value + `":` + tally + `}`)})
+			}
+			all = append(all, core.Bucket{Step: step, Name: "ended-submitter", At: at, Doc: []byte(`{"*":` + tally + `,"<b>":` + tally + `}`)},
+				core.Bucket{
+					Step: step, Name: "sample", At: at,
+					Doc: []byte(fmt.Sprintf(`{"waiting/p":%d,"vms/clean":%d,"vms/claimed":%d,"hosts/up":3,"hosts/down":%d}`, n*3, 9-n, n, n%2)),
+				})
+		}
+	}
+	require.NoError(t, w.store.PutBuckets(t.Context(), all))
 }

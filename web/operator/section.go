@@ -57,6 +57,7 @@ func Section(p services.Deps) page.Section {
 		plan("POST", "/cluster/schedules", s.setSchedule),
 		plan("POST", "/cluster/schedules/{name}/run", s.runSchedule),
 		plan("POST", "/cluster/schedules/{name}/remove", s.removeSchedule),
+		view("/cluster/stats", s.stats),
 		view("/cluster/consistency", s.consistency),
 		{Pattern: "GET /cluster/audit", Action: core.ActAuditView, Serve: s.audit},
 		view("/cluster/events", s.events),

@@ -202,3 +202,6 @@ func sampleStep(from, until, now int64) int64 {
 func wide(step, span int64) int64 {
 	return step * max(1, (span+step*mostPoints-1)/(step*mostPoints))
 }
+
+// Completed is how many ran to their end.
+func (r Row) Completed() int { return r.Ends[core.RequestCompleted] }
