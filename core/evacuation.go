@@ -40,6 +40,17 @@ type Room struct {
 	Pools map[string]PoolRoom // those that it serves
 }
 
+// Holds returns how many VMs of the size the room takes, at most most.
+func (r Room) Holds(vm Size, most int) int {
+	n := int64(max(0, most))
+	for _, f := range [][2]int64{{vm.CPU, r.CPU}, {vm.Memory, r.Memory}, {vm.Disk, r.Disk}} {
+		if f[0] > 0 {
+			n = min(n, max(0, f[1]/f[0]))
+		}
+	}
+	return int(n)
+}
+
 // PoolRoom is a host's remaining capacity for one pool.
 type PoolRoom struct {
 	Idle int // clean VMs to which no request is assigned

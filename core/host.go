@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ type Size struct {
 }
 
 // Unlimited is a figure that a host did not report: no work can use it up.
-const Unlimited = math.MaxInt64 / 2
+const Unlimited = 1 << 62
 
 // Less returns s without n VMs of the other size.
 func (s Size) Less(other Size, n int) Size {

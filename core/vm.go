@@ -41,6 +41,8 @@ type Pools interface {
 	GetPool(ctx context.Context, name string) (Pool, error)
 	// ListPools lists all pools by name.
 	ListPools(ctx context.Context) ([]Pool, error)
+	// Capacities returns what each registered host, living or not, has for VMs.
+	Capacities(ctx context.Context) (map[string]Size, error)
 	// Room returns what Queue.Enqueue would return for a request now, without queuing it: FULL if a limit on waiting
 	// work refuses it, NOTFOUND for a pool without settings.
 	Room(ctx context.Context, spec Spec) error

@@ -46,6 +46,17 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	require.Equal(t, min(v.Disk/10, 10<<30), v.Settings.Reserve.Disk, "what is not named stays as it was")
 	require.Equal(t, v.Memory-1<<30, v.Capacity.Memory)
 	require.EqualValues(t, 2000*v.CPU, v.Capacity.CPU)
+	out, errs, code = h.run("run", "--dry-run", "--", "true")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "VMs: ")
+	require.Contains(t, out, "  h1: ")
+	_, errs, code = h.run("pool", "set", "huge", "--memory", "100TiB")
+	require.Zero(t, code, errs)
+	for _, args := range [][]string{{"run", "--dry-run", "--pool", "huge", "--", "true"}, {"run", "--pool", "huge", "--", "true"}} {
+		_, errs, code = h.run(args...)
+		require.Equal(t, 2, code)
+		require.Contains(t, errs, "no host can ever hold a VM of pool huge: it takes 100TiB of memory")
+	}
 	_, errs, code = h.run("host", "set", "h1", "--overcommit-memory", "0.5")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "overcommit of memory 0.5 must be between 1 and 100")

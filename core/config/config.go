@@ -119,7 +119,7 @@ const (
 	MonitorNone      = "none" // stands alone: no monitors
 )
 
-// RatesNone, alone in TaskRates or SubmitRate, or as a kind's rate, means no bound.
+// RatesNone means no bound: alone in TaskRates or SubmitRate, or as the rate of a kind.
 const RatesNone = "none"
 
 // Source is where a value came from: "default", "file PATH", "environment DROVER_X" or "flag --x".

@@ -51,6 +51,32 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	return out, nil
 }
 
+// Capacities implements core.Pools.
+func (s *Store) Capacities(ctx context.Context) (map[string]core.Size, error) {
+	names, err := s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result()
+	if err != nil {
+		return nil, fault(ctx, err, "")
+	}
+	out := make(map[string]core.Size, len(names))
+	for some := range slices.Chunk(names, hostsAtOnce) {
+		facts := make([]*redis.SliceCmd, len(some))
+		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
+			facts[i] = p.HMGet(ctx, s.space.Key("host", some[i]), "cpu", "memory", "disk", "settings")
+		}); err != nil {
+			return nil, err
+		}
+		for i, host := range some {
+			f := facts[i].Val()
+			var settings core.HostSettings
+			if err := readNote(host, "settings", str(f[3]), &settings); err != nil {
+				return nil, err
+			}
+			out[host] = settings.Capacity(core.Size{CPU: num(f[0]) * 1000, Memory: num(f[1]), Disk: num(f[2])})
+		}
+	}
+	return out, nil
+}
+
 // toHost reads Redis' record of a host itself.
 func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) {
 	h := core.HostInfo{

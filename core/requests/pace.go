@@ -47,6 +47,7 @@ type poolState struct {
 	host   string // of the fault
 	fault  string
 	pace   pace
+	places []Places // in order of host; nil until a Preview asks
 }
 
 // known caches the states of pools for a moment.

@@ -68,6 +68,9 @@ type Cluster interface {
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
+	Rooms(ctx context.Context) ([]core.Room, int64, error)
+	Waiting(ctx context.Context) ([]core.QueueInfo, error)
+	Room(ctx context.Context, spec core.Spec) error
 }
 
 func (d *Service) now() time.Time {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/cluster/placement"
 )
 
 // Reason names why a request waits.
@@ -18,6 +19,8 @@ const (
 	ReasonPaused       Reason = "paused"        // its pool is paused
 	ReasonNoVMFactory  Reason = "no_vmfactory"  // no vmfactory makes VMs
 	ReasonNoTestrunner Reason = "no_testrunner" // no testrunner runs requests
+	ReasonNoHost       Reason = "no_host"       // no host that is up and not drained makes VMs of its pool
+	ReasonCapacity     Reason = "capacity"      // the hosts that do are all too small for one
 	ReasonFetching     Reason = "fetching"      // a host is fetching the image of its VMs
 	ReasonBroken       Reason = "broken"        // a host cannot make VMs of its pool
 	ReasonAccepted     Reason = "accepted"      // it is in no queue yet
@@ -77,6 +80,14 @@ var sentences = map[Reason]worded{
 	ReasonNoTestrunner: {
 		"no testrunner is running; start one with drover testrunner, or a whole cluster with drover up",
 		"the machines that would run it are switched off for now; it keeps its place",
+	},
+	ReasonNoHost: {
+		"no host makes VMs of pool {pool} now: {fault}",
+		"the machines that would run it are switched off for now; it keeps its place",
+	},
+	ReasonCapacity: {
+		"a VM of pool {pool} takes more {fault} than any host that makes them has for VMs; drover host show says what it has",
+		"the machines that are up now are too small for it; it keeps its place",
 	},
 	ReasonFetching: {
 		"host {host} is not ready to make VMs of pool {pool}: {fault}",
@@ -202,5 +213,40 @@ func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fau
 			return ReasonBroken, h.Name, why, nil
 		}
 	}
-	return ReasonTurn, "", "", err
+	if err != nil || pool.Name == "" {
+		return ReasonTurn, "", "", err
+	}
+	r, fault = hostless(pool, hosts)
+	return r, "", fault, nil
+}
+
+// hostless returns ReasonNoHost or ReasonCapacity, and why, if no host can make VMs of the pool; else ReasonTurn.
+func hostless(p core.Pool, hosts []core.HostInfo) (Reason, string) {
+	var away []string
+	able, labelled, ready := make(map[string]core.Size), p.Requires == "", false
+	for i := range hosts {
+		h := &hosts[i]
+		labelled = labelled || p.Wants(h.Settings.Labels) == ""
+		ready = ready || h.Ready && len(h.Serves) > 0
+		switch {
+		case !slices.Contains(h.Serves, p.Name):
+		case h.State == core.HostDown:
+			away = append(away, h.Name+" is down")
+		case h.Drain:
+			away = append(away, h.Name+" is drained")
+		default:
+			able[h.Name] = h.Capacity()
+		}
+	}
+	switch lacks, _ := placement.TooLarge(p.Size(), able); {
+	case lacks != "":
+		return ReasonCapacity, lacks
+	case len(able) > 0 || !ready: // a host that has just started reports what it serves in a moment
+		return ReasonTurn, ""
+	case len(away) > 0:
+		return ReasonNoHost, strings.Join(away, ", ")
+	case !labelled:
+		return ReasonNoHost, "none has the labels " + p.Requires + "; drover host set HOST --label gives them"
+	}
+	return ReasonNoHost, "none serves it; name it with --pools of a vmfactory"
 }

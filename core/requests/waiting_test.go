@@ -94,6 +94,29 @@ func TestWaitingReasons(t *testing.T) {
 	w.pool(func(p *core.Pool) { p.Paused = true })
 	check(requests.ReasonPaused, "drover pool set", "paused for now")
 	w.pool(func(*core.Pool) {})
+	serves := func(pools ...string) {
+		t.Helper()
+		require.NoError(t, w.cluster.Store.Note(t.Context(), w.cluster.Factory, w.cluster.Made, "h1", core.HostNotes{Serves: pools}))
+	}
+	serves("other")
+	check(requests.ReasonNoHost, "no host makes VMs of pool p1 now: none serves it", "switched off")
+	w.pool(func(p *core.Pool) { p.Requires = "gpu=yes" })
+	check(requests.ReasonNoHost, "none has the labels gpu=yes", "switched off")
+	w.pool(func(*core.Pool) {})
+	serves(pool)
+	check(requests.ReasonTurn, "pool p1", "for its turn")
+	require.NoError(t, w.cluster.Store.Drain(t.Context(), "h1", true, 0))
+	check(requests.ReasonNoHost, "h1 is drained", "switched off")
+	require.NoError(t, w.cluster.Store.Drain(t.Context(), "h1", false, 0))
+	reg := core.Registration{Owner: w.cluster.Factory, Host: "h1", Machine: "m-h1", Beat: time.Minute, MemoryBytes: 64 << 20}
+	again, err := w.cluster.Store.Register(t.Context(), reg)
+	require.NoError(t, err)
+	w.cluster.Made = again.Epoch
+	check(requests.ReasonCapacity, "takes more memory than any host", "too small")
+	reg.MemoryBytes = 0
+	again, err = w.cluster.Store.Register(t.Context(), reg)
+	require.NoError(t, err)
+	w.cluster.Made = again.Epoch
 	require.NoError(t, w.cluster.Store.Deregister(t.Context(), w.cluster.Runner, w.cluster.Epoch))
 	check(requests.ReasonNoTestrunner, "start one", "switched off")
 	require.NoError(t, w.cluster.Store.Deregister(t.Context(), w.cluster.Factory, w.cluster.Made))
@@ -127,4 +150,53 @@ func TestKeptKnowledge(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.mu.Unlock()
 	require.Equal(t, requests.ReasonPaused, w.waiting("rosa", s.ID).Reason)
+}
+
+// A preview says what a request would meet, submits nothing, and refuses what a submit would.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	preview := func(who string, change func(*requests.Draft)) (requests.Preview, error) {
+		draft := requests.Draft{Pool: pool, Command: []string{"true"}}
+		if change != nil {
+			change(&draft)
+		}
+		return w.service.Preview(t.Context(), as(who), draft)
+	}
+	p, err := preview("rosa", nil)
+	require.NoError(t, err)
+	ready := w.vms()
+	require.Equal(t, ready > 0, p.AtOnce())
+	require.Equal(t, ready, p.Ready)
+	require.Positive(t, p.More)
+	require.Empty(t, p.Hosts, "hosts are for operators")
+	p, err = preview("olga", nil)
+	require.NoError(t, err)
+	require.Equal(t, []requests.Places{{Host: "h1", Ready: p.Ready, More: p.More}}, p.Hosts)
+
+	w.submit("rosa")
+	w.submit("olga")
+	w.submit("olga")
+	p, err = preview("rosa", nil)
+	require.NoError(t, err)
+	require.False(t, p.AtOnce())
+	require.Equal(t, 2, *p.Ahead, "one turn of each")
+	require.True(t, p.AtLeast)
+	w.pool(func(p *core.Pool) { p.Paused = true })
+	p, err = preview("rosa", nil)
+	require.NoError(t, err)
+	require.Equal(t, requests.ReasonPaused, p.Reason)
+
+	_, err = preview("rosa", func(d *requests.Draft) { d.Pool = "nosuch" })
+	require.True(t, core.Is(err, core.CodeNotFound), err)
+	_, err = preview("rosa", func(d *requests.Draft) { d.Priority = core.PriorityHigh })
+	require.True(t, core.Is(err, core.CodeForbidden), err)
+	_, err = preview("rosa", func(d *requests.Draft) { d.Limits.Memory = 1 << 60 })
+	require.True(t, core.Is(err, core.CodeInvalid), err)
+	w.pool(func(p *core.Pool) { p.MaxWaiting = 1 })
+	_, err = preview("rosa", nil)
+	require.True(t, core.Is(err, core.CodeFull), err)
+	rows, err := w.service.Store.List(t.Context(), core.Filter{Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, rows, 3, "nothing was submitted")
 }

@@ -76,7 +76,7 @@ func samples() map[string]sample {
 		"viewSubmission": {prepare: once(submitted)}, "downloadSubmissionFile": {prepare: once(submitted)}, "downloadSubmission": {prepare: once(submitted)},
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},
 
-		"submitRequest": {raw: aRequest}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
+		"submitRequest": {raw: aRequest}, "previewRequest": {body: says(object{"pool": pool, "command": []string{"true"}})}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
 		"rerunRequest": {prepare: ended}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 
 		"startExperiment": {prepare: func(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},

@@ -13,6 +13,7 @@ import (
 func requestTable() []entry {
 	return []entry{
 		is(Operation{"submitRequest", post, "/requests", core.ActRequestCreate, school.ScopeSubmit, 201, "Run a command, or grade files by a harness, as multipart/form-data"}, (*server).submitRequest),
+		is(Operation{"previewRequest", post, "/requests/preview", core.ActRequestCreate, school.ScopeSubmit, 0, "Return whether a request would be accepted, where it would fit and how soon it would run; nothing is submitted"}, (*server).previewRequest),
 		is(Operation{"listRequests", get, "/requests", "", school.ScopeRead, 0, "List the requests that the caller may see, newest first"}, (*server).listRequests),
 		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, school.ScopeRead, 0, "Return a request: its result, or its progress and what it waits for"}, (*server).viewRequest),
 		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, school.ScopeRead, 0, "Return why a request waits, also to the submitter of what it grades; null if it does not wait"}, (*server).whyRequestWaits),
@@ -58,11 +59,9 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	v, created, err := s.Requests.Submit(ctx, a, requests.Draft{
-		Submitter: f.Submitter, Pool: f.Pool, Priority: f.Priority, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
-		Assignment: f.Assignment, Supersede: f.Supersede, Notify: f.Notify, OnHostLoss: f.OnHostLoss, Limits: f.Limits,
-		Idempotency: in.Key, Files: each(form, broughtAs),
-	})
+	draft := f.draft()
+	draft.Idempotency, draft.Files = in.Key, each(form, broughtAs)
+	v, created, err := s.Requests.Submit(ctx, a, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +70,18 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 		out.Status = http.StatusCreated
 	}
 	return out, nil
+}
+
+func (s *server) previewRequest(ctx context.Context, a core.Actor, in *struct{ Body RequestFields }) (*answer[requests.Preview], error) {
+	return answered(s.Requests.Preview(ctx, a, in.Body.draft()))
+}
+
+// draft is the request without files and idempotency key.
+func (f RequestFields) draft() requests.Draft {
+	return requests.Draft{
+		Submitter: f.Submitter, Pool: f.Pool, Priority: f.Priority, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
+		Assignment: f.Assignment, Supersede: f.Supersede, Notify: f.Notify, OnHostLoss: f.OnHostLoss, Limits: f.Limits,
+	}
 }
 
 func (s *server) listRequests(ctx context.Context, a core.Actor, in *struct {

@@ -34,9 +34,7 @@ type draft struct {
 // SubmitRequest requests a run. Files are read again if the call is repeated, so that a lost answer causes no second
 // run: the idempotency key is d's, or a new one.
 func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.View, error) {
-	says, err := json.Marshal(draft{
-		d.Submitter, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
-	})
+	says, err := json.Marshal(draftOf(d))
 	if err != nil {
 		return requests.View{}, core.Wrap(err, core.CodeInvalid, "", "the request cannot be written as JSON")
 	}
@@ -44,6 +42,18 @@ func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.
 		method: http.MethodPost, path: []string{"requests"}, key: keyOr(d.Idempotency),
 		stream: form(func(form *multipart.Writer) error { return writeRequest(form, says, d.Files) }),
 	})
+}
+
+func draftOf(d requests.Draft) draft {
+	return draft{
+		d.Submitter, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
+	}
+}
+
+// PreviewRequest returns what a request would meet if it was submitted now; files are not sent. Returns the errors with
+// which SubmitRequest would be refused.
+func (c *Client) PreviewRequest(ctx context.Context, d requests.Draft) (requests.Preview, error) {
+	return ask[requests.Preview](ctx, c, call{method: http.MethodPost, path: []string{"requests", "preview"}, body: draftOf(d)})
 }
 
 // writeRequest writes a form of a request's fields and files.

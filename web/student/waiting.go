@@ -21,6 +21,8 @@ type progress struct {
 
 // reasons say why a request waits, to readers who can do nothing about it.
 var reasons = map[requests.Reason]string{
+	requests.ReasonNoHost:       page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
+	requests.ReasonCapacity:     page.Sentence("The machines that are up now are too small for it. It keeps its place."),
 	requests.ReasonTurn:         page.Sentence("It waits for its turn."),
 	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
 	requests.ReasonNoVMFactory:  page.Sentence("The machines that would run it are switched off for now. It keeps its place."),

@@ -92,6 +92,7 @@ type submissionBackend interface {
 // requestBackend is the part of a backend about requests.
 type requestBackend interface {
 	SubmitRequest(ctx context.Context, draft requests.Draft) (requests.View, error)
+	PreviewRequest(ctx context.Context, draft requests.Draft) (requests.Preview, error)
 	ViewRequest(ctx context.Context, id string) (requests.View, error)
 	ListRequests(ctx context.Context, f requests.Filter) ([]requests.View, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)

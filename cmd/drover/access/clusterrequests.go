@@ -14,6 +14,10 @@ func (s *Session) SubmitRequest(ctx context.Context, draft requests.Draft) (requ
 	return v, err
 }
 
+func (s *Session) PreviewRequest(ctx context.Context, draft requests.Draft) (requests.Preview, error) {
+	return s.Requests().Preview(ctx, s.Actor, draft)
+}
+
 func (s *Session) ViewRequest(ctx context.Context, id string) (requests.View, error) {
 	return s.Requests().View(ctx, s.Actor, id)
 }

@@ -50,6 +50,7 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "on-host-loss", Usage: "what to do if its host is lost: `WHAT`; requeue runs it elsewhere, fail never runs it twice", DefaultText: "the pool's"},
 		&cli.StringSliceFlag{Name: "notify", Usage: "notify the webhook `ID` when it ends; repeatable"},
 		&cli.StringFlag{Name: "memory", Usage: "most memory, a `SIZE` such as 64MiB", DefaultText: "the pool's"},
+		dryRunFlag(),
 	}
 }
 
@@ -91,6 +92,9 @@ func runOn(c *cli.Context, d access.Backend) error {
 	draft.Files = commandFiles(c.StringSlice("file"), stdin)
 	if err := checkUploads(draft.Files); err != nil {
 		return err
+	}
+	if c.Bool("dry-run") {
+		return previewOn(c, d, draft)
 	}
 	v, err := d.SubmitRequest(c.Context, draft)
 	if err != nil {

@@ -62,6 +62,9 @@ func submitOn(c *cli.Context, d access.Backend) error {
 	if err := GradingDraft(&draft, c.String("harness"), c.StringSlice("submission"), kindFlag(c)); err != nil {
 		return err
 	}
+	if c.Bool("dry-run") {
+		return previewOn(c, d, draft)
+	}
 	v, err := d.SubmitRequest(c.Context, draft)
 	if err != nil {
 		return err

@@ -43,6 +43,9 @@ func (in *Intake) Check(ctx context.Context, spec core.Spec) (core.Spec, error) 
 	if spec.Limits, err = pool.Within(spec.Limits); err != nil {
 		return core.Spec{}, err
 	}
+	if err := in.checkSize(ctx, pool); err != nil {
+		return core.Spec{}, err
+	}
 	if err := checkFits(&spec); err != nil {
 		return core.Spec{}, err
 	}

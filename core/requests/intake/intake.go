@@ -37,6 +37,8 @@ type Intake struct {
 	expired string     // id after which Expire continues
 	tasks   string     // id of a task after which Sweep continues
 	full    map[room]refusal
+
+	capacities capacities
 }
 
 const defaultBatch = 500

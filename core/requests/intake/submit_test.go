@@ -76,10 +76,13 @@ func (away) Enqueue(context.Context, []core.Spec) ([]error, error) { return nil,
 func (away) Cancel(context.Context, string, string, core.CancelScope) (core.Place, error) {
 	return core.Place{}, errAway
 }
-func (away) GetPool(context.Context, string) (core.Pool, error)     { return core.Pool{}, errAway }
-func (away) SetPool(context.Context, core.Pool) error               { return errAway }
-func (away) Present(context.Context, []string) ([]bool, error)      { return nil, errAway }
-func (away) ListPools(context.Context) ([]core.Pool, error)         { return nil, errAway }
+func (away) GetPool(context.Context, string) (core.Pool, error) { return core.Pool{}, errAway }
+func (away) SetPool(context.Context, core.Pool) error           { return errAway }
+func (away) Present(context.Context, []string) ([]bool, error)  { return nil, errAway }
+func (away) ListPools(context.Context) ([]core.Pool, error)     { return nil, errAway }
+func (away) Capacities(context.Context) (map[string]core.Size, error) {
+	return nil, errAway
+}
 func (away) Room(context.Context, core.Spec) error                  { return errAway }
 func (away) EnqueueTask(context.Context, core.Task) error           { return errAway }
 func (away) PresentTasks(context.Context, []string) ([]bool, error) { return nil, errAway }

@@ -64,9 +64,9 @@ func (s *Store) TrimStateChanges(ctx context.Context, before int64, most, limit 
 	for total < limit {
 		batch := min(trimBatch, limit-total)
 		n, err := commit(ctx, s.committer, "", 0, func(t *tx) (int, error) {
-			return t.exec(`DELETE FROM state_changes WHERE seq IN (
-				SELECT seq FROM (SELECT seq, at FROM state_changes ORDER BY seq LIMIT ?3)
-				WHERE at < ?1 OR seq <= (SELECT max(seq) FROM state_changes) - ?2)`, before, most, batch)
+			return t.exec(`DELETE FROM state_changes
+				WHERE seq < (SELECT min(seq) FROM state_changes) + ?3
+				AND (at < ?1 OR seq <= (SELECT max(seq) FROM state_changes) - ?2)`, before, most, batch)
 		})
 		total += n
 		if err != nil || n < batch {
