@@ -65,7 +65,7 @@ func registration(cfg *config.Config, kind core.Role, n int) (core.Registration,
 	}
 	return core.Registration{
 		Owner: core.OwnerName(kind, cfg.Host, n), Host: cfg.Host, Machine: hex.EncodeToString(sum[:8]), PID: os.Getpid(),
-		Version: access.Version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: int64(facts.Totalram * uint64(facts.Unit)), //nolint:gosec // no machine has that much
+		Version: access.Version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: memoryBytes(int64(facts.Totalram*uint64(facts.Unit)), "/"), //nolint:gosec // no machine has that much
 		DiskBytes: diskBytes(cfg.Run), Process: neighbour.Process(),
 	}, nil
 }
