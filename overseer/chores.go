@@ -22,8 +22,8 @@ func (o *Overseer) table() []Chore {
 		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
-		{Name: "history", Every: c.HistoryEvery, Run: o.history},
-		{Name: "statistics", Every: c.StatisticsEvery, Run: o.statistics},
+		{Name: "history", Every: c.HistoryEvery, Routine: true, Run: o.history},
+		{Name: "statistics", Every: c.StatisticsEvery, Routine: true, Run: o.statistics},
 		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
 		{Name: "consistency", Every: c.ConsistencyEvery, Run: o.consistency},
 	}...)

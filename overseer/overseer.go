@@ -21,6 +21,8 @@ type Counts map[string]int
 type Chore struct {
 	Name  string
 	Every time.Duration // the interval between two runs
+	// Routine marks a chore that always finds something to do: that is logged at the debug level only.
+	Routine bool
 	// Run does a bounded part of the chore and continues at its next turn.
 	Run func(ctx context.Context) (Counts, error)
 	// Whole does all of it, for an overseer that runs once. Nil: Run does.
@@ -205,7 +207,11 @@ func (o *Overseer) do(ctx context.Context, c Chore, run func(context.Context) (C
 		}
 	}
 	if len(fields) > 0 {
-		o.log.WithField("chore", c.Name).WithFields(fields).Info("done")
+		level := logrus.InfoLevel
+		if c.Routine {
+			level = logrus.DebugLevel
+		}
+		o.log.WithField("chore", c.Name).WithFields(fields).Log(level, "done")
 	}
 	return d
 }

@@ -185,10 +185,12 @@ func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
 	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
 	first, watch := h.startAll("vmfactory", "testrunner"), h.start("overseer")
-	inHand := h.submit(1, "sh", "-c", "sleep 1; echo done")
+	inHand := h.submit(1, "sleep", "3600")
 	h.awaitRun(inHand[0])
 	waiting := h.submit(3, "true")
 	_, errs, code := h.run("host", "drain", "h1")
+	require.Zero(t, code, errs)
+	_, errs, code = h.run("request", "cancel", inHand[0]) // only now may it end
 	require.Zero(t, code, errs)
 	await(t, "what is in hand ends", func() bool { return h.place(inHand[0]).State == "" })
 	for _, p := range first {

@@ -20,6 +20,7 @@ type hostData struct {
 	Heart  heart
 	Form   map[string]string // as it was filled in
 	Fields []field           // settings
+	Wrong  bool              // one of them was
 }
 
 func (s *pages) hostData(r *page.Request) (hostData, error) {
@@ -71,6 +72,7 @@ func (s *pages) setHost(r *page.Request) error {
 		err = s.Cluster.SetHost(r.Context(), r.Actor(), d.Name, settings)
 	}
 	if err != nil {
+		d.Wrong = true
 		return r.Again(err, "operator/host", d)
 	}
 	return r.Redirect("/cluster/hosts/"+d.Name, r.T("Host %s is set.", d.Name))

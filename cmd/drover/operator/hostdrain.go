@@ -98,7 +98,10 @@ func previewDrain(c *cli.Context, h *access.Cluster, host string) error {
 
 // needs formats what a planned request's VM takes of a host.
 func needs(p overseer.Planned) string {
-	text := terminal.Size(p.Memory) + " memory, " + terminal.Size(p.Disk) + " disk"
+	text := terminal.Size(p.Memory) + " memory"
+	if p.Disk > 0 {
+		text += ", " + terminal.Size(p.Disk) + " disk"
+	}
 	if p.CPU > 0 {
 		text = fmt.Sprintf("%g cpu, ", float64(p.CPU)/1000) + text
 	}
