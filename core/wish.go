@@ -58,7 +58,7 @@ type HostWishes interface {
 }
 
 // MaxHostWishes bounds the wishes of a cluster.
-const MaxHostWishes = 20_000
+const MaxHostWishes = 3000
 
 // The bounds of a wish, in bytes.
 const (
