@@ -227,7 +227,7 @@ func TestTasksOfASite(t *testing.T) {
 	ids := map[string]string{}
 	for kind, args := range map[string]string{
 		school.KindArchive: `{"class":"cs101","assignment":"hw1","latest":true}`, school.KindAssignmentCSV: `{"class":"cs101","assignment":"hw1"}`,
-		school.KindGradebook: `{"class":"cs101","fill":"0"}`,
+		school.KindGradebook: `{"class":"cs101","fill":"5"}`,
 	} {
 		task, err := tess.StartTask(ctx, kind, []byte(args))
 		require.NoError(t, err)
