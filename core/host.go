@@ -98,6 +98,20 @@ func (s HostSettings) Keeps(whole Size) Size {
 	return Size{Memory: min(whole.Memory/reservePart, maxReserveMemory), Disk: min(whole.Disk/reservePart, maxReserveDisk)}
 }
 
+// Explicit returns a copy with the reserve in figures, in which single settings can be changed.
+func (s HostSettings) Explicit(whole Size) HostSettings {
+	keeps := s.Keeps(whole)
+	return HostSettings{Labels: maps.Clone(s.Labels), Reserve: &keeps, Overcommit: s.Overcommit}
+}
+
+// Implicit is the inverse of Explicit: a reserve that is the default in figures follows the default again.
+func (s HostSettings) Implicit(whole Size) HostSettings {
+	if s.Reserve != nil && *s.Reserve == (HostSettings{}).Keeps(whole) {
+		s.Reserve = nil
+	}
+	return s
+}
+
 // Capacity is what a host of the given size has for VMs: what it has, less its reserve, times its
 // overcommit. A figure of 0 was not reported and is Unlimited.
 func (s HostSettings) Capacity(whole Size) Size {

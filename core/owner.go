@@ -102,6 +102,11 @@ type OwnerInfo struct {
 	Slots    int    `json:"slots"`
 }
 
+// Whole is the size that the owner's host reports.
+func (r *Registration) Whole() Size {
+	return Size{CPU: int64(r.CPU) * 1000, Memory: r.MemoryBytes, Disk: r.DiskBytes}
+}
+
 // HostInfo is one host as operators see it.
 type HostInfo struct {
 	Name     string         `json:"name"`

@@ -6,15 +6,12 @@ import (
 	"drover/core"
 )
 
-// whole is the host's size, as it was registered.
-func (f *Factory) whole() core.Size {
-	r := f.cfg.Registration
-	return core.Size{CPU: int64(r.CPU) * 1000, Memory: r.MemoryBytes, Disk: r.DiskBytes}
-}
+// capacity is what the host has for VMs.
+func (e *epoch) capacity() core.Size { return e.settings.Capacity(e.cfg.Registration.Whole()) }
 
 // room is what the VMs of the loads may take of the host.
 func (e *epoch) room(loads []core.PoolLoad) room {
-	all := room{vms: e.cfg.MaxVMs, Size: e.settings.Capacity(e.whole())}
+	all := room{vms: e.cfg.MaxVMs, Size: e.capacity()}
 	if all.vms == 0 {
 		all.vms = unbounded
 	}
@@ -31,8 +28,7 @@ func (e *epoch) unfit(p core.Pool) string {
 	if label := p.Wants(e.settings.Labels); label != "" {
 		return fmt.Sprintf("the pool requires hosts with label %s: give it to this one with drover host set %s --label %s", label, e.host(), label)
 	}
-	has := e.settings.Capacity(e.whole())
-	if what := has.Lacks(p.Size()); what != "" {
+	if what := e.capacity().Lacks(p.Size()); what != "" {
 		return fmt.Sprintf("a VM of the pool takes more %s than this host has for all VMs: see drover host show %s", what, e.host())
 	}
 	return ""

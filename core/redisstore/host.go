@@ -67,11 +67,11 @@ func (s *Store) Capacities(ctx context.Context) (map[string]core.Size, error) {
 		}
 		for i, host := range some {
 			f := facts[i].Val()
-			var settings core.HostSettings
-			if err := readNote(host, "settings", str(f[3]), &settings); err != nil {
+			h := core.HostInfo{CPU: int(num(f[0])), Memory: num(f[1]), Disk: num(f[2])}
+			if err := readNote(host, "settings", str(f[3]), &h.Settings); err != nil {
 				return nil, err
 			}
-			out[host] = settings.Capacity(core.Size{CPU: num(f[0]) * 1000, Memory: num(f[1]), Disk: num(f[2])})
+			out[host] = h.Capacity()
 		}
 	}
 	return out, nil

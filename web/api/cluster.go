@@ -60,17 +60,15 @@ func (s *server) setHost(ctx context.Context, a core.Actor, in *struct {
 		return nil, err
 	}
 	// Labels are given all or not at all; a reserve that names one figure keeps the others.
-	keeps := h.Settings.Keeps(h.Whole())
-	settings := core.HostSettings{Overcommit: h.Settings.Overcommit, Reserve: &keeps}
+	settings := h.Settings.Explicit(h.Whole())
+	settings.Labels = nil
 	if err := in.Body.onto(&settings); err != nil {
 		return nil, err
 	}
 	if settings.Labels == nil {
 		settings.Labels = h.Settings.Labels
 	}
-	if h.Settings.Reserve == nil && keeps == h.Settings.Keeps(h.Whole()) {
-		settings.Reserve = nil
-	}
+	settings = settings.Implicit(h.Whole())
 	return answered(settings, s.Cluster.SetHost(ctx, a, in.Host, settings))
 }
 

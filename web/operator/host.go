@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"maps"
 	"strconv"
 	"time"
 
@@ -26,7 +25,7 @@ type hostData struct {
 func (s *pages) hostData(r *page.Request) (hostData, error) {
 	v, err := s.Cluster.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
-	settings := settingsOf(v)
+	settings := v.Settings.Explicit(v.Whole())
 	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
 }
 
@@ -48,12 +47,6 @@ func (d hostData) Sizes() []sizeRow {
 	return rows
 }
 
-// settingsOf are a host's settings with its reserve in figures. They share nothing with the view.
-func settingsOf(v operate.HostView) core.HostSettings {
-	keeps := v.Settings.Keeps(v.Whole())
-	return core.HostSettings{Labels: maps.Clone(v.Settings.Labels), Reserve: &keeps, Overcommit: v.Settings.Overcommit}
-}
-
 func (s *pages) setHost(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err
@@ -62,14 +55,10 @@ func (s *pages) setHost(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	settings := settingsOf(d.HostView)
+	settings := d.Settings.Explicit(d.Whole())
 	d.Fields = hostFields(&settings)
-	err = readFields(r, d.Fields)
-	if *settings.Reserve == d.Settings.Keeps(d.Whole()) {
-		settings.Reserve = d.Settings.Reserve
-	}
-	if err == nil {
-		err = s.Cluster.SetHost(r.Context(), r.Actor(), d.Name, settings)
+	if err = readFields(r, d.Fields); err == nil {
+		err = s.Cluster.SetHost(r.Context(), r.Actor(), d.Name, settings.Implicit(d.Whole()))
 	}
 	if err != nil {
 		d.Wrong = true

@@ -45,7 +45,7 @@ func poolFields(p *core.Pool) []field {
 		number("max", page.Sentence("Most VMs on each host"), &p.Max),
 		choice("network", page.Sentence("Network"), &p.Network, core.NetworkNone, core.NetworkEgress),
 		span("timeout", page.Sentence("Longest run"), "", &l.Timeout),
-		cpus("cpu", &l.CPU),
+		cpus("cpu", page.Sentence("Processors"), page.Sentence("Such as 1 or 0.5; 0: the provider decides."), &l.CPU),
 		size("memory", page.Sentence("Memory"), &l.Memory),
 		size("disk", page.Sentence("Disk of each writable place"), &l.Disk),
 		size("file_size", page.Sentence("Largest file"), &l.FileSize),
@@ -138,16 +138,16 @@ func exactSize(n int64) string {
 }
 
 // cpus is a number of processors, kept in thousandths.
-func cpus(name string, into *int) field {
+func cpus[N int | int64](name, label, help string, into *N) field {
 	return field{
-		Name: name, Label: page.Sentence("Processors"), Help: page.Sentence("Such as 1 or 0.5; 0: the provider decides."),
+		Name: name, Label: label, Help: help,
 		Value: strconv.FormatFloat(float64(*into)/1000, 'g', -1, 64),
 		read: func(s string) error {
 			n, err := strconv.ParseFloat(s, 64)
 			if err != nil || math.IsNaN(n) || n < 0 || n > core.MaxCPU/1000 {
 				return core.Errorf(core.CodeInvalid, name, "%s: %.60q is no number of processors between 0 and %d", name, s, core.MaxCPU/1000)
 			}
-			*into = int(math.Round(n * 1000))
+			*into = N(math.Round(n * 1000))
 			return nil
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,9 +43,11 @@ func setHost(c *cli.Context, h *access.Cluster) error {
 	if c.Bool("defaults") {
 		s = core.HostSettings{}
 	}
-	if err := applyHostFlags(c, &s, found.Whole()); err != nil {
+	s = s.Explicit(found.Whole())
+	if err := applyHostFlags(c, &s); err != nil {
 		return err
 	}
+	s = s.Implicit(found.Whole())
 	if err := h.Operate().SetHost(c.Context, access.Operator(), host, s); err != nil {
 		return err
 	}
@@ -55,9 +58,8 @@ func setHost(c *cli.Context, h *access.Cluster) error {
 	return err
 }
 
-// applyHostFlags changes the named settings of a host of the given size.
-func applyHostFlags(c *cli.Context, s *core.HostSettings, whole core.Size) error {
-	s.Labels = maps.Clone(s.Labels)
+// applyHostFlags changes the named settings of a host, whose reserve is in figures.
+func applyHostFlags(c *cli.Context, s *core.HostSettings) error {
 	for _, text := range c.StringSlice("label") {
 		if err := applyLabel(s, text); err != nil {
 			return err
@@ -70,24 +72,19 @@ func applyHostFlags(c *cli.Context, s *core.HostSettings, whole core.Size) error
 			*into = c.Float64(name)
 		}
 	}
-	if !c.IsSet("reserve-cpu") && !c.IsSet("reserve-memory") && !c.IsSet("reserve-disk") {
-		return nil
-	}
-	keep := s.Keeps(whole)
-	s.Reserve = &keep
 	if c.IsSet("reserve-cpu") {
 		n := c.Float64("reserve-cpu") * 1000
 		if math.IsNaN(n) || n < 0 || n > core.MaxCPU {
 			return core.Errorf(core.CodeInvalid, "reserve-cpu", "--reserve-cpu %g must be between 0 and %d processors", n/1000, core.MaxCPU/1000)
 		}
-		keep.CPU = int64(math.Round(n))
+		s.Reserve.CPU = int64(math.Round(n))
 	}
-	return cmp.Or(terminal.SizeFlag(c, "reserve-memory", &keep.Memory), terminal.SizeFlag(c, "reserve-disk", &keep.Disk))
+	return cmp.Or(terminal.SizeFlag(c, "reserve-memory", &s.Reserve.Memory), terminal.SizeFlag(c, "reserve-disk", &s.Reserve.Disk))
 }
 
 // applyLabel sets the label that the text names, or removes it.
 func applyLabel(s *core.HostSettings, text string) error {
-	if name, removed := cutRemoval(text); removed {
+	if name, removed := strings.CutSuffix(text, "="); removed && core.ValidName(name) {
 		delete(s.Labels, name)
 		return nil
 	}
@@ -100,12 +97,4 @@ func applyLabel(s *core.HostSettings, text string) error {
 	}
 	maps.Copy(s.Labels, labels)
 	return nil
-}
-
-// cutRemoval returns NAME of "NAME=".
-func cutRemoval(text string) (string, bool) {
-	if n := len(text) - 1; n > 0 && text[n] == '=' && core.ValidName(text[:n]) {
-		return text[:n], true
-	}
-	return "", false
 }
