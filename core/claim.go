@@ -139,6 +139,10 @@ type Queue interface {
 	// Cancel marks a request as cancelled: a claim then does not run it, and its owner stops it. Returns where the
 	// request was; State is "" if Redis does not have it or the scope excludes it.
 	Cancel(ctx context.Context, key, by string, scope CancelScope) (Place, error)
+	// Change gives a waiting request the spec, which the store has, if Redis has it with the change from. Returns the
+	// change that Redis had, and whether an owner has claimed the request: then nothing is changed, nor if Redis had
+	// another change than from. Returns NOTFOUND if Redis does not have the request (had is -1 then) or the pool; FULL.
+	Change(ctx context.Context, spec Spec, from int) (had int, claimed bool, err error)
 	// Withdraw removes a waiting or parked request whose end is recorded in the
 	// store. Returns false if it is not waiting.
 	Withdraw(ctx context.Context, key string) (bool, error)

@@ -24,7 +24,7 @@ func (s Spec) Again(state RequestState, submitted int64) (Spec, error) {
 		return Spec{}, Errorf(CodeLimit, s.ID, "request %s was run again %d times, the most there may be: submit it anew", s.ID, s.Generation)
 	}
 	s.Generation++
-	s.Submitted = submitted
+	s.Submitted, s.Change = submitted, 0
 	return s, nil
 }
 

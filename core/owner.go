@@ -66,6 +66,7 @@ type Held struct {
 	Deaths    []Death       // deaths that the request or task met, oldest first
 	Cancelled string        // who cancelled it; "" if nobody did
 	Pool      string
+	Change    int    // of the request, as Spec.Change
 	Slot      string // as Redis has it, for Revoke
 }
 

@@ -80,8 +80,28 @@ func (l Limits) Or(d Limits) Limits {
 	}
 }
 
-// Spec is what a request asks for. It is immutable: a rerun gets a new
-// generation with the same spec. Redis holds it as JSON under the request's key.
+// Beside returns l without the limits that are those of d.
+func (l Limits) Beside(d Limits) Limits {
+	other := func(a, b int64) int64 {
+		if a == b {
+			return 0
+		}
+		return a
+	}
+	return Limits{
+		Timeout:   time.Duration(other(int64(l.Timeout), int64(d.Timeout))),
+		Memory:    other(l.Memory, d.Memory),
+		Disk:      other(l.Disk, d.Disk),
+		FileSize:  other(l.FileSize, d.FileSize),
+		Pids:      int(other(int64(l.Pids), int64(d.Pids))),
+		CPU:       int(other(int64(l.CPU), int64(d.CPU))),
+		OpenFiles: int(other(int64(l.OpenFiles), int64(d.OpenFiles))),
+		Output:    other(l.Output, d.Output),
+	}
+}
+
+// Spec is what a request asks for. Pool, priority and limits can change until a claim takes it (see Change), the rest
+// never; a rerun gets a new generation with the same spec. Redis holds it as JSON under the request's key.
 //
 // A request is either a plain command (Command set) or a grading (Harness set).
 type Spec struct {
@@ -90,6 +110,7 @@ type Spec struct {
 	Pool        string          `json:"pool"`
 	Priority    Priority        `json:"priority"`
 	Submitter   string          `json:"submitter"`
+	Change      int             `json:"change,omitempty"` // of Changes that its pool, priority and limits are from; 0 is its submission
 	Command     []string        `json:"command,omitempty"`
 	Env         []string        `json:"env,omitempty"`        // NAME=value, added to the VM's own
 	Stdin       *File           `json:"stdin,omitempty"`      // of a plain command
@@ -113,9 +134,13 @@ type Spec struct {
 // Key returns the spec's key in Redis.
 func (s *Spec) Key() string { return Key(s.ID, s.Generation) }
 
-// SameAs reports whether two specs of one id ask for the same. Generation and time of submission do not count.
+// SameAs reports whether two specs of one id ask for the same. Generation and time of submission do not count, nor what
+// was changed since.
 func (s Spec) SameAs(there Spec) bool {
 	there.Generation, there.Submitted = s.Generation, s.Submitted
+	if there.Change > 0 {
+		there = there.With(s.Change, Change{Pool: s.Pool, Priority: s.Priority, Limits: s.Limits})
+	}
 	a, err := json.Marshal(s)
 	b, unreadable := json.Marshal(there)
 	return err == nil && unreadable == nil && bytes.Equal(a, b)

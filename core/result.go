@@ -141,7 +141,8 @@ type Result struct {
 	Score      *float64          `json:"score"`
 	MaxScore   *float64          `json:"max_score"`
 	Tests      []Test            `json:"tests"`
-	Attempt    int               `json:"attempt"` // 1 for the first
+	Attempt    int               `json:"attempt"`          // 1 for the first
+	Change     int               `json:"change,omitempty"` // Spec.Change of what a claim ran with
 	Host       string            `json:"host"`
 	Pool       string            `json:"pool"`
 	VM         string            `json:"vm"`

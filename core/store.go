@@ -42,8 +42,9 @@ type Ledger interface {
 	Get(ctx context.Context, id string) (Row, error)
 	// Record stores a result. The first one of a generation becomes its terminal result (true); a later one is kept
 	// in the history as refused (false). Recording a result of the same claim (token and VM) again returns the first
-	// answer, and so does recording the same state again if no claim made the result. Returns NOTFOUND for an unknown
-	// id or generation.
+	// answer, and so does recording the same state again if no claim made the result. With the terminal result of a
+	// claim, the spec becomes that change of it which the claim ran with. Returns NOTFOUND for an unknown id or
+	// generation.
 	Record(ctx context.Context, r Result) (bool, error)
 	// Terminal reports which of the keys have a terminal result.
 	Terminal(ctx context.Context, keys []string) (map[string]RequestState, error)
@@ -59,6 +60,17 @@ type RequestLedger interface {
 	// Unfinished lists specs without a terminal result and with ids after the given one, in order of id, for the
 	// sweep.
 	Unfinished(ctx context.Context, after string, limit int) ([]Spec, error)
+	// ChangeSpec keeps a change of a request's spec and makes it the spec's. Was is the spec as the caller read it.
+	// Returns the new spec, CONFLICT if the request has ended or its spec is another by now, LIMIT after MaxChanges,
+	// NOTFOUND for an unknown id.
+	ChangeSpec(ctx context.Context, was Spec, c Change) (Spec, error)
+	// UseChange makes another of the changes kept of a request its spec's, since Redis has that one. Returns false if
+	// the request has ended or its spec is not was any more, INVALID if no such change is kept, NOTFOUND for an unknown
+	// id.
+	UseChange(ctx context.Context, was Spec, number int) (bool, error)
+	// Changes returns what is kept of the changes of a request's current generation: [0] is its submission. It is empty
+	// if the request never changed. Returns NOTFOUND for an unknown id.
+	Changes(ctx context.Context, id string) ([]Change, error)
 	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal.
 	Rerun(ctx context.Context, id string, submitted int64) (Spec, error)
 	// Attempts returns the history of all generations, oldest first, with the

@@ -43,7 +43,7 @@ func requestTransitions() []Transition {
 		{EntityRequest, "queued", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
 		{EntityRequest, "parked", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
 		{EntityRequest, "parked", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
-		{EntityRequest, "parked", "queued", []string{"exchange", "mend_request"}, "it met a death since it was parked: it runs apart"},
+		{EntityRequest, "parked", "queued", []string{"exchange", "change", "mend_request"}, "it met a death since it was parked: it runs apart; or its pool was changed"},
 		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
 		{EntityRequest, "claimed", "queued", []string{"exchange", "settle", "revoke"}, "released, or a platform fault"},
 		{EntityRequest, "running", "queued", []string{"exchange", "settle", "revoke"}, "a platform fault"},
@@ -137,7 +137,7 @@ func taskTransitions() []Transition {
 func evacuationTransitions() []Transition {
 	unassigned := []string{
 		"unassign", "host_drain", "host_probation", "host_down", "host_report", "host_forget", "vm_reconcile", "register", "withdraw",
-		"mend_host", "mend_request", "mend_left",
+		"change", "mend_host", "mend_request", "mend_left",
 	}
 	return []Transition{
 		{EntityEvacuation, "", "scheduled", []string{"settle", "revoke", "exchange", "beat", "promote"}, "assigned to another host: its own was lost or drained, or had two faults with it"},
@@ -146,7 +146,7 @@ func evacuationTransitions() []Transition {
 		{EntityEvacuation, "parked", "accepted", []string{"exchange"}, "the first host that can took it together with a VM"},
 		{EntityEvacuation, "accepted", "finished", []string{"exchange", "settle", "revoke"}, "the request ended there"},
 		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left"}, "the request did not end there, or is to run apart"},
-		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn"},
-		{EntityEvacuation, "parked", "failed", []string{"withdraw", "mend_request", "mend_left"}, "the request was withdrawn"},
+		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn, or its pool changed"},
+		{EntityEvacuation, "parked", "failed", []string{"withdraw", "change", "mend_request", "mend_left"}, "the request was withdrawn, or its pool changed"},
 	}
 }

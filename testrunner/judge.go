@@ -153,7 +153,7 @@ func (j *job) dead(why string) core.Result {
 func (j *job) result() core.Result {
 	spec := &j.w.Spec
 	res := core.Result{
-		ID: spec.ID, Generation: spec.Generation, Attempt: j.w.Attempts + 1,
+		ID: spec.ID, Generation: spec.Generation, Attempt: j.w.Attempts + 1, Change: spec.Change,
 		Stdout: text(&j.out.stdout), Stderr: text(&j.out.stderr), Truncated: j.out.cutOut || j.out.cutErr,
 		Host: j.r.host, Pool: spec.Pool, VM: j.w.VM, Token: j.w.Token, Image: j.image,
 	}

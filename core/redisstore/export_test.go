@@ -55,6 +55,9 @@ func (l *Look) Hash(name string, args ...string) map[string]string {
 	return nil
 }
 
+// Belongs returns the key of the queue in which a request belongs by its spec, "" if there is no such request.
+func (l *Look) Belongs(key string) string { return l.Hash("specs")[key] }
+
 // Scores returns a sorted set of the namespace that is there once.
 func (l *Look) Scores(name string) map[string]float64 { return l.one(name).scores }
 

@@ -22,7 +22,7 @@ const (
 	// readsWhenFull write nothing.
 	readsWhenFull = "held locate preceding task_locate task_waiting vm_load waiting"
 	// refusedWhenFull take something new. What they find done already they may say.
-	refusedWhenFull = "enqueue output session_keep take task_enqueue"
+	refusedWhenFull = "change enqueue output session_keep take task_enqueue"
 	// passesWhenFull end, heal, record a heartbeat, make room, or work off what is there.
 	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_probation host_set " +
 		"host_report host_tell join late incarnation mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +

@@ -292,6 +292,9 @@ func (m *model) checkSlots(c *call) {
 		}
 	}
 	for id, slot := range c.after.Slots {
+		if c.before.Slots[id].Token == slot.Token && c.before.Belongs(id[1]) != c.after.Belongs(id[1]) {
+			m.fail("%s changed request %s, which %s holds", c.name, id[1], id[0])
+		}
 		if c.before.Slots[id].Token != slot.Token && (len(c.args) == 0 || c.args[0] != id[0]) {
 			m.fail("%s gave %s to %s, who did not ask", c.name, id[1], id[0])
 		}
@@ -447,7 +450,7 @@ func (m *model) checkExchange(c *call) {
 			continue
 		}
 		claims++
-		if pool := m.ledger[id[1]].spec.Pool; c.before.Hash("pool", pool)["paused"] == "1" {
+		if pool := strings.Split(c.before.Belongs(id[1])+":", ":")[1]; c.before.Hash("pool", pool)["paused"] == "1" {
 			m.fail("%s claimed %s of pool %s, which is paused", owner, id[1], pool)
 		}
 	}

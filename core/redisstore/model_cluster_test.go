@@ -286,3 +286,59 @@ func (m *model) stop(scope core.CancelScope, end core.RequestState) {
 		})
 	}
 }
+
+// change changes a request in the ledger and then in Redis. What an owner was faster to claim stays as that has it.
+func (m *model) change() {
+	keys := m.unended()
+	if len(keys) == 0 {
+		return
+	}
+	key := pick(m, "request", keys)
+	r := m.ledger[key]
+	was := r.spec
+	var err error
+	r.spec, r.kept, err = was.Changed(r.kept, core.Change{Pool: pick(m, "pool", modelPools), Priority: pick(m, "priority", core.Priorities())})
+	if core.Is(err, core.CodeLimit) {
+		r.spec = was
+		return
+	}
+	m.must(err)
+	next := r.spec
+	m.note("change %s to %d: %s %s", key, next.Change, next.Pool, next.Priority)
+	m.soon(func() { m.changeTo(next, was.Change) })
+	if m.chance("comes twice", 4) {
+		m.copyOf(func() { m.changeTo(next, was.Change) })
+	}
+}
+
+func (m *model) changeTo(spec core.Spec, from int) {
+	key := spec.Key()
+	had, held, err := m.s.Change(m.ctx, spec, from)
+	m.note("change of %s to %d: it had %d, held %v, %v", key, spec.Change, had, held, err)
+	m.may(err, core.CodeNotFound)
+	if r := m.ledger[key]; held && r.end == "" && r.spec.Change == spec.Change {
+		r.spec, err = r.spec.Use(r.kept, had)
+		m.must(err)
+	}
+	if is := m.inRedis(key); err == nil && !held && (had == from || had == spec.Change) && (is.Change != spec.Change || !is.SameAs(spec)) {
+		m.fail("request %s was changed to %+v and is %+v", key, spec, is)
+	}
+}
+
+// inRedis is the spec of a request that Redis has, a zero one if it has none.
+func (m *model) inRedis(key string) core.Spec {
+	all, err := m.s.Specs(m.ctx, []string{key})
+	m.must(err)
+	return append(all, core.Spec{})[0]
+}
+
+// align gives a request in Redis the spec that the ledger has.
+func (m *model) align(key string) {
+	r := m.ledger[key]
+	if r.end != "" {
+		return
+	}
+	if is := m.inRedis(key); is.ID != "" && is.Change != r.spec.Change {
+		m.changeTo(r.spec, is.Change)
+	}
+}

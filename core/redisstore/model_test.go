@@ -68,6 +68,7 @@ type model struct {
 // row is a request in the ledger.
 type row struct {
 	spec  core.Spec
+	kept  []core.Change // of the spec
 	end   core.RequestState
 	known bool // Redis took it in this life
 }
@@ -253,6 +254,7 @@ func (m *model) actions() []action {
 		{5, one((*factory).reconcile)},
 		{12, m.submit},
 		{6, m.cancel},
+		{6, m.change},
 		{2, m.expire},
 		{5, m.sweep},
 		{24, m.oversee},
@@ -364,6 +366,7 @@ func (m *model) round() []string {
 	}
 	for _, key := range m.keys {
 		m.sweepOne(key)
+		m.align(key)
 	}
 	var left []string
 	for key, r := range m.ledger {

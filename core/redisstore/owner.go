@@ -33,7 +33,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 }
 
 func toHeld(f []any) []core.Held {
-	const width = 7
+	const width = 8
 	out := make([]core.Held, 0, len(f)/width)
 	for i := 0; i+width <= len(f); i += width {
 		h, ok := toSlot(str(f[i]), str(f[i+1]), str(f[i+4]))
@@ -41,7 +41,7 @@ func toHeld(f []any) []core.Held {
 			continue
 		}
 		h.Attempts, h.Cancelled, h.Deaths = int(num(f[i+2])), str(f[i+3]), toDeaths(f[i+5])
-		h.Age = time.Duration(num(f[i+6])) * time.Millisecond
+		h.Age, h.Change = time.Duration(num(f[i+6]))*time.Millisecond, int(num(f[i+7]))
 		out = append(out, h)
 	}
 	return out

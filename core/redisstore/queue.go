@@ -214,6 +214,30 @@ func (s *Store) Cancel(ctx context.Context, key, by string, scope core.CancelSco
 	return toPlace(reply), nil
 }
 
+// Change implements core.Queue.
+func (s *Store) Change(ctx context.Context, spec core.Spec, from int) (had int, claimed bool, err error) {
+	text, err := encode(&spec)
+	if err != nil {
+		return from, false, err
+	}
+	reply, err := s.run(ctx, "change", spec.ID, spec.Key(), from, spec.Change, spec.Pool, string(spec.Priority), text, s.opts.MaxSpecBytes)
+	f := list(reply)
+	if err != nil || len(f) < 2 {
+		return from, false, err
+	}
+	had = int(num(f[1]))
+	switch word := str(f[0]); word {
+	case "held":
+		return had, true, nil
+	case "other":
+		return had, false, nil
+	case "absent":
+		return -1, false, core.Errorf(core.CodeNotFound, spec.ID, "Redis does not have request %s", spec.ID)
+	default:
+		return had, false, s.verdict(word, &spec)
+	}
+}
+
 func toPlace(reply any) core.Place {
 	f := list(reply)
 	if len(f) < 9 {

@@ -52,6 +52,9 @@ func whenFull(t *testing.T, x *suite) {
 	refused(t, x.Store.EnqueueTask(ctx, core.Task{ID: "t2", Generation: 1, Kind: "none"}), core.CodeFull)
 	refused(t, x.Store.Append(ctx, "a-1", "1.1", []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}), core.CodeFull)
 
+	_, _, err = x.Store.Change(ctx, specs("a", 6, "ann")[5].With(1, core.Change{Pool: "p1", Priority: core.PriorityLow}), 0)
+	refused(t, err, core.CodeFull)
+
 	_, err = x.Store.Beat(ctx, x.Runner, x.Epoch, time.Minute)
 	ok("beat", err)
 	ok("progress", x.Store.Progress(ctx, x.Runner, x.Epoch, cs[0].Key, cs[0].Token, "running", 0))

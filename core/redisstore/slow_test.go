@@ -224,6 +224,11 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		step(func() { _, err := s.Locate(ctx, key); ok(err) })
 	}
 	step(func() { _, err := s.Cancel(ctx, "flood-9998-1", "bob", core.CancelAny); ok(err) })
+	step(func() {
+		spec := specs(fmt.Sprintf("flood-%d", 800+round), 1, "flood")[0].With(1, core.Change{Pool: "p2", Priority: core.PriorityLow})
+		_, _, err := s.Change(ctx, spec, 0)
+		ok(err)
+	})
 	step(func() { _, err := s.Withdraw(ctx, fmt.Sprintf("flood-%d-1", 9000+round)); ok(err) })
 	step(func() { x.take(t, "sign-in:ann", core.Rate{Every: time.Second, Burst: 5}, 1) })
 	step(func() { ok(s.Sessions().CommitCtx(ctx, id("token"), []byte("x"), time.Now().Add(time.Hour))) })

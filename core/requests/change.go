@@ -23,6 +23,30 @@ func (d *Service) Cancel(ctx context.Context, a core.Actor, id string) (state co
 	return state, err
 }
 
+// Change changes priority, pool and limits of a request that waits; what c leaves out stays. Returns NOTFOUND, FORBIDDEN,
+// INVALID or LIMIT as Submit does, CONFLICT if an owner has claimed it or it has ended, FULL if there is no room where it
+// would wait, UNAVAILABLE.
+func (d *Service) Change(ctx context.Context, a core.Actor, id string, c core.Change) (View, error) {
+	row, err := d.row(ctx, a, id, core.ActRequestControl)
+	if err != nil {
+		return View{}, err
+	}
+	if c.Priority == core.PriorityHigh { // as for a submission
+		if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
+			return View{}, err
+		}
+	}
+	c.By = a.Handle
+	err = d.control(ctx, a, &row.Spec, "changes", func() (err error) {
+		row, err = d.Intake.Change(ctx, id, c)
+		return err
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return d.located(ctx, a, row)
+}
+
 // Rerun runs an ended request again, as its next generation. Returns NOTFOUND, FORBIDDEN, CONFLICT if it has not
 // ended, LIMIT if it was run too often.
 func (d *Service) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {

@@ -48,6 +48,7 @@ type Intake interface {
 	Submit(ctx context.Context, spec core.Spec) (core.Row, bool, error)
 	Rerun(ctx context.Context, id string) (core.Row, error)
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
+	Change(ctx context.Context, id string, c core.Change) (core.Row, error)
 }
 
 // Queue says where in Redis requests are.

@@ -17,6 +17,7 @@ func requestTable() []entry {
 		is(Operation{"listRequests", get, "/requests", "", school.ScopeRead, 0, "List the requests that the caller may see, newest first"}, (*server).listRequests),
 		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, school.ScopeRead, 0, "Return a request: its result, or its progress and what it waits for"}, (*server).viewRequest),
 		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, school.ScopeRead, 0, "Return why a request waits, also to the submitter of what it grades; null if it does not wait"}, (*server).whyRequestWaits),
+		is(Operation{"changeRequest", patch, "/requests/{id}", core.ActRequestControl, school.ScopeSubmit, 0, "Change priority, pool or limits of a request that waits"}, (*server).changeRequest),
 		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, school.ScopeSubmit, 202, "Cancel a request, waiting or running"}, (*server).cancelRequest),
 		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, school.ScopeSubmit, 202, "Rerun an ended request"}, (*server).rerunRequest),
 		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, school.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
@@ -115,6 +116,21 @@ func (s *server) whyRequestWaits(ctx context.Context, a core.Actor, in *One) (*a
 		return nil, err
 	}
 	return &answer[*requests.Waiting]{w}, nil
+}
+
+// RequestChange is what can change of a waiting request; what is left out stays.
+type RequestChange struct {
+	Pool     string        `json:"pool,omitempty" maxLength:"64" doc:"limits that were the former pool's become those of this one"`
+	Priority core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"high only for operators"`
+	Limits   core.Limits   `json:"limits,omitempty"`
+}
+
+func (s *server) changeRequest(ctx context.Context, a core.Actor, in *struct {
+	One
+	Body RequestChange
+},
+) (*answer[requests.View], error) {
+	return answered(s.Requests.Change(ctx, a, in.ID, core.Change{Pool: in.Body.Pool, Priority: in.Body.Priority, Limits: in.Body.Limits}))
 }
 
 func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {

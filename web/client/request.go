@@ -112,6 +112,16 @@ func (c *Client) CancelRequest(ctx context.Context, id string) (core.RequestStat
 	return out.State, err
 }
 
+// ChangeRequest changes priority, pool and limits of a request that waits; what c leaves out stays. It may be repeated.
+// Returns CONFLICT if it runs or has ended.
+func (c *Client) ChangeRequest(ctx context.Context, id string, to core.Change) (requests.View, error) {
+	return ask[requests.View](ctx, c, call{method: http.MethodPatch, path: []string{"requests", id}, body: struct {
+		Pool     string        `json:"pool,omitempty"`
+		Priority core.Priority `json:"priority,omitempty"`
+		Limits   core.Limits   `json:"limits,omitzero"`
+	}{to.Pool, to.Priority, to.Limits}})
+}
+
 // RerunRequest runs an ended request again, as its next generation.
 func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, error) {
 	return post[requests.View](ctx, c, nil, "requests", id, "rerun")

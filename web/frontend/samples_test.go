@@ -250,6 +250,7 @@ func clusterSamples() map[string]sample {
 			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")},
 		"POST /cluster/pools/{pool}/pause":      {form: says("paused", "no")},
 		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*fixture).request, "/cancel")},
+		"POST /cluster/requests/{id}/change":    {path: about(requests, (*fixture).request, "/change")},
 		"POST /cluster/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
 		"POST /cluster/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
 		"POST /cluster/tasks/{id}/cancel":       {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},

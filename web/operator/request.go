@@ -18,15 +18,17 @@ var stepWords = map[operate.StepKind]struct{ Class, Sentence string }{
 	operate.StepReleased:  {"", page.Sentence("Given back unharmed")},
 	operate.StepFault:     {"bad", page.Sentence("A platform fault; it will be retried")},
 	operate.StepWithdrawn: {"", page.Sentence("Removed from the queue")},
+	operate.StepChanged:   {"", page.Sentence("Its pool, priority or limits were changed")},
 }
 
 // requestData is what a request's page shows.
 type requestData struct {
 	operate.Timeline
 
-	Rows []stepRow
-	Open bool // it has not ended
-	Dead bool
+	Rows  []stepRow
+	Open  bool // it has not ended
+	Dead  bool
+	Pools []string // that it can be moved to; none unless it waits
 }
 
 type stepRow struct {
@@ -41,6 +43,15 @@ func (s *pages) request(r *page.Request) error {
 		return err
 	}
 	d := requestData{Timeline: t, Open: !t.State.Terminal(), Dead: t.State == core.RequestDead}
+	if t.State == core.RequestQueued || t.State == core.RequestParked {
+		pools, err := s.Cluster.Pools(r.Context(), r.Actor())
+		if err != nil {
+			return err
+		}
+		for _, p := range pools {
+			d.Pools = append(d.Pools, p.Name)
+		}
+	}
 	for _, step := range t.Steps {
 		words := stepWords[step.Kind]
 		if step.Kind == operate.StepRecorded {
@@ -84,6 +95,15 @@ func (s *pages) cancelRequest(r *page.Request) error {
 		return err
 	}
 	return r.Redirect(r.Next("/cluster/requests/"+id), r.T("Request %s is stopped.", id))
+}
+
+func (s *pages) changeRequest(r *page.Request) error {
+	id := r.PathValue("id")
+	c := core.Change{Pool: r.FormValue("pool"), Priority: core.Priority(r.FormValue("priority"))}
+	if _, err := s.Requests.Change(r.Context(), r.Actor(), id, c); err != nil {
+		return err
+	}
+	return r.Redirect("/cluster/requests/"+id, r.T("Request %s was changed.", id))
 }
 
 func (s *pages) dead(r *page.Request) error {

@@ -46,6 +46,7 @@ func Section(p services.Deps) page.Section {
 		view("/cluster/requests/{id}", s.request),
 		{Pattern: "POST /cluster/requests/{id}/retry", Action: core.ActRequestControl, Serve: s.retryRequest},
 		do("/cluster/requests/{id}/drop", s.dropRequest),
+		{Pattern: "POST /cluster/requests/{id}/change", Action: core.ActRequestControl, Serve: s.changeRequest},
 		{Pattern: "POST /cluster/requests/{id}/cancel", Action: core.ActRequestControl, Serve: s.cancelRequest},
 		view("/cluster/dead", s.dead),
 		view("/cluster/parked", s.parked),

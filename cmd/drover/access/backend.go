@@ -98,6 +98,8 @@ type requestBackend interface {
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	OpenRequestFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)
 	CancelRequest(ctx context.Context, id string) (core.RequestState, error)
+	// ChangeRequest changes a request that waits; what to leaves out stays.
+	ChangeRequest(ctx context.Context, id string, to core.Change) (requests.View, error)
 	RerunRequest(ctx context.Context, id string) (requests.View, error)
 	// FollowRequest yields the events of a request after the event with the id last, until it has ended.
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]

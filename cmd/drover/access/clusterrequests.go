@@ -39,6 +39,10 @@ func (s *Session) CancelRequest(ctx context.Context, id string) (core.RequestSta
 	return s.Requests().Cancel(ctx, s.Actor, id)
 }
 
+func (s *Session) ChangeRequest(ctx context.Context, id string, to core.Change) (requests.View, error) {
+	return s.Requests().Change(ctx, s.Actor, id, to)
+}
+
 func (s *Session) RerunRequest(ctx context.Context, id string) (requests.View, error) {
 	return s.Requests().Rerun(ctx, s.Actor, id)
 }

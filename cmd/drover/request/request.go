@@ -1,5 +1,5 @@
-// Package request has the commands that run jobs: run, submit, harness, and request, which shows, follows, cancels
-// and reruns them.
+// Package request has the commands that run jobs: run, submit, harness, and request, which shows, follows, changes,
+// cancels and reruns them.
 package request
 
 import (
@@ -23,7 +23,7 @@ import (
 // Command is drover request.
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "request", Usage: "list, cancel and rerun requests", OnUsageError: terminal.UsageError,
+		Name: "request", Usage: "list, change, cancel and rerun requests", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			access.BackendCommand("list", "list requests, newest first", "", "drover request list --state running", []cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, parked, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
@@ -42,6 +42,7 @@ func Command() *cli.Command {
 				&cli.StringFlag{Name: "to", Usage: "write them to the new folder `PATH`"},
 			}, requestFiles),
 			access.BackendCommand("cancel", "cancel a request, waiting or running", "ID", "drover request cancel 01j8x3k4", nil, cancelRequest),
+			access.BackendCommand("update", "change a request that waits; what is not given stays", "ID", "drover request update --priority low --timeout 5s 01j8x3k4", updateFlags(), updateRequest),
 			access.BackendCommand("rerun", "run an ended request again", "ID", "drover request rerun 01j8x3k4", nil, rerunRequest),
 		},
 	}
@@ -173,6 +174,32 @@ func cancelRequest(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	return terminal.Say(c, map[string]any{"id": id, "state": state}, "request %s is %s", id, state)
+}
+
+func updateFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`; limits that were the former pool's become those of this one"},
+		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal or low"},
+	}, terminal.LimitFlags()...)
+}
+
+func updateRequest(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	to := core.Change{Pool: c.String("pool"), Priority: core.Priority(c.String("priority"))}
+	if err := terminal.ApplyLimitFlags(c, &to.Limits); err != nil {
+		return err
+	}
+	if to == (core.Change{}) {
+		return core.Errorf(core.CodeInvalid, id, "what is to change? Name --pool, --priority or a limit, such as --timeout")
+	}
+	v, err := d.ChangeRequest(c.Context, id, to)
+	if err != nil {
+		return err
+	}
+	return terminal.Say(c, v, "request %s waits in pool %s with priority %s", id, v.Pool, v.Priority)
 }
 
 func rerunRequest(c *cli.Context, d access.Backend) error {

@@ -25,6 +25,7 @@ const (
 	StepReleased  StepKind = "released" // given back, no attempt used
 	StepFault     StepKind = "fault"    // platform fault; it is tried again
 	StepWithdrawn StepKind = "withdrawn"
+	StepChanged   StepKind = "changed" // its pool, priority or limits
 )
 
 // Step is one moment in the life of a request.
@@ -178,6 +179,8 @@ func stepOf(e core.Event, key string) (StepKind, bool) {
 			return StepCancel, true
 		case e.Op == "withdraw":
 			return StepWithdrawn, true
+		case e.Op == "change":
+			return StepChanged, true
 		case e.Op == "enqueue" || e.Op == "promote" || e.Op == "unassign":
 			return StepQueued, true
 		case e.Op == string(core.RequestRunning):

@@ -266,7 +266,7 @@ func (j *judge) record(ctx context.Context, h core.Held, state core.RequestState
 	// The dead owner may still record a result under its own token.
 	first, err := j.store.Record(ctx, core.Result{
 		ID: id, Generation: generation, State: state, Blame: blame, Reason: reason,
-		Attempt: h.Attempts + 1, Host: j.host, Pool: h.Pool, VM: h.VM, Token: h.Token + "-" + string(state),
+		Attempt: h.Attempts + 1, Change: h.Change, Host: j.host, Pool: h.Pool, VM: h.VM, Token: h.Token + "-" + string(state),
 		Times: j.times(ctx, id, h),
 	})
 	switch {

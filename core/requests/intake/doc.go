@@ -1,4 +1,4 @@
-// Package intake accepts work: it submits, cancels and reruns requests and tasks,
+// Package intake accepts work: it submits, changes, cancels and reruns requests and tasks,
 // sets pools, and sweeps up what a crash left half done.
 //
 // Store first, Redis second, always: a request is accepted once its row is
@@ -16,6 +16,10 @@
 //	                                                                        Expire and the next Cancel go on from there
 //	         Record                ended row, waits, marked                 a claim: its result is refused, it finishes
 //	         Withdraw              nothing                                  -
+//	Change   ChangeSpec            waits with its former spec               Sweep, or a repeat: changes it; a claim runs
+//	                                                                        what it took, and its result says so
+//	         Queue.Change          nothing                                  -
+//	         claimed, no UseChange runs with its former spec                Sweep, or the record of its result
 //	Rerun    Store.Rerun           unfinished row, nowhere in Redis         Sweep
 //	SetPool  PutPool               Redis has the old settings               RestorePools
 //	task     CreateTask            unfinished task, nowhere in Redis        Sweep
@@ -28,6 +32,10 @@
 //	Sweep    Enqueue               queued; max_wait counts from its submit  nothing: it may end too early, as if
 //	                                                                        Redis had not been lost
 //	Redis    everything            unfinished rows, nowhere in Redis        RestorePools, then Sweep
+//
+// A testrunner runs what Redis has. So each change of a waiting request has a number that is never used again; the store
+// keeps the values of all of them, the spec and the result name theirs. Recording the result of a claim makes the
+// values that ran those of the request, so a crash can undo a change, and never make the store tell what did not run.
 //
 // All ends of requests that no owner has claimed go through stop: cancel, supersede,
 // expire and refuse. It first queues the request if Redis does not have it (its Submit

@@ -29,7 +29,8 @@ type fixture struct {
 	cluster *coretest.Cluster
 	in      *intake.Intake
 	seq     int64
-	wiped   func() // empties Redis
+	wiped   func()               // empties Redis
+	ran     map[string]core.Spec // by key: what claims ran with
 
 	mu  sync.Mutex
 	now time.Time
@@ -40,7 +41,7 @@ const pool = "p1"
 func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &fixture{t: t, store: store, now: time.UnixMilli(1_700_000_000_000)}
+	w := &fixture{t: t, store: store, now: time.UnixMilli(1_700_000_000_000), ran: make(map[string]core.Spec)}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))
@@ -101,11 +102,21 @@ func (w *fixture) claim(n int) []core.Claim {
 	return w.cluster.Exchange(w.t, w.seq, n).Claims
 }
 
+// claimIn takes what waits in a pool, up to n.
+func (w *fixture) claimIn(name string, n int) []core.Claim {
+	w.t.Helper()
+	w.cluster.Pool = name
+	defer func() { w.cluster.Pool = pool }()
+	return w.claim(n)
+}
+
 // run records and finishes claims as a testrunner does.
 func (w *fixture) run(claims []core.Claim) {
 	w.t.Helper()
 	for _, c := range claims {
-		r := core.Result{ID: c.ReadSpec().ID, Generation: c.ReadSpec().Generation, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
+		s := c.ReadSpec()
+		w.ran[c.Key] = s
+		r := core.Result{ID: s.ID, Generation: s.Generation, Change: s.Change, Pool: s.Pool, State: core.RequestCompleted, Token: c.Token, VM: c.VM}
 		if c.Cancelled != "" {
 			r.State, r.Reason = core.RequestCancelled, "cancelled by "+c.Cancelled
 		}
@@ -136,7 +147,12 @@ func (w *fixture) heal() {
 		require.NoError(w.t, err)
 		expired, err := w.in.ExpireAll(ctx)
 		require.NoError(w.t, err)
-		claims := w.claim(50)
+		pools, err := w.store.Pools(ctx)
+		require.NoError(w.t, err)
+		var claims []core.Claim
+		for _, p := range pools {
+			claims = append(claims, w.claimIn(p.Name, 50)...)
+		}
 		w.run(claims)
 		if n+expired+len(claims) == 0 {
 			return
@@ -155,6 +171,9 @@ func (w *fixture) requireWhole() {
 		present, err := w.cluster.Store.Present(ctx, []string{row.Spec.Key()})
 		require.NoError(w.t, err)
 		require.Equal(w.t, []bool{false}, present, "%s is left in Redis", row.Spec.Key())
+		if ran, is := w.ran[row.Spec.Key()]; is {
+			require.Equal(w.t, ran, row.Spec, "the store tells what ran")
+		}
 	}
 	waiting, err := w.cluster.Store.Waiting(ctx)
 	require.NoError(w.t, err)
@@ -182,6 +201,16 @@ func (s mortalStore) Record(ctx context.Context, r core.Result) (first bool, err
 func (s mortalStore) Rerun(ctx context.Context, id string, submitted int64) (spec core.Spec, err error) {
 	err = s.m.Step("rerun", func() error { spec, err = s.ResultStore.Rerun(ctx, id, submitted); return err })
 	return spec, err
+}
+
+func (s mortalStore) ChangeSpec(ctx context.Context, was core.Spec, c core.Change) (spec core.Spec, err error) {
+	err = s.m.Step("change spec", func() error { spec, err = s.ResultStore.ChangeSpec(ctx, was, c); return err })
+	return spec, err
+}
+
+func (s mortalStore) UseChange(ctx context.Context, was core.Spec, number int) (is bool, err error) {
+	err = s.m.Step("use change", func() error { is, err = s.ResultStore.UseChange(ctx, was, number); return err })
+	return is, err
 }
 
 func (s mortalStore) PutPool(ctx context.Context, p core.Pool) error {
@@ -216,6 +245,11 @@ func (q mortalQueue) Enqueue(ctx context.Context, specs []core.Spec) (v []error,
 func (q mortalQueue) Cancel(ctx context.Context, key, by string, scope core.CancelScope) (p core.Place, err error) {
 	err = q.m.Step("mark", func() error { p, err = q.Queue.Cancel(ctx, key, by, scope); return err })
 	return p, err
+}
+
+func (q mortalQueue) Change(ctx context.Context, spec core.Spec, from int) (had int, held bool, err error) {
+	err = q.m.Step("change", func() error { had, held, err = q.Queue.Change(ctx, spec, from); return err })
+	return had, held, err
 }
 
 func (q mortalQueue) Withdraw(ctx context.Context, key string) (was bool, err error) {

@@ -126,12 +126,20 @@ func (in *Intake) requests(handle func(ctx context.Context, specs []core.Spec) (
 }
 
 func (in *Intake) sweepPage(ctx context.Context, specs []core.Spec) (int, error) {
+	changed := in.realign(ctx, specs)
 	lost, err := in.absent(ctx, specs)
 	if err != nil || len(lost) == 0 {
-		return 0, err
+		return 0, errors.Join(changed, err)
 	}
+	n, err := in.sweepLost(ctx, lost)
+	return n, errors.Join(changed, err)
+}
+
+// sweepLost queues those of the specs that are still lost.
+func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) {
 	// Once more: work that was in flight is in Redis now, or has ended.
-	if lost, err = in.unended(ctx, lost); err != nil {
+	lost, err := in.unended(ctx, lost)
+	if err != nil {
 		return 0, err
 	}
 	if lost, err = in.absent(ctx, lost); err != nil || len(lost) == 0 {

@@ -158,7 +158,7 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	}
 	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State}, m{
 		"$set":   m{"gen": spec.Generation, "spec": doc, "state": core.RequestQueued, "finished": 0},
-		"$unset": m{"result": "", "output": "", "blame": "", "score": "", "max_score": ""},
+		"$unset": m{"result": "", "output": "", "blame": "", "score": "", "max_score": "", "changes": ""},
 	})
 	if err == nil && started {
 		s.drop(ctx, now.Output)

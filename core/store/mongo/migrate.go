@@ -17,7 +17,8 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 2: tokens, identities, and accounts in the users' documents
 	nothing, // 3: wishes of hosts
 	nothing, // 4: submissions whose requests are not made yet
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 5: changes of state, and statistics
+	nothing, // 5: changes of state, and statistics
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 6: changes of waiting requests
 }
 
 func nothing(context.Context, *Store) error { return nil }

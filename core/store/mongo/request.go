@@ -22,6 +22,7 @@ type request struct {
 	Submission string `bson:"submission,omitempty"` // that it grades
 	Once       string `bson:"once,omitempty"`       // submitter and idempotency key
 	Spec       string `bson:"spec"`                 // JSON of the current generation
+	Changes    string `bson:"changes,omitempty"`    // JSON of what is kept of its changes
 	Notify     bool   `bson:"notify,omitempty"`
 	Long       bool   `bson:"long,omitempty"` // there may be documents with its output
 

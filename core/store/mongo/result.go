@@ -40,6 +40,11 @@ type recording struct {
 	output output
 	notify bool // somebody is to be notified of the end
 	long   bool // there may be stored long output of the request
+
+	changes string // that are kept of the request
+	was     string // its spec, if it was changed
+	ran     string // the spec of the claim that made the result, if that is another
+	pool    string // of ran
 }
 
 // origin returns a short name of a result's origin.
@@ -68,7 +73,7 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 // accept makes the result the terminal one of the current generation. This one change decides.
 func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	r, now := a.result, s.now()
-	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent}
+	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent, "changes": absent}
 	set := m{"state": r.State, "finished": now, "result": a.doc}
 	if !a.output.IsZero() {
 		set["output"] = a.output
@@ -85,6 +90,12 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	if a.long {
 		which["long"] = true
 	}
+	if a.changes != "" {
+		which["changes"], which["spec"] = a.changes, a.was
+	}
+	if a.ran != "" {
+		set["spec"], set["pool"] = a.ran, a.pool
+	}
 	if a.notify {
 		which["notify"] = true
 		tell(how, r.Generation, now)
@@ -96,7 +107,7 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 // accepted.
 func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, err error) {
 	r := a.result
-	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long")
+	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long", "changes")
 	if err != nil {
 		return false, false, err
 	}
@@ -109,7 +120,7 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 	last, over := now.ended(r.Generation)
 	if !over {
 		a.notify, a.long = now.Notify, now.Long
-		return false, false, nil
+		return false, false, s.changed(ctx, a, now.Changes)
 	}
 	if last.Origin == a.origin {
 		return true, true, nil

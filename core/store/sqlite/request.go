@@ -187,8 +187,8 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 		if err != nil {
 			return core.Spec{}, err
 		}
-		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', score = NULL, max_score = NULL, spec = ?
-			WHERE id = ?`, spec.Generation, doc, id)
+		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', score = NULL, max_score = NULL, spec = ?,
+			changes = x'' WHERE id = ?`, spec.Generation, doc, id)
 		return spec, err
 	})
 }

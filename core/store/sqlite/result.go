@@ -20,8 +20,8 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 	return commit(ctx, s.committer, r.ID, len(doc)+len(r.Stdout)+len(r.Stderr), func(t *tx) (bool, error) {
 		var generation int
 		var state core.RequestState
-		var notify bool
-		err := t.one("SELECT generation, state, notify FROM requests WHERE id = ?", []any{r.ID}, &generation, &state, &notify)
+		var notify, changed bool
+		err := t.one("SELECT generation, state, notify, changes <> x'' FROM requests WHERE id = ?", []any{r.ID}, &generation, &state, &notify, &changed)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return false, core.NoRequest(r.ID)
@@ -33,6 +33,11 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		}
 		if r.Generation < generation || state.Terminal() {
 			return t.refuse(&r, doc, s.now())
+		}
+		if changed && r.Token != "" {
+			if err := t.ran(&r); err != nil {
+				return false, err
+			}
 		}
 		if err := t.accept(&r, doc, s.now()); err != nil || !notify {
 			return true, err

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -105,4 +105,9 @@ CREATE TABLE host_wishes (
 const taskPages = `
 DROP INDEX tasks_queued;
 CREATE INDEX tasks_queued ON tasks (id) WHERE state = 'queued';
+`
+
+// requestChanges came with version 9: what is kept of the changes of a request's current generation.
+const requestChanges = `
+ALTER TABLE requests ADD COLUMN changes BLOB NOT NULL DEFAULT x''; -- JSON; empty if it never changed
 `

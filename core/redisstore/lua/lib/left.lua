@@ -1,5 +1,5 @@
 -- What an owner holds, with the data that settling needs: key, slot, attempts, who cancelled, pool,
--- deaths that it met, and the ms since its phase began or was renewed.
+-- deaths that it met, the ms since its phase began or was renewed, and the change that it runs with.
 local function left(owner)
   local all, clock = redis.call('HGETALL', K.slots(owner)), now()
   local meta = redis.call('HMGET', K.meta, 'silent_again', 'back_at')
@@ -14,6 +14,7 @@ local function left(owner)
     out[#out + 1] = spec_head(key) or ''
     out[#out + 1] = redis.call('HGET', K.deaths, key) or ''
     out[#out + 1] = int(age(its and its.since or clock, clock, meta))
+    out[#out + 1] = spec_change(redis.call('HGET', K.specs, key))
   end
   return out
 end
