@@ -124,6 +124,8 @@ type HostInfo struct {
 	VMs      map[string]int `json:"vms"`      // state → count
 	Owners   []string       `json:"owners"`
 
+	Load *HostMeasure `json:"load,omitempty"` // what its vmfactory measured; nil: nothing yet, or too long ago
+
 	VMsOf     map[string]map[VMState]int `json:"vms_of"` // pool → state → count
 	Providers []ProviderNote             `json:"providers,omitempty"`
 	Broken    map[string]string          `json:"broken,omitempty"`   // pool → why its VMs cannot be made there

@@ -84,6 +84,8 @@ type VMs interface {
 	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found, wishes []HostWish) (Reconciled, error)
 	// Note replaces the notes that operators see of the host.
 	Note(ctx context.Context, owner string, epoch int64, host string, notes HostNotes) error
+	// Measured records what was measured of the host, and returns the time within which the next measure is due.
+	Measured(ctx context.Context, owner string, epoch int64, host string, m HostMeasure) (time.Duration, error)
 	// WaitWork returns when the host's vmfactory has something to do, or after poll. It is a hint.
 	WaitWork(ctx context.Context, host string, poll time.Duration) error
 	// ListVMs lists a host's VMs, or all hosts' for "".

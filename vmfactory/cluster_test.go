@@ -22,6 +22,7 @@ type cluster struct {
 	pools       map[string]core.Pool
 	settings    core.HostSettings
 	serves      []string
+	measured    []core.HostMeasure
 	waiting     map[string]int
 	epochs      map[string]int64
 	fenced      map[string]bool
@@ -372,6 +373,12 @@ func (h *cluster) Note(ctx context.Context, owner string, epoch int64, _ string,
 	return h.do(ctx, "note", owner, epoch, func() {
 		h.broken, h.fetching, h.notes, h.serves = notes.Broken, notes.Fetching, notes.Providers, notes.Serves
 	})
+}
+
+// Measured implements core.VMs.
+func (h *cluster) Measured(ctx context.Context, owner string, epoch int64, _ string, m core.HostMeasure) (time.Duration, error) {
+	err := h.do(ctx, "measured", owner, epoch, func() { h.measured = append(h.measured, m) })
+	return core.MeasureWithin, err
 }
 
 // Reconcile implements core.VMs.

@@ -110,6 +110,11 @@ func (v mortalVMs) Note(ctx context.Context, owner string, epoch int64, host str
 	return v.m.call(func() error { return v.VMs.Note(ctx, owner, epoch, host, notes) })
 }
 
+func (v mortalVMs) Measured(ctx context.Context, owner string, epoch int64, host string, m core.HostMeasure) (within time.Duration, err error) {
+	err = v.m.call(func() (err error) { within, err = v.VMs.Measured(ctx, owner, epoch, host, m); return err })
+	return within, err
+}
+
 type mortalOwners struct {
 	core.Owners
 	m *mortal

@@ -59,6 +59,7 @@ type madeVM struct {
 }
 
 func newEpoch(f *Factory) *epoch {
+	f.load.sent = nil
 	return &epoch{
 		Factory: f,
 		events:  make(chan func(), 64), beats: make(chan core.Beat, 1), wake: make(chan struct{}, 1), over: make(chan struct{}),
@@ -96,7 +97,7 @@ func (e *epoch) run(stop context.Context, presence *worker.Presence, left []core
 // pass does everything that can be done now, dirty VMs before clean ones (G12).
 func (e *epoch) pass(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		e.settle, e.forget, e.tell, e.recount, e.reconcile, e.retireSick, e.destroy, e.create,
+		e.settle, e.forget, e.tell, e.recount, e.reconcile, e.retireSick, e.destroy, e.create, e.measure,
 	} {
 		if err := step(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -181,7 +182,7 @@ func (e *epoch) heard(b core.Beat) bool {
 	e.draining = b.Draining
 	if !b.Ready && e.surveyed {
 		// Another incarnation of Redis: the host claims nothing until it is reconciled again (rule 3).
-		e.surveyed, e.full, e.nextLook, e.reported = false, true, e.clock.Now(), nil
+		e.surveyed, e.full, e.nextLook, e.reported, e.load.sent = false, true, e.clock.Now(), nil, nil
 	}
 	if b.Slots == len(e.jobs)+len(e.made)+len(e.gone) {
 		e.odd = 0

@@ -29,6 +29,12 @@ type Deps struct {
 	// epoch or incarnation of Redis. Nil: there are no wishes.
 	Wishes func(ctx context.Context, host string) ([]core.HostWish, error)
 	Trial  Trial // tests a provider before its first VM; nil: no test
+	Meter  Meter // measures the host; nil: nothing is measured
+}
+
+// Meter measures a host.
+type Meter interface {
+	Measure() (core.HostMeasure, error)
 }
 
 // Factory keeps one host's pools at their targets.
@@ -44,6 +50,7 @@ type Factory struct {
 	newID     func() string
 	wishes    func(ctx context.Context, host string) ([]core.HostWish, error)
 	trial     Trial
+	meter     Meter
 	metrics   *metrics
 
 	calls calls // provider calls that have not returned
@@ -53,6 +60,7 @@ type Factory struct {
 	turn   int64                 // number of creations begun
 	purge  bool                  // --recover is still to be done
 	trials trials
+	load   hostLoad
 
 	served atomic.Pointer[[]string] // pools whose VMs this host makes
 
@@ -68,7 +76,7 @@ func New(cfg Config, deps Deps) (*Factory, error) {
 	}
 	f := &Factory{
 		cfg: cfg, vms: deps.VMs, owners: deps.Owners, clock: deps.Clock, now: deps.Now, log: deps.Log, newID: deps.NewID,
-		wishes: deps.Wishes, trial: deps.Trial, trials: make(trials),
+		wishes: deps.Wishes, trial: deps.Trial, meter: deps.Meter, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
 		metrics: newMetrics(), purge: cfg.Recover,
 	}

@@ -22,6 +22,9 @@ type metrics struct {
 	leaks       prometheus.Gauge
 	reconciled  *prometheus.CounterVec
 	beat        prometheus.Gauge
+	freeCPUs    *prometheus.GaugeVec
+	freeBytes   *prometheus.GaugeVec
+	pressure    *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -45,6 +48,9 @@ func newMetrics() *metrics {
 		leaks:       prometheus.NewGauge(gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison.")),
 		reconciled:  prometheus.NewCounterVec(count("drover_vm_reconciled_total", "VMs that a comparison with the host changed."), []string{"change"}),
 		beat:        prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last heartbeat was accepted.")),
+		freeCPUs:    prometheus.NewGaugeVec(gauge("drover_host_free_cpus", "Processors of the host that had nothing to do, over the last seconds."), nil),
+		freeBytes:   prometheus.NewGaugeVec(gauge("drover_host_free_bytes", "Memory that the host can give to programs, and free space of its VMs' disk."), []string{"resource"}),
+		pressure:    prometheus.NewGaugeVec(gauge("drover_host_pressure_ratio", "Part of the last ten seconds in which some program waited for the resource; absent if the kernel does not measure it."), []string{"resource"}),
 	}
 }
 
@@ -52,6 +58,7 @@ func (m *metrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.vms, m.target, m.broken, m.creations, m.failures, m.seconds, m.unhealthy,
 		m.destroyed, m.destroyErr, m.quarantined, m.leaks, m.reconciled, m.beat,
+		m.freeCPUs, m.freeBytes, m.pressure,
 	}
 }
 
@@ -66,6 +73,21 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.all() {
 		c.Collect(ch)
+	}
+}
+
+// measured sets the gauges of the host's load.
+func (m *metrics) measured(of core.HostMeasure, whole core.Size) {
+	m.freeCPUs.WithLabelValues().Set(float64(of.Free.CPU) / 1000)
+	m.freeBytes.WithLabelValues("memory").Set(float64(of.Free.Memory))
+	if whole.Disk > 0 {
+		m.freeBytes.WithLabelValues("disk").Set(float64(of.Free.Disk))
+	}
+	m.pressure.Reset()
+	if p := of.Pressure; p != nil {
+		for resource, percent := range map[string]float64{"cpu": p.CPU, "memory": p.Memory, "io": p.IO} {
+			m.pressure.WithLabelValues(resource).Set(percent / 100)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	// refusedWhenFull take something new. What they find done already they may say.
 	refusedWhenFull = "change enqueue output session_keep take task_enqueue"
 	// passesWhenFull end, heal, record a heartbeat, make room, or work off what is there.
-	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_probation host_set " +
+	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_measured host_probation host_set " +
 		"host_report host_tell join late incarnation mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
 		"mend_task mend_task_turn mend_turn mend_vm revoke oversee pool_set progress promote register session_end settle " +
 		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unassign vm_create vm_destroy vm_gone " +
@@ -168,6 +168,8 @@ func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	})
 	ok(err)
 	ok(x.Store.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{Broken: map[string]string{"p1": "no image"}}))
+	_, err = x.Store.Measured(ctx, x.Factory, x.Made, "h1", core.HostMeasure{})
+	ok(err)
 	ok(x.Store.SetHost(ctx, "h1", core.HostSettings{Labels: map[string]string{"zone": "a"}}))
 	// By a clock that was set back since.
 	ok(x.b.Admin.HSet(ctx, x.key("waits"), "a-1", x.now(t).Add(time.Hour).UnixMilli()).Err())

@@ -16,24 +16,54 @@ import (
 // hostsAtOnce bounds the hosts that are read in one round trip.
 const hostsAtOnce = 256
 
-// ListHosts implements core.Hosts, in one round trip for the names, and one for every hostsAtOnce hosts.
-func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
+// hostNames are the hosts and what is known of all of them.
+type hostNames struct {
+	due    []redis.Z           // hosts by their next heartbeat
+	owners map[string][]string // by host
+	within int64               // time within which hosts measure, ms
+	now    time.Time           // by the server's clock
+}
+
+func (s *Store) hostNames(ctx context.Context) (hostNames, error) {
+	home, err := s.home(ctx)
+	if err != nil {
+		return hostNames{}, err
+	}
 	var due *redis.ZSliceCmd
 	var owners *redis.StringSliceCmd
-	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+	var now *redis.TimeCmd
+	var within *redis.StringCmd
+	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		due, owners = p.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1), p.ZRange(ctx, s.space.Key("owners"), 0, -1)
+		if home == s.db {
+			now = p.Time(ctx)
+		}
+		within = p.HGet(ctx, s.space.Key("meta"), "load_age")
 		return nil
 	})
-	if err != nil {
-		return nil, fault(ctx, err, "")
+	if err != nil && err != redis.Nil { //nolint:errorlint // it comes as it is: no host has measured anything
+		return hostNames{}, fault(ctx, err, "")
 	}
-	of := ownersByHost(owners.Val())
-	out := make([]core.HostInfo, 0, len(due.Val()))
-	for some := range slices.Chunk(due.Val(), hostsAtOnce) {
+	if home != s.db { // of several servers any might be asked for the time
+		if now = home.Time(ctx); now.Err() != nil {
+			return hostNames{}, fault(ctx, now.Err(), "")
+		}
+	}
+	return hostNames{due.Val(), ownersByHost(owners.Val()), num(within.Val()), now.Val()}, nil
+}
+
+// ListHosts implements core.Hosts, in one round trip for the names, and one for every hostsAtOnce hosts.
+func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
+	all, err := s.hostNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]core.HostInfo, 0, len(all.due))
+	for some := range slices.Chunk(all.due, hostsAtOnce) {
 		facts, held := make([]*redis.MapStringStringCmd, len(some)), make([]vmPlaces, len(some))
 		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
 			host := str(some[i].Member)
-			facts[i], held[i] = p.HGetAll(ctx, s.space.Key("host", host)), s.placesOf(ctx, p, host, of[host])
+			facts[i], held[i] = p.HGetAll(ctx, s.space.Key("host", host)), s.placesOf(ctx, p, host, all.owners[host])
 		}); err != nil {
 			return nil, err
 		}
@@ -42,7 +72,10 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 			if err != nil {
 				return nil, err
 			}
-			h.Deadline, h.Owners = int64(z.Score), of[h.Name]
+			h.Deadline, h.Owners = int64(z.Score), all.owners[h.Name]
+			if h.Load, err = toLoad(&h, facts[i].Val(), all.within, all.now); err != nil {
+				return nil, err
+			}
 			count(&h, held[i].vms(h.Name))
 			out = append(out, h)
 		}
@@ -96,6 +129,22 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 		}
 	}
 	return h, nil
+}
+
+// toLoad reads what was measured of a host; nil if the host is down or has not measured for long.
+func toLoad(h *core.HostInfo, f map[string]string, within int64, now time.Time) (*core.HostMeasure, error) {
+	if f["load"] == "" || h.State == core.HostDown {
+		return nil, nil
+	}
+	m := &core.HostMeasure{}
+	if err := readNote(h.Name, "load", f["load"], m); err != nil {
+		return nil, err
+	}
+	m.At, m.Within = num(f["load_at"]), within
+	if !m.Current(now) {
+		return nil, nil
+	}
+	return m, nil
 }
 
 // readNote reads one field of a host's record, which may be "".

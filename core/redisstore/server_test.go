@@ -86,6 +86,8 @@ func whenFull(t *testing.T, x *suite) {
 	ok("create", x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1"}))
 	ok("ready", x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true}))
 	ok("note", x.Store.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{Broken: map[string]string{"p1": "no image"}}))
+	_, err = x.Store.Measured(ctx, x.Factory, x.Made, "h1", core.HostMeasure{})
+	ok("measured", err)
 	_, err = x.Store.Retire(ctx, x.Factory, x.Made, "h1", []string{"v1"})
 	ok("retire", err)
 	vms, err := x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 1)

@@ -259,6 +259,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		ok(err)
 	})
 	step(func() { ok(s.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{})) })
+	step(func() { _, err := s.Measured(ctx, x.Factory, x.Made, "h1", core.HostMeasure{}); ok(err) })
 	step(func() { ok(s.SetHost(ctx, "h1", core.HostSettings{})) })
 	var claims []core.Claim
 	step(func() { claims = x.Exchange(t, seq, 64).Claims })

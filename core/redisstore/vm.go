@@ -206,6 +206,16 @@ func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string
 	return err
 }
 
+// Measured implements core.VMs.
+func (s *Store) Measured(ctx context.Context, owner string, epoch int64, host string, m core.HostMeasure) (time.Duration, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return 0, core.Wrap(err, core.CodeInternal, host, "what was measured of host %s cannot be written as JSON", host)
+	}
+	reply, err := s.run(ctx, "host_measured", host, owner, epoch, host, text, core.MeasureWithin.Milliseconds(), core.MeasurePerHost.Milliseconds())
+	return time.Duration(num(reply)) * time.Millisecond, err
+}
+
 // noteText returns v as JSON, or "" if n is 0.
 func noteText(v any, n int) (string, error) {
 	if n == 0 {

@@ -3,10 +3,12 @@ package redisstore_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"drover/core"
 	"drover/core/coretest"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -240,6 +242,58 @@ func TestNotesOfAHost(t *testing.T) {
 		refused(t, x.Store.Note(ctx, x.Factory, x.Made-1, "h1", zombies), core.CodeFenced)
 		require.Empty(t, x.host(t, "h1").Broken)
 		require.Empty(t, x.host(t, "h1").Providers)
+	})
+}
+
+func TestMeasuresOfAHost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		require.Nil(t, x.host(t, "h1").Load)
+		send := func(m core.HostMeasure) time.Duration {
+			t.Helper()
+			within, err := x.Store.Measured(ctx, x.Factory, x.Made, "h1", m)
+			require.NoError(t, err)
+			kept, err := x.b.Admin.HGet(ctx, x.key("meta"), "load_age").Int64()
+			require.NoError(t, err)
+			require.Equal(t, within.Milliseconds(), kept)
+			got := x.host(t, "h1").Load
+			require.NotNil(t, got)
+			require.Equal(t, kept, got.Within)
+			require.InDelta(t, x.now(t).UnixMilli(), got.At, 5000)
+			m.At, m.Within = got.At, got.Within
+			require.Equal(t, m, *got)
+			return within
+		}
+		require.Equal(t, core.MeasureWithin, send(core.HostMeasure{Free: core.Size{CPU: 1500, Memory: 1 << 40, Disk: 1 << 50}}))
+		m := core.HostMeasure{Free: core.Size{CPU: 1}, Pressure: &core.Pressure{CPU: 12.34, IO: 100}}
+		send(m)
+		_, err := x.Store.Measured(ctx, x.Factory, x.Made-1, "h1", core.HostMeasure{})
+		refused(t, err, core.CodeFenced)
+		require.EqualValues(t, 1, x.host(t, "h1").Load.Free.CPU)
+
+		set := func(field string, value any) {
+			t.Helper()
+			require.NoError(t, x.b.Admin.HSet(ctx, x.key("host", "h1"), field, value).Err())
+		}
+		set("load_at", x.now(t).Add(-3*core.MeasureWithin+5*time.Second).UnixMilli())
+		require.NotNil(t, x.host(t, "h1").Load, "two were missed")
+		for _, at := range []time.Duration{-3*core.MeasureWithin - time.Second, 3*core.MeasureWithin + 5*time.Second} {
+			set("load_at", x.now(t).Add(at).UnixMilli())
+			require.Nil(t, x.host(t, "h1").Load, "what is too old, or by a clock that was set back, is not current")
+		}
+		send(m)
+		set("state", "down")
+		require.Nil(t, x.host(t, "h1").Load)
+		set("state", "up")
+
+		x.unsound = true // hosts without a record
+		for i := range 999 {
+			require.NoError(t, x.b.Admin.ZAdd(ctx, x.key("hosts"), redis.Z{Member: fmt.Sprint("n", i), Score: 1}).Err())
+		}
+		hosts, err := x.b.Admin.ZCard(ctx, x.key("hosts")).Result()
+		require.NoError(t, err)
+		require.Equal(t, time.Duration(hosts)*core.MeasurePerHost, send(m), "the time between two grows with the number of hosts")
 	})
 }
 

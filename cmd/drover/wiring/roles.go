@@ -30,6 +30,7 @@ import (
 	"drover/taskrunner"
 	"drover/testrunner"
 	"drover/vmfactory"
+	"drover/vmfactory/hostload"
 	"drover/vmfactory/selftest"
 	"drover/web/frontend"
 )
@@ -65,7 +66,7 @@ func registration(cfg *config.Config, kind core.Role, n int) (core.Registration,
 	}
 	return core.Registration{
 		Owner: core.OwnerName(kind, cfg.Host, n), Host: cfg.Host, Machine: hex.EncodeToString(sum[:8]), PID: os.Getpid(),
-		Version: access.Version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: memoryBytes(int64(facts.Totalram*uint64(facts.Unit)), "/"), //nolint:gosec // no machine has that much
+		Version: access.Version, Beat: cfg.Beat, CPU: runtime.NumCPU(), MemoryBytes: hostload.Memory(int64(facts.Totalram*uint64(facts.Unit)), "/"), //nolint:gosec // no machine has that much
 		DiskBytes: diskBytes(cfg.Run), Process: neighbour.Process(),
 	}, nil
 }
@@ -184,6 +185,7 @@ func newFactory(ctx context.Context, s Surroundings, adjust func(*vmfactory.Conf
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Deps{
 		VMs: s.Cluster.Redis, Owners: s.owners(), Now: s.Cluster.Now, Providers: made.All, Log: s.Log, Wishes: s.Cluster.Store.HostWishes, Trial: selfTest(s),
+		Meter: &hostload.Meter{Root: "/", Disk: cfg.Run, Whole: reg.Whole()},
 	})
 	if err == nil {
 		err = s.Metrics.Register(f.Collector())

@@ -1,4 +1,4 @@
-package wiring
+package hostload
 
 import (
 	"os"
@@ -28,6 +28,6 @@ func TestTheMemoryOfAContainer(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
 			require.NoError(t, os.WriteFile(at, []byte(c.text), 0o600))
 		}
-		require.Equal(t, c.want, memoryBytes(1000, root), name)
+		require.Equal(t, c.want, Memory(1000, root), name)
 	}
 }
