@@ -21,10 +21,15 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	var v operator.HostView
 	await(t, "it tells Redis", func() bool {
 		v = jsonOf[operator.HostView](h, "host", "show", "h1")
-		return len(v.Providers) == 1 && v.Providers[0].SelfTest != nil
+		return len(v.Providers) == 1 && v.Providers[0].SelfTest != nil && v.Load != nil
 	})
 	require.Equal(t, core.HostUp, v.State)
 	require.Len(t, v.OwnersOf, 3)
+	require.Positive(t, v.Load.Free.Memory)
+	require.LessOrEqual(t, v.Load.Free.Memory, v.Memory)
+	require.Positive(t, v.Load.Free.Disk)
+	require.LessOrEqual(t, v.Load.Free.Disk, v.Disk)
+	require.LessOrEqual(t, v.Load.Free.CPU, int64(1000*v.CPU))
 	require.Positive(t, v.Disk)
 	require.Contains(t, v.VMsOf, "default")
 	require.Len(t, v.Providers, 1)
@@ -37,6 +42,11 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 		require.Contains(t, out, part)
 	}
 	require.Contains(t, out, "of that free")
+	require.Contains(t, out, "again within 10s")
+	require.Contains(t, out, "pressure")
+	listed, _, code := h.run("host", "list")
+	require.Zero(t, code)
+	require.Regexp(t, `\d cpus, [\d.]+`, listed)
 	require.Equal(t, []string{"default"}, v.Serves)
 	out, errs, code = h.run("host", "set", "h1", "--label", "gpu=yes,zone=a", "--label", "zone=", "--reserve-memory", "1G", "--overcommit-cpu", "2")
 	require.Zero(t, code, out+errs)
@@ -107,5 +117,28 @@ func TestAHostThatFailsSaysWhy(t *testing.T) {
 			require.Contains(t, out.String(), part, name)
 		}
 		require.NotContains(t, out.String(), "\x1b", name)
+	}
+}
+
+func TestAHostIsShownWithWhatItMeasured(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		load  *core.HostMeasure
+		disk  int64
+		shown []string
+	}{
+		"all": {
+			&core.HostMeasure{At: 1, Within: 20_000, Free: core.Size{CPU: 1234, Memory: 3 << 30, Disk: 5 << 30}, Pressure: &core.Pressure{CPU: 12.5, IO: 3}}, 9 << 30,
+			[]string{"1.2 processors, 3GiB memory, 5GiB disk; measured", "again within 20s", "waited for processors 12.5 % of the time, for memory 0 %, for disks 3 %"},
+		},
+		"no pressure, no disk": {&core.HostMeasure{Within: 10_000}, 0, []string{"0.0 processors, 0B memory; measured", "not measured by its kernel"}},
+		"nothing":              {nil, 0, []string{"its vmfactory has sent none lately"}},
+	} {
+		var out bytes.Buffer
+		v := operator.HostView{HostInfo: core.HostInfo{Name: "h1", Disk: c.disk, Load: c.load}}
+		require.NoError(t, v.Print(&out))
+		for _, part := range c.shown {
+			require.Contains(t, out.String(), part, name)
+		}
 	}
 }

@@ -25,6 +25,20 @@ func TestCluster(t *testing.T) {
 	w.call("otto", "GET", "/cluster/hosts/h1", nil).is(http.StatusOK).into(&host)
 	require.False(t, host.Drain)
 	require.Len(t, host.OwnersOf, 2)
+	require.Nil(t, host.Load)
+	require.Empty(t, host.Measured)
+	sent := core.HostMeasure{Free: core.Size{CPU: 500, Memory: 7}, Pressure: &core.Pressure{IO: 3.5}}
+	_, err := w.cluster.Store.Measured(ctx, w.cluster.Factory, w.cluster.Made, "h1", sent)
+	require.NoError(t, err)
+	w.call("olga", "POST", "/cluster/hosts/h1/undrain", nil).is(http.StatusNoContent) // what was read before is out of date
+	w.call("otto", "GET", "/cluster/hosts/h1", nil).is(http.StatusOK).into(&host)
+	w.call("otto", "GET", "/cluster", nil).is(http.StatusOK).into(&v)
+	for _, m := range []*core.HostMeasure{host.Load, v.Hosts[0].Load} {
+		require.NotNil(t, m)
+		require.Equal(t, sent.Free, m.Free)
+		require.Equal(t, sent.Pressure, m.Pressure)
+		require.Equal(t, core.MeasureWithin.Milliseconds(), m.Within)
+	}
 	w.call("otto", "GET", "/cluster/hosts/h9", nil).problem(http.StatusNotFound, core.CodeNotFound)
 	w.call("olga", "POST", "/cluster/hosts/h1/report", map[string]any{"event": "recovered"}).is(http.StatusAccepted)
 	w.call("olga", "DELETE", "/cluster/hosts/h1", nil).problem(http.StatusConflict, core.CodeConflict)

@@ -78,6 +78,8 @@ func TestPagesInABrowser(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	w.sample(t)
 	w.counted(t)
+	w.measured(t, "h1", true)
+	w.measured(t, "node-2", false)
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{

@@ -157,10 +157,16 @@ func form(pairs ...string) url.Values {
 // hostOf is the cluster's host as Redis has it now.
 func (w *fixture) hostOf(t *testing.T) core.HostInfo {
 	t.Helper()
+	return w.hostNamed(t, "h1")
+}
+
+// hostNamed is a host as Redis has it; without a name if Redis has none.
+func (w *fixture) hostNamed(t *testing.T, name string) core.HostInfo {
+	t.Helper()
 	hosts, err := w.Store.ListHosts(context.WithoutCancel(t.Context()))
 	require.NoError(t, err)
 	for _, h := range hosts {
-		if h.Name == "h1" {
+		if h.Name == name {
 			return h
 		}
 	}

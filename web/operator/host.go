@@ -16,6 +16,7 @@ type hostData struct {
 	operate.HostView
 
 	Bars   []bar
+	Charts []chart // of what the host measured
 	Heart  heart
 	Form   map[string]string // as it was filled in
 	Fields []field           // settings
@@ -26,7 +27,7 @@ func (s *pages) hostData(r *page.Request) (hostData, error) {
 	v, err := s.Cluster.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
 	settings := v.Settings.Explicit(v.Whole())
-	return hostData{HostView: v, Bars: bars(v.Loads), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
+	return hostData{HostView: v, Bars: bars(v.Loads), Charts: loadCharts(r, &v, time.Now()), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
 }
 
 // sizeRow is one figure of what a host has for VMs.
@@ -40,12 +41,15 @@ func (d hostData) Sizes() []sizeRow {
 			rows = append(rows, sizeRow{label, write(max(0, free)), write(whole)})
 		}
 	}
-	bytes := func(n int64) string { return units.BytesSize(float64(n)) }
-	add(page.Sentence("Processors"), d.Free.CPU, d.Capacity.CPU, func(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'g', 6, 64) })
+	add(page.Sentence("Processors"), d.Free.CPU, d.Capacity.CPU, processors)
 	add(page.Sentence("Memory"), d.Free.Memory, d.Capacity.Memory, bytes)
 	add(page.Sentence("Disk"), d.Free.Disk, d.Capacity.Disk, bytes)
 	return rows
 }
+
+func processors(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'g', 6, 64) }
+
+func bytes(n int64) string { return units.BytesSize(float64(n)) }
 
 func (s *pages) setHost(r *page.Request) error {
 	if err := mayOperate(r); err != nil {

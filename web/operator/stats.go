@@ -40,7 +40,6 @@ func ways(r *page.Request) []way {
 // statsData is what the page of statistics shows.
 type statsData struct {
 	Spans  []period
-	Length string // of the span, in words
 	Span   string
 	By     string
 	Ways   []way
@@ -58,8 +57,9 @@ const (
 // chart is a picture of numbers over time.
 type chart struct {
 	ID, Title, Unit string
+	Length          string // of the time that it shows, in words
 	First, Last     int64
-	Most            float64
+	Most, Highest   float64 // the top of the picture, and of the numbers
 	Lines           []line
 	Rows            []chartRow // the same as a table
 }
@@ -71,7 +71,7 @@ type line struct {
 
 type chartRow struct {
 	At     int64
-	Values []float64
+	Values []*float64 // nil where the chart has nothing of it
 }
 
 // series says what a line of a chart shows: ok is false where a point has nothing of it.
@@ -83,15 +83,15 @@ type series struct {
 // stats shows what ended, and charts.
 func (s *pages) stats(r *page.Request) error {
 	d := statsData{Spans: periods(r), Span: "1d", By: "pool", Ways: ways(r)}
-	length := 24 * time.Hour
 	for _, one := range d.Spans {
 		if one.Name == r.FormValue("span") {
-			d.Span, length = one.Name, one.of
+			d.Span = one.Name
 		}
 	}
+	var shown period
 	for _, one := range d.Spans {
 		if one.Name == d.Span {
-			d.Length = one.Title
+			shown = one
 		}
 	}
 	if by := r.FormValue("by"); by != "" {
@@ -100,18 +100,18 @@ func (s *pages) stats(r *page.Request) error {
 	until := time.Now()
 	d.Until = until.UnixMilli()
 	var err error
-	if d.Stats, err = s.Cluster.Stats(r.Context(), r.Actor(), d.By, until.Add(-length), until); err != nil {
+	if d.Stats, err = s.Cluster.Stats(r.Context(), r.Actor(), d.By, until.Add(-shown.of), until); err != nil {
 		return err
 	}
-	all, err := s.Cluster.Series(r.Context(), r.Actor(), until.Add(-length), until)
+	all, err := s.Cluster.Series(r.Context(), r.Actor(), until.Add(-shown.of), until)
 	if err != nil {
 		return err
 	}
-	d.Charts = charts(r, &all)
+	d.Charts = charts(r, &all, shown.Title)
 	return r.Render("operator/stats", d)
 }
 
-func charts(r *page.Request, all *history.Series) []chart {
+func charts(r *page.Request, all *history.Series, length string) []chart {
 	sum := func(name string) func(history.Point) (float64, bool) {
 		return func(p history.Point) (float64, bool) {
 			n := 0
@@ -129,20 +129,23 @@ func charts(r *page.Request, all *history.Series) []chart {
 	perHour := func(p history.Point) (float64, bool) {
 		return float64(p.Total) * float64(time.Hour.Milliseconds()) / float64(all.Step), true
 	}
+	draw := func(id, title, unit string, points []history.Point, step int64, lines []series) chart {
+		return chart{ID: id, Title: title, Unit: unit, Length: length, First: all.From, Last: all.Until, Most: 1}.draw(points, step, lines)
+	}
 	return []chart{
-		draw(all, "waiting", r.T("Waiting requests"), "", all.Samples, all.Sampled, []series{{r.T("waiting"), "calm", sum(history.SeriesWaiting + "/")}}),
-		draw(all, "wait", r.T("Waiting time"), "s", all.Ended, all.Step, []series{
+		draw("waiting", r.T("Waiting requests"), "", all.Samples, all.Sampled, []series{{r.T("waiting"), "calm", sum(history.SeriesWaiting + "/")}}),
+		draw("wait", r.T("Waiting time"), "s", all.Ended, all.Step, []series{
 			{r.T("half of all within"), "calm", wait(func(q history.Quantiles) int64 { return q.P50 })},
 			{r.T("95%% within"), "warn", wait(func(q history.Quantiles) int64 { return q.P95 })},
 		}),
-		draw(all, "ended", r.T("Requests that ended, per hour"), "", all.Ended, all.Step, []series{{r.T("ended"), "good", perHour}}),
-		draw(all, "vms", r.T("VMs"), "", all.Samples, all.Sampled, []series{
+		draw("ended", r.T("Requests that ended, per hour"), "", all.Ended, all.Step, []series{{r.T("ended"), "good", perHour}}),
+		draw("vms", r.T("VMs"), "", all.Samples, all.Sampled, []series{
 			{r.T("clean"), "good", sum(history.SeriesVMs + "/clean")},
 			{r.T("in use"), "calm", sum(history.SeriesVMs + "/claimed")},
 			{r.T("being created"), "warn", sum(history.SeriesVMs + "/creating")},
 			{r.T("quarantined"), "bad", sum(history.SeriesVMs + "/quarantined")},
 		}),
-		draw(all, "hosts", r.T("Hosts"), "", all.Samples, all.Sampled, []series{
+		draw("hosts", r.T("Hosts"), "", all.Samples, all.Sampled, []series{
 			{r.T("up"), "good", sum(history.SeriesHosts + "/up")},
 			{r.T("suspect"), "warn", sum(history.SeriesHosts + "/suspect")},
 			{r.T("down"), "bad", sum(history.SeriesHosts + "/down")},
@@ -150,19 +153,24 @@ func charts(r *page.Request, all *history.Series) []chart {
 	}
 }
 
-// draw makes a chart of points. Where steps are missing a line is broken: nobody measured, or nothing ended.
-func draw(all *history.Series, id, title, unit string, points []history.Point, step int64, lines []series) chart {
-	c := chart{ID: id, Title: title, Unit: unit, First: all.From, Last: all.Until, Most: 1}
+// draw returns the chart with the lines through points. Where steps are missing a line is broken: nobody measured, or
+// nothing ended.
+func (c chart) draw(points []history.Point, step int64, lines []series) chart {
 	for i := range points {
 		row := chartRow{At: points[i].At}
 		for _, l := range lines {
-			v, _ := l.value(points[i])
+			v, ok := l.value(points[i])
+			if !ok {
+				row.Values = append(row.Values, nil)
+				continue
+			}
 			v = math.Round(10*v) / 10
-			c.Most = max(c.Most, v)
-			row.Values = append(row.Values, v)
+			c.Highest = max(c.Highest, v)
+			row.Values = append(row.Values, &v)
 		}
 		c.Rows = append(c.Rows, row)
 	}
+	c.Most = max(c.Most, c.Highest)
 	for _, l := range lines {
 		out, last := line{Title: l.title, Class: l.class}, int64(0)
 		for i := range points {
@@ -170,7 +178,7 @@ func draw(all *history.Series, id, title, unit string, points []history.Point, s
 			if !ok {
 				continue
 			}
-			part := max(0, float64(points[i].At-all.From)/float64(max(1, all.Until-all.From)))
+			part := max(0, float64(points[i].At-c.First)/float64(max(1, c.Last-c.First)))
 			at := fmt.Sprintf("%.1f,%.1f", chartLeft+part*(chartWidth-chartLeft), chartBottom-v/c.Most*(chartBottom-chartTop))
 			if n := len(out.Paths); n > 0 && points[i].At-last <= 2*step {
 				out.Paths[n-1] += " " + at

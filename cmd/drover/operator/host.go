@@ -48,11 +48,11 @@ func listHosts(c *cli.Context, h *access.Cluster) error {
 	rows := make([]table.Row, len(hosts))
 	for i, host := range hosts {
 		rows[i] = table.Row{
-			host.Name, hostState(host), lateness(host.Deadline), host.CPU, terminal.Size(host.Memory), Counts(host.VMs), strings.Join(host.Owners, " "),
+			host.Name, hostState(host), lateness(host.Deadline), host.CPU, terminal.Size(host.Memory), freeNow(host), Counts(host.VMs), strings.Join(host.Owners, " "),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "no hosts: start components with drover up, or drover vmfactory and drover testrunner",
-		table.Row{"host", "state", "heartbeat", "cpus", "memory", "vms", "owners"}, rows)
+		table.Row{"host", "state", "heartbeat", "cpus", "memory", "free now", "vms", "owners"}, rows)
 }
 
 func hostState(h core.HostInfo) string {
@@ -76,6 +76,14 @@ func hostState(h core.HostInfo) string {
 		state += ", cannot make VMs of " + strings.Join(slices.Sorted(maps.Keys(h.Broken)), " ")
 	}
 	return state
+}
+
+// freeNow formats what the host measured.
+func freeNow(h core.HostInfo) string {
+	if h.Load == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s cpus, %s", cpuText(h.Load.Free.CPU), terminal.Size(h.Load.Free.Memory))
 }
 
 // lateness says whether a heartbeat is due.

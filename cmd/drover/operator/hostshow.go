@@ -53,6 +53,7 @@ func (v HostView) Print(w io.Writer) error {
 	if v.Disk > 0 {
 		rows = append(rows, table.Row{"disk", terminal.Size(v.Disk)})
 	}
+	rows = append(rows, loadRows(v.HostInfo)...)
 	rows = append(rows,
 		table.Row{"for VMs", sizeText(v.Capacity)}, table.Row{"of that free", sizeText(v.Free)},
 		table.Row{"pools", cmp.Or(strings.Join(v.Serves, " "), "none")},
@@ -85,6 +86,28 @@ func (v HostView) Print(w io.Writer) error {
 	}
 	return terminal.PrintTable(w, "", table.Row{"", ""}, rows)
 }
+
+// loadRows lists what the host measured.
+func loadRows(h core.HostInfo) []table.Row {
+	m := h.Load
+	if m == nil {
+		return []table.Row{{"load", "not known: its vmfactory has sent none lately"}}
+	}
+	free := fmt.Sprintf("%s processors, %s memory", cpuText(m.Free.CPU), terminal.Size(m.Free.Memory))
+	if h.Disk > 0 {
+		free += fmt.Sprintf(", %s disk", terminal.Size(m.Free.Disk))
+	}
+	within := time.Duration(m.Within) * time.Millisecond
+	rows := []table.Row{{"free now", fmt.Sprintf("%s; measured %s, again within %s", free, terminal.Since(m.At), within.Round(time.Second))}}
+	text := "not measured by its kernel"
+	if p := m.Pressure; p != nil {
+		text = fmt.Sprintf("some program waited for processors %g %% of the time, for memory %g %%, for disks %g %%", p.CPU, p.Memory, p.IO)
+	}
+	return append(rows, table.Row{"pressure", text})
+}
+
+// cpuText writes thousandths of processors for people.
+func cpuText(thousandths int64) string { return fmt.Sprintf("%.1f", float64(thousandths)/1000) }
 
 // sizeText writes a size for people, without the figures that the host did not report.
 func sizeText(s core.Size) string {

@@ -201,7 +201,7 @@ func (c Counter) Trim(ctx context.Context) (int, error) {
 	now := c.Now()
 	total, err := c.Store.TrimStateChanges(ctx, now.Add(-c.Keep).UnixMilli(), core.MostStateChanges, most)
 	for step, keep := range map[int64]time.Duration{
-		minute: keepPieces, piece: keepPieces, tenMin: max(c.Keep, keepPieces), hour: max(c.Keep, keepPieces), day: max(c.Keep, keepDays),
+		LoadStep: keepLoads, minute: keepPieces, piece: keepPieces, tenMin: max(c.Keep, keepPieces), hour: max(c.Keep, keepPieces), day: max(c.Keep, keepDays),
 	} {
 		if err != nil {
 			break

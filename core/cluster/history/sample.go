@@ -18,7 +18,7 @@ const (
 // sample is what was measured at one moment, by series and name; of a longer step, the greatest value of each.
 type sample map[string]int
 
-// Sample measures the cluster, for the current minute, its ten minutes and its hour.
+// Sample measures the cluster, for the current minute, its ten minutes and its hour, and keeps what its hosts measured.
 func (c Counter) Sample(ctx context.Context) error {
 	hosts, err := c.Cluster.Hosts(ctx)
 	if err != nil {
@@ -45,7 +45,11 @@ func (c Counter) Sample(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	loads, err := measures(hosts, now)
+	if err != nil {
+		return err
+	}
+	return c.Store.PutBuckets(ctx, loads)
 }
 
 func measured(hosts []core.HostInfo, queues []core.QueueInfo) sample {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"drover/core"
+	"drover/core/cluster/history"
 )
 
 // Overview is the cluster at one moment.
@@ -151,7 +153,12 @@ type HostView struct {
 	Loads    []Load           `json:"loads"`
 	VMList   []core.VMInfo    `json:"vm_list"` // at most MaxVMs
 	More     int              `json:"more"`    // number of VMs beyond the list
+
+	Measured []core.HostMeasure `json:"measured"` // what the host measured in the last hour, oldest first
 }
+
+// MeasuredFor is the time of which a HostView has measures.
+const MeasuredFor = time.Hour
 
 // MaxVMs bounds the VMs that are listed of a host.
 const MaxVMs = 500
@@ -185,5 +192,10 @@ func (o *Service) Host(ctx context.Context, a core.Actor, name string) (HostView
 	vms, err := o.Cluster.ListVMs(ctx, name)
 	out.VMList = vms[:min(len(vms), MaxVMs)]
 	out.More = len(vms) - len(out.VMList)
+	if err != nil {
+		return out, err
+	}
+	now := o.now()
+	out.Measured, err = history.ReadLoads(ctx, o.Store, name, now.Add(-MeasuredFor), now)
 	return out, err
 }
