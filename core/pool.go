@@ -18,6 +18,14 @@ type Pool struct {
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
+	// What overseers decide on for the whole cluster; without one, each host goes by Warm and Max alone.
+	WarmTotal int            `json:"warm_total,omitempty"`    // clean VMs kept in the whole cluster, those of Warm included
+	WarmMost  int            `json:"warm_most,omitempty"`     // up to so many are kept in the whole cluster if arrivals ask for them; 0: none for that
+	Spread    int            `json:"spread,omitempty"`        // hosts over which its VMs are spread, if it has as many; 0 and 1: any number
+	Strategy  Strategy       `json:"strategy,omitempty"`      // on which hosts VMs are made; "" is WorstFit
+	Order     PlacementOrder `json:"order,omitempty"`         // which pool gets its VMs first where they do not all fit; "" is Fifo
+	IdleAfter time.Duration  `json:"idle_after_ns,omitempty"` // nothing is kept warm while nobody used it for so long; 0: always
+
 	Limits Limits `json:"limits"` // defaults of a request; a request may lower but never raise them
 
 	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waits longer ends timed_out; 0: no limit
@@ -125,6 +133,9 @@ func (p Pool) Check() error {
 		}
 	}
 	if _, err := ParseLabels(p.Requires); err != nil {
+		return err
+	}
+	if err := p.checkPlacement(); err != nil {
 		return err
 	}
 	l := p.Limits

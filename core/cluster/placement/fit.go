@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -27,4 +28,9 @@ func TooLarge(vm core.Size, capacities map[string]core.Size) (lacks string, best
 		}
 	}
 	return lacks, best
+}
+
+// compare orders sizes by memory, of which there is least, then by processors and disk.
+func compare(a, b core.Size) int {
+	return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(a.CPU, b.CPU), cmp.Compare(a.Disk, b.Disk))
 }

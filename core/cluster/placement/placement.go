@@ -1,9 +1,9 @@
 // Package placement decides which host takes which work. Its functions are pure: without clock, randomness or I/O, so
 // that every caller gets the same answer.
 //
-// Work that a host lost, or is about to give up, is placed in rounds. A round handles needs in order and subtracts
-// what each takes, so that it never overbooks. A need that fits nowhere is returned as such, and does not hold back
-// those behind it.
+// Targets decides how many clean VMs of each pool each host should hold. Place finds hosts for work that a host lost,
+// or is about to give up: it handles needs in order and subtracts what each takes, so that it never overbooks. A need
+// that fits nowhere is returned as such, and does not hold back those behind it.
 package placement
 
 import (
@@ -89,9 +89,7 @@ func (n Need) prefer(a, b core.Room) int {
 	case other > 0:
 		return 1
 	}
-	return cmp.Or(
-		cmp.Compare(a.Memory, b.Memory), cmp.Compare(a.CPU, b.CPU), cmp.Compare(a.Disk, b.Disk), cmp.Compare(a.Host, b.Host),
-	)
+	return cmp.Or(compare(a.Size, b.Size), cmp.Compare(a.Host, b.Host))
 }
 
 // claim subtracts what the need uses from a room.

@@ -1,0 +1,357 @@
+package placement
+
+import (
+	"cmp"
+	"container/heap"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"drover/core"
+)
+
+// round deals out VMs. Hosts are known by their numbers in order of their names.
+type round struct {
+	hosts []Host
+	free  []core.Size // of each host: without what stays and what was dealt out
+	vms   []int       // of each host: more VMs that it may have
+	ranks ranking
+	lots  []*lot // in the order in which equals get theirs
+	lot   map[string]*lot
+}
+
+// lot is a pool during a round.
+type lot struct {
+	Pool
+	rank   int
+	size   core.Size
+	cells  map[int]*cell // by host: where it has VMs or gets some
+	kept   []int         // hosts that have VMs which it did not get yet
+	others bits          // hosts that may get others
+	total  int           // VMs that stay, and got
+	got    int
+	spread int  // hosts where it got some
+	last   int  // host of its last VM, for next-fit
+	short  bool // it did not get what it wants
+}
+
+// cell is one pool on one host.
+type cell struct {
+	VMs
+	held int // have room already
+	got  int
+}
+
+const unbounded = int(^uint(0) >> 2)
+
+func newRound(hosts []Host, pools []Pool) *round {
+	r := &round{
+		hosts: slices.SortedFunc(slices.Values(hosts), func(a, b Host) int { return strings.Compare(a.Name, b.Name) }),
+		free:  make([]core.Size, len(hosts)), vms: make([]int, len(hosts)),
+		lot: make(map[string]*lot, len(pools)),
+	}
+	for _, p := range pools {
+		l := &lot{Pool: p, size: p.Size(), cells: make(map[int]*cell), others: newBits(len(hosts)), last: -1}
+		r.lots, r.lot[p.Name] = append(r.lots, l), l
+	}
+	slices.SortFunc(r.lots, (*lot).order)
+	for i, p := range r.lots {
+		p.rank = i
+	}
+	for at := range r.hosts {
+		h := &r.hosts[at]
+		r.free[at], r.vms[at] = h.Size, cmp.Or(h.MaxVMs, unbounded)
+		for name, vms := range h.VMs {
+			if p := r.lot[name]; p != nil {
+				r.stay(p, at, vms)
+			}
+		}
+	}
+	r.serve()
+	r.ranks = newRanking(r.free)
+	return r
+}
+
+// stay records the VMs of a pool that a host has.
+func (r *round) stay(p *lot, at int, vms VMs) {
+	p.cells[at] = &cell{VMs: vms}
+	p.total += vms.Busy
+	r.free[at], r.vms[at] = r.free[at].Less(p.size, vms.Busy), r.vms[at]-vms.Busy
+}
+
+// serve records where each pool may get VMs.
+func (r *round) serve() {
+	var served []*lot
+	var names []string
+	for at := range r.hosts {
+		h := &r.hosts[at]
+		if h.Opening > Late {
+			continue
+		}
+		// Most hosts serve the same pools: their names are looked up once.
+		if served == nil || !slices.Equal(names, h.Serves) {
+			names, served = h.Serves, r.serves(h)
+		}
+		for _, p := range served {
+			p.others.set(at)
+		}
+	}
+	for _, p := range r.lots {
+		for _, at := range slices.Sorted(maps.Keys(p.cells)) {
+			if p.cells[at].Clean > 0 && p.others.has(at) {
+				p.kept, p.last = append(p.kept, at), at
+			}
+		}
+	}
+}
+
+// hold begins to deal anew, with the room of what was dealt out already.
+func (r *round) hold() {
+	for _, p := range r.lots {
+		p.total, p.got, p.spread, p.short = p.total-p.got, 0, 0, false
+		for _, at := range slices.Sorted(maps.Keys(p.cells)) {
+			c := p.cells[at]
+			if c.held, c.got = c.got, 0; c.held > 0 && r.hosts[at].Opening <= Late && !slices.Contains(p.kept, at) {
+				p.kept = append(p.kept, at)
+			}
+		}
+	}
+}
+
+// serves returns the pools that a host serves, in the order of the round.
+func (r *round) serves(h *Host) []*lot {
+	served := make([]*lot, 0, len(h.Serves))
+	for _, name := range h.Serves {
+		if p := r.lot[name]; p != nil {
+			served = append(served, p)
+		}
+	}
+	slices.SortFunc(served, func(a, b *lot) int { return cmp.Compare(a.rank, b.rank) })
+	return served
+}
+
+// fits reports whether a host has room for one more VM of the pool, made or to be made.
+func (r *round) fits(p *lot, at int) bool {
+	var c cell
+	if has := p.cells[at]; has != nil {
+		c = *has
+	}
+	if c.held > c.got {
+		return true
+	}
+	h := &r.hosts[at]
+	makes := !p.Paused && !h.Broken[p.Name] && h.Opening != Late
+	return c.Busy+c.got < p.Max && (makes || c.Clean > c.got) && r.vms[at] > 0 && r.free[at].Lacks(p.size) == ""
+}
+
+// give gives a host one more VM of the pool.
+func (r *round) give(p *lot, at int) {
+	c := p.cells[at]
+	if c == nil {
+		c = &cell{}
+		p.cells[at] = c
+	}
+	if c.got == 0 {
+		p.spread++
+	}
+	if c.got >= c.Clean {
+		p.last = at
+	}
+	c.got++
+	p.got++
+	p.total++
+	if c.got > c.held {
+		r.free[at], r.vms[at] = r.free[at].Less(p.size, 1), r.vms[at]-1
+		r.ranks.moved(at)
+	}
+}
+
+// dealAssigned deals out VMs for the requests that only one host takes.
+func (r *round) dealAssigned() {
+	for at := range r.hosts {
+		h := &r.hosts[at]
+		if h.Opening != Shut && len(h.Assigned) > 0 {
+			served := slices.DeleteFunc(r.serves(h), func(p *lot) bool { return h.Assigned[p.Name] == 0 })
+			r.dealOn(at, served, func(p *lot) int { return h.Assigned[p.Name] })
+		}
+	}
+}
+
+// dealWarm deals out what pools keep warm on each host that serves them.
+func (r *round) dealWarm() {
+	var served []*lot
+	var names []string
+	for at := range r.hosts {
+		h := &r.hosts[at]
+		if h.Opening == Shut {
+			continue
+		}
+		if served == nil || !slices.Equal(names, h.Serves) {
+			names = h.Serves
+			served = slices.DeleteFunc(r.serves(h), func(p *lot) bool { return p.Warm == 0 || p.Asleep })
+		}
+		r.dealOn(at, served, func(p *lot) int { return p.Warm })
+	}
+}
+
+// dealOn deals out VMs on one host, each to the pool that has the fewest there, until each has what it wants there, or
+// nothing fits.
+func (r *round) dealOn(at int, lots []*lot, want func(*lot) int) {
+	open := slices.Clone(lots)
+	for has := 0; len(open) > 0; has++ {
+		open = slices.DeleteFunc(open, func(p *lot) bool {
+			var c cell
+			if its := p.cells[at]; its != nil {
+				c = *its
+			}
+			switch {
+			case c.got >= want(p) || !r.fits(p, at):
+				return true
+			case c.Busy+c.got <= has:
+				r.give(p, at)
+			}
+			return false
+		})
+	}
+}
+
+// deal deals out VMs on any host, each to the pool that has the fewest, until each has what it wants, or nothing fits.
+func (r *round) deal(want func(*lot) int) {
+	q := &queue{}
+	for _, p := range r.lots {
+		if p.got < want(p) {
+			*q = append(*q, p)
+		}
+	}
+	heap.Init(q)
+	for q.Len() > 0 {
+		p := (*q)[0]
+		at := r.host(p)
+		if at >= 0 {
+			r.give(p, at)
+		}
+		if p.short = at < 0; p.short || p.got >= want(p) {
+			heap.Pop(q)
+		} else {
+			heap.Fix(q, 0)
+		}
+	}
+}
+
+// host chooses the host for one more VM of the pool; -1 if it fits nowhere.
+func (r *round) host(p *lot) int {
+	kept := r.first(p, slices.Values(p.kept), func(at int) bool { c := p.cells[at]; return max(c.Clean, c.held) > c.got })
+	if kept >= 0 && !p.crowds(kept) {
+		return kept
+	}
+	other := r.first(p, r.preferred(p), p.others.has)
+	if kept >= 0 && (other < 0 || p.crowds(other)) {
+		return kept
+	}
+	return other
+}
+
+// crowds reports whether a VM on the host would be beside one of the pool, while the pool is on fewer hosts than it is
+// to be.
+func (p *lot) crowds(at int) bool {
+	if p.spread >= p.Spread {
+		return false
+	}
+	c := p.cells[at]
+	return c != nil && c.got > 0
+}
+
+// first returns the first host, in the order in which they are given, on which the pool's next VM fits without
+// crowding; else the first on which it fits; else -1.
+func (r *round) first(p *lot, hosts iter.Seq[int], may func(at int) bool) int {
+	crowded := -1
+	for at := range hosts {
+		switch {
+		case !may(at):
+		case !r.fits(p, at):
+			p.others.clear(at) // room only shrinks: it never will in this round
+		case !p.crowds(at):
+			return at
+		case crowded < 0:
+			crowded = at
+		}
+	}
+	return crowded
+}
+
+// preferred returns the hosts in the order of the pool's strategy.
+func (r *round) preferred(p *lot) iter.Seq[int] {
+	switch p.Strategy {
+	case core.FirstFit:
+		return p.others.from(0)
+	case core.NextFit:
+		return p.others.from(p.last + 1)
+	case core.BestFit:
+		return r.ranks.ascending(r.free)
+	}
+	return r.ranks.descending(r.free)
+}
+
+// queue is a heap of the pools that still want VMs, the one with the fewest first.
+type queue []*lot
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].total, q[j].total), cmp.Compare(q[i].rank, q[j].rank)) < 0
+}
+
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+func (q *queue) Push(x any) {
+	if p, ok := x.(*lot); ok {
+		*q = append(*q, p)
+	}
+}
+
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// order orders pools that have equally many VMs. Those with the order maxmin come first, the largest of them first,
+// and those with minmin last, the smallest first; between them the pool whose request waits longest.
+func (p *lot) order(other *lot) int {
+	place := map[core.PlacementOrder]int{core.MaxMin: -1, core.MinMin: 1}
+	by := cmp.Compare(place[p.Order], place[other.Order])
+	if by == 0 {
+		switch p.Order {
+		case core.MaxMin:
+			by = compare(other.size, p.size)
+		case core.MinMin:
+			by = compare(p.size, other.size)
+		default:
+			by = cmp.Compare(uint64(p.Oldest-1), uint64(other.Oldest-1)) // 0, of a pool for which nothing waits, is last
+		}
+	}
+	return cmp.Or(by, strings.Compare(p.Name, other.Name))
+}
+
+// each sets targets by what was dealt out: where a pool got VMs, and, if it did not get all that it wants, where VMs of
+// it are busy, whose room it may use next.
+func (r *round) each(out map[string]core.Targets, set func(*cell, *core.Target)) {
+	for _, p := range r.lots {
+		for at, c := range p.cells {
+			goesOn := p.short && c.Busy > 0 && r.hosts[at].Opening == Open && !p.Paused && !r.hosts[at].Broken[p.Name]
+			if c.got == 0 && !goesOn {
+				continue
+			}
+			host := r.hosts[at].Name
+			t := out[host][p.Name]
+			if set(c, &t); t == (core.Target{}) {
+				continue
+			}
+			if out[host] == nil {
+				out[host] = make(core.Targets)
+			}
+			out[host][p.Name] = t
+		}
+	}
+}

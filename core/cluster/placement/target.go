@@ -1,0 +1,78 @@
+package placement
+
+import "drover/core"
+
+// Host is a host for which targets are computed.
+type Host struct {
+	Name     string
+	Opening  Opening
+	Size     core.Size       // what it has for all its VMs
+	MaxVMs   int             // 0: no limit but its size
+	Serves   []string        // pools whose VMs it makes
+	Broken   map[string]bool // pools of these whose VMs cannot be made there now
+	VMs      map[string]VMs  // by pool
+	Assigned map[string]int  // waiting requests that only this host takes, by pool
+}
+
+// Opening is which work a host gets.
+type Opening int
+
+// The openings.
+const (
+	Open  Opening = iota // any
+	Late                 // nothing that is not there yet: its heartbeat is late
+	Trial                // what its pools keep warm on each host, but nothing more: it is on probation
+	Shut                 // none: it is down, drained, reported failed, or not reconciled
+)
+
+// VMs are those of one pool on one host. Those that are to be destroyed are not counted: their room is free soon.
+type VMs struct {
+	Clean int // made or in creation
+	Busy  int // claimed or quarantined: they keep their room, and count towards the pool's max
+}
+
+// Pool is what the targets of a pool depend on.
+type Pool struct {
+	core.Pool
+	Waiting int   // requests that wait for its VMs, those assigned to hosts included
+	Oldest  int64 // when the one that waits longest was submitted, ms since 1970
+	Learned int   // clean VMs that its arrivals ask for in the whole cluster
+	Asleep  bool  // nobody has used it for so long that nothing is kept warm for it
+}
+
+// headroom is how many more VMs than requests that wait are made: a creation may fail.
+const headroom = 1
+
+// Targets returns how many VMs of each pool each host should have, by host and pool; targets of nothing are left out.
+//
+// What is wanted is dealt out in four steps, each VM to the pool that has the fewest so far, so that no pool starves
+// another; among equals by the pools' order. First come requests assigned to a host, on this host; then the other
+// requests that wait, and one VM more; then the VMs that each host keeps warm; then those that the cluster keeps warm.
+// VMs for requests that wait count as warm, too. A VM goes where one is already, so that a small change moves little;
+// else to the host that the pool's strategy prefers among those with room. A pool's VMs are first spread over as many
+// hosts as it asks for.
+//
+// No host gets more than its size, its number of VMs and its pools' max allow, whatever it has now: what it has beyond
+// its target is to go. The result does not depend on the order of hosts and pools.
+func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
+	r := newRound(hosts, pools)
+	r.dealAssigned()
+	r.deal(func(p *lot) int {
+		if p.Waiting == 0 || p.Paused {
+			return 0
+		}
+		return p.Waiting + headroom
+	})
+	out := make(map[string]core.Targets)
+	r.each(out, func(c *cell, t *core.Target) { t.Most = c.Busy + c.got })
+	r.hold()
+	r.dealWarm()
+	r.deal(func(p *lot) int {
+		if p.Asleep {
+			return 0
+		}
+		return max(p.WarmTotal, p.Learned)
+	})
+	r.each(out, func(c *cell, t *core.Target) { t.Warm = c.got })
+	return out
+}

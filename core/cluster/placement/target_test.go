@@ -1,0 +1,457 @@
+package placement_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drover/core"
+	"drover/core/cluster/placement"
+)
+
+// host is one that serves pools p, q and r and has room for so many VMs of 100 bytes.
+func host(name string, vms int64, has map[string]placement.VMs) placement.Host {
+	return placement.Host{
+		Name: name, Size: core.Size{CPU: core.Unlimited, Memory: vms * 100, Disk: core.Unlimited}, Serves: []string{"p", "q", "r"}, VMs: has,
+	}
+}
+
+// pool is one whose VMs have 100 bytes, with at most 4 of them on a host.
+func pool(name string, change func(*placement.Pool)) placement.Pool {
+	p := placement.Pool{Pool: core.Pool{Name: name, Max: 4, Limits: core.Limits{Memory: 100}}}
+	if change != nil {
+		change(&p)
+	}
+	return p
+}
+
+func waits(n int) func(*placement.Pool) {
+	return func(p *placement.Pool) { p.Waiting, p.Oldest = n, 1 }
+}
+
+func clean(pool string, n int) map[string]placement.VMs {
+	return map[string]placement.VMs{pool: {Clean: n}}
+}
+
+func busy(pool string, n int) map[string]placement.VMs {
+	return map[string]placement.VMs{pool: {Busy: n}}
+}
+
+type targets = map[string]map[string]int
+
+// cleanOf is how many clean VMs the targets leave room for on each host.
+func cleanOf(hosts []placement.Host, got map[string]core.Targets) targets {
+	out := targets{}
+	for _, h := range hosts {
+		for pool, t := range got[h.Name] {
+			n := max(t.Warm, t.Most-h.VMs[pool].Busy)
+			if out[h.Name] == nil && n > 0 {
+				out[h.Name] = map[string]int{}
+			}
+			if n > 0 {
+				out[h.Name][pool] = n
+			}
+		}
+	}
+	return out
+}
+
+// targetsOf are the clean VMs that placement leaves room for.
+func targetsOf(hosts []placement.Host, pools []placement.Pool) targets {
+	return cleanOf(hosts, placement.Targets(hosts, pools))
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	many := func(n int, vms int64) []placement.Host {
+		out := make([]placement.Host, n)
+		for i := range out {
+			out[i] = host(fmt.Sprintf("h%02d", i), vms, nil)
+		}
+		return out
+	}
+	with := func(strategy core.Strategy, n int) placement.Pool {
+		return pool("p", func(p *placement.Pool) { p.Strategy, p.WarmTotal = strategy, n })
+	}
+	uneven := []placement.Host{host("a", 3, nil), host("b", 2, nil), host("c", 9, nil)}
+	for name, c := range map[string]struct {
+		hosts []placement.Host
+		pools []placement.Pool
+		want  targets
+	}{
+		"nothing":  {want: targets{}},
+		"no pools": {hosts: many(2, 9), want: targets{}},
+		"no hosts": {pools: []placement.Pool{pool("p", waits(3))}, want: targets{}},
+		"one waiting request on 30 hosts makes itself a VM and a spare one": {
+			hosts: many(30, 9), pools: []placement.Pool{pool("p", waits(1))}, want: targets{"h00": {"p": 1}, "h01": {"p": 1}},
+		},
+		"what is there serves it": {
+			hosts: []placement.Host{host("a", 9, nil), host("b", 2, clean("p", 2))}, pools: []placement.Pool{pool("p", waits(1))},
+			want: targets{"b": {"p": 2}},
+		},
+		"an exact fit is used": {
+			hosts: []placement.Host{host("a", 1, nil)}, pools: []placement.Pool{pool("p", waits(1))}, want: targets{"a": {"p": 1}},
+		},
+		"busy VMs keep their room": {
+			hosts: []placement.Host{host("a", 2, busy("p", 1))}, pools: []placement.Pool{pool("p", waits(2))}, want: targets{"a": {"p": 1}},
+		},
+		"a host that has become smaller": {
+			hosts: []placement.Host{host("a", 1, map[string]placement.VMs{"p": {Busy: 2, Clean: 2}})}, pools: []placement.Pool{pool("p", waits(2))}, want: targets{},
+		},
+		"the pool's max counts on each host": {
+			hosts: []placement.Host{host("a", 9, busy("p", 3)), host("b", 9, nil)}, pools: []placement.Pool{pool("p", waits(9))},
+			want: targets{"a": {"p": 1}, "b": {"p": 4}},
+		},
+		"the host's number of VMs counts": {
+			hosts: []placement.Host{{Name: "a", MaxVMs: 2, Size: core.Size{Memory: core.Unlimited}, Serves: []string{"p"}, VMs: busy("p", 1)}},
+			pools: []placement.Pool{pool("p", waits(9))}, want: targets{"a": {"p": 1}},
+		},
+		"warm on each host that serves it": {
+			hosts: []placement.Host{host("a", 9, nil), {Name: "b", Size: core.Size{Memory: 900}, Serves: []string{"q"}}},
+			pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm = 2 })}, want: targets{"a": {"p": 2}},
+		},
+		"waiting work uses the warm ones": {
+			hosts: many(2, 9), pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.Waiting = 2, 3 })},
+			want: targets{"h00": {"p": 2}, "h01": {"p": 2}},
+		},
+		"warm in all counts those of each host": {
+			hosts: many(3, 9), pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.WarmTotal = 1, 4 })},
+			want: targets{"h00": {"p": 2}, "h01": {"p": 1}, "h02": {"p": 1}},
+		},
+		"learned ones count if they are more": {
+			hosts: many(1, 9), pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.WarmTotal, p.Learned = 1, 3 })}, want: targets{"h00": {"p": 3}},
+		},
+		"asleep": {
+			hosts: many(2, 9), pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.WarmTotal, p.Asleep = 1, 4, true })}, want: targets{},
+		},
+		"a lost host's share is made elsewhere": {
+			hosts: []placement.Host{host("a", 9, clean("p", 2)), {Name: "b", Opening: placement.Shut, Size: core.Size{Memory: 900}, Serves: []string{"p"}, VMs: clean("p", 2)}},
+			pools: []placement.Pool{with("", 4)}, want: targets{"a": {"p": 4}},
+		},
+		"a host on probation keeps its warm ones only": {
+			hosts: []placement.Host{{Name: "a", Opening: placement.Trial, Size: core.Size{Memory: 900}, Serves: []string{"p"}}},
+			pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.WarmTotal, p.Waiting = 1, 4, 4 })}, want: targets{"a": {"p": 1}},
+		},
+		"a host whose heartbeat is late keeps what it has": {
+			hosts: []placement.Host{{Name: "a", Opening: placement.Late, Size: core.Size{Memory: 900}, Serves: []string{"p"}, VMs: clean("p", 1)}},
+			pools: []placement.Pool{with("", 4)}, want: targets{"a": {"p": 1}},
+		},
+		"a broken pool keeps what it has": {
+			hosts: []placement.Host{{Name: "a", Size: core.Size{Memory: 900}, Serves: []string{"p"}, Broken: map[string]bool{"p": true}, VMs: clean("p", 1)}},
+			pools: []placement.Pool{pool("p", waits(3))}, want: targets{"a": {"p": 1}},
+		},
+		"a paused pool keeps what it has warm": {
+			hosts: []placement.Host{host("a", 9, clean("p", 1))},
+			pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.Waiting, p.Paused = 2, 3, true })}, want: targets{"a": {"p": 1}},
+		},
+		"assigned to a host": {
+			hosts: []placement.Host{host("a", 9, nil), {Name: "b", Size: core.Size{Memory: 900}, Serves: []string{"p"}, Assigned: map[string]int{"p": 2}}},
+			pools: []placement.Pool{pool("p", waits(2))}, want: targets{"a": {"p": 1}, "b": {"p": 2}},
+		},
+		"worst fit": {uneven, []placement.Pool{with(core.WorstFit, 2)}, targets{"c": {"p": 2}}},
+		"best fit":  {uneven, []placement.Pool{with(core.BestFit, 3)}, targets{"b": {"p": 2}, "a": {"p": 1}}},
+		"first fit": {uneven, []placement.Pool{with(core.FirstFit, 4)}, targets{"a": {"p": 3}, "b": {"p": 1}}},
+		"next fit":  {uneven, []placement.Pool{with(core.NextFit, 4)}, targets{"a": {"p": 2}, "b": {"p": 1}, "c": {"p": 1}}},
+		"next fit goes on behind the last": {
+			[]placement.Host{host("a", 9, nil), host("b", 9, clean("p", 1)), host("c", 9, nil)}, []placement.Pool{with(core.NextFit, 2)},
+			targets{"b": {"p": 1}, "c": {"p": 1}},
+		},
+		"at least so many hosts": {
+			uneven, []placement.Pool{pool("p", func(p *placement.Pool) { p.Strategy, p.WarmTotal, p.Spread = core.BestFit, 4, 2 })},
+			targets{"b": {"p": 2}, "a": {"p": 2}},
+		},
+		"the spread moves what is there": {
+			[]placement.Host{host("a", 9, clean("p", 2)), host("b", 9, nil)},
+			[]placement.Pool{pool("p", func(p *placement.Pool) { p.WarmTotal, p.Spread = 2, 2 })}, targets{"a": {"p": 1}, "b": {"p": 1}},
+		},
+		"no pool starves another": {
+			many(1, 4), []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"h00": {"p": 2, "q": 2}},
+		},
+		"nor with what it has in use": {
+			[]placement.Host{host("a", 4, busy("p", 2))}, []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"a": {"q": 2}},
+		},
+		"waiting before warm": {
+			many(1, 2), []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm = 2 }), pool("q", waits(1))}, targets{"h00": {"q": 2}},
+		},
+		"who has waited longest": {
+			many(1, 1), []placement.Pool{pool("p", func(p *placement.Pool) { p.Waiting, p.Oldest = 1, 9 }), pool("q", waits(1))}, targets{"h00": {"q": 1}},
+		},
+		"the largest before it": {
+			many(1, 3), []placement.Pool{
+				pool("p", waits(2)),
+				pool("q", func(p *placement.Pool) { p.Waiting, p.Oldest, p.Order, p.Limits.Memory = 1, 9, core.MaxMin, 200 }),
+				pool("r", func(p *placement.Pool) { p.Waiting, p.Oldest, p.Order, p.Limits.Memory = 1, 9, core.MaxMin, 300 }),
+			}, targets{"h00": {"r": 1}},
+		},
+		"the smallest behind it": {
+			many(1, 2), []placement.Pool{
+				pool("p", func(p *placement.Pool) { p.Waiting, p.Oldest, p.Order = 1, 1, core.MinMin }),
+				pool("q", func(p *placement.Pool) { p.Waiting, p.Oldest, p.Order, p.Limits.Memory = 1, 1, core.MinMin, 50 }),
+				pool("r", func(p *placement.Pool) { p.Waiting, p.Oldest = 1, 9 }),
+			}, targets{"h00": {"r": 1, "q": 2}},
+		},
+	} {
+		require.Equal(t, c.want, targetsOf(c.hosts, c.pools), name)
+	}
+}
+
+// What waits is served by VMs in all, so that a host goes on while others of its VMs end; what is warm is clean.
+func TestTargetsTellWarmFromWaiting(t *testing.T) {
+	t.Parallel()
+	hosts := []placement.Host{host("a", 3, busy("p", 2)), host("b", 4, clean("p", 1))}
+	warm := pool("p", func(p *placement.Pool) { p.Waiting, p.Warm = 4, 1 })
+	require.Equal(t, map[string]core.Targets{"a": {"p": {Warm: 1, Most: 3}}, "b": {"p": {Warm: 1, Most: 4}}}, placement.Targets(hosts, []placement.Pool{warm}))
+	warm.Waiting = 0
+	require.Equal(t, map[string]core.Targets{"a": {"p": {Warm: 1}}, "b": {"p": {Warm: 1}}}, placement.Targets(hosts, []placement.Pool{warm}))
+	warm.Warm, warm.Waiting = 0, 1
+	require.Equal(t, map[string]core.Targets{"b": {"p": {Most: 2}}}, placement.Targets(hosts, []placement.Pool{warm}))
+
+	// All is full: as VMs end, others take their place without another round.
+	hosts = []placement.Host{host("a", 2, busy("p", 2)), host("b", 9, busy("p", 4)), host("c", 9, busy("q", 1))}
+	hosts[2].Serves = []string{"q"}
+	warm.Waiting = 9
+	require.Equal(t, map[string]core.Targets{"a": {"p": {Most: 2}}, "b": {"p": {Most: 4}}}, placement.Targets(hosts, []placement.Pool{warm, pool("q", nil)}))
+}
+
+func drawHosts(t *rapid.T) []placement.Host {
+	hosts := make([]placement.Host, rapid.IntRange(0, 4).Draw(t, "hosts"))
+	for i := range hosts {
+		h := placement.Host{
+			Name: fmt.Sprint("h", i), Opening: rapid.SampledFrom([]placement.Opening{placement.Open, placement.Open, placement.Late, placement.Trial, placement.Shut}).Draw(t, "opening"),
+			Size:   core.Size{CPU: rapid.Int64Range(0, 6).Draw(t, "cpu"), Memory: rapid.Int64Range(0, 6).Draw(t, "memory"), Disk: core.Unlimited},
+			MaxVMs: rapid.IntRange(0, 4).Draw(t, "most"), Serves: rapid.SampledFrom([][]string{{"p", "q", "r"}, {"p"}, {"q", "r"}, nil}).Draw(t, "serves"),
+			VMs: map[string]placement.VMs{}, Assigned: map[string]int{}, Broken: map[string]bool{},
+		}
+		for _, p := range []string{"p", "q", "r"} {
+			if rapid.Bool().Draw(t, "has") {
+				h.VMs[p] = placement.VMs{Clean: rapid.IntRange(0, 2).Draw(t, "clean"), Busy: rapid.IntRange(0, 1).Draw(t, "busy")}
+			}
+			h.Broken[p] = rapid.IntRange(0, 4).Draw(t, "broken") == 0
+			if rapid.IntRange(0, 4).Draw(t, "assigned") == 0 {
+				h.Assigned[p] = 1
+			}
+		}
+		hosts[i] = h
+	}
+	return hosts
+}
+
+func drawPools(t *rapid.T) []placement.Pool {
+	pools := make([]placement.Pool, rapid.IntRange(0, 3).Draw(t, "pools"))
+	for i := range pools {
+		size := rapid.Int64Range(0, 3)
+		pools[i] = placement.Pool{
+			Pool: core.Pool{
+				Name: []string{"p", "q", "r"}[i], Max: rapid.IntRange(1, 4).Draw(t, "max"), Paused: rapid.IntRange(0, 5).Draw(t, "paused") == 0,
+				Provider: "local",
+				Limits:   core.Limits{Memory: size.Draw(t, "memory"), CPU: int(size.Draw(t, "cpu"))}, Spread: rapid.IntRange(0, 3).Draw(t, "spread"),
+				Strategy: rapid.SampledFrom(core.Strategies()).Draw(t, "strategy"), Order: rapid.SampledFrom(core.PlacementOrders()).Draw(t, "order"),
+				Warm: rapid.IntRange(0, 2).Draw(t, "warm"), WarmTotal: rapid.IntRange(0, 4).Draw(t, "total"),
+			},
+			Waiting: rapid.IntRange(0, 4).Draw(t, "waiting"), Oldest: rapid.Int64Range(1, 3).Draw(t, "oldest"),
+			Asleep: rapid.IntRange(0, 5).Draw(t, "asleep") == 0,
+		}
+	}
+	return pools
+}
+
+// left is what the targets leave of a host; false if they oversell it.
+func left(h placement.Host, pools []placement.Pool, its map[string]int) (core.Size, int, bool) {
+	size, vms, ok := h.Size, h.MaxVMs, true
+	if vms == 0 {
+		vms = 1000
+	}
+	for _, p := range pools {
+		size, vms = size.Less(p.Size(), h.VMs[p.Name].Busy+its[p.Name]), vms-h.VMs[p.Name].Busy-its[p.Name]
+	}
+	for _, p := range pools {
+		if n := its[p.Name]; n > 0 {
+			s := p.Size()
+			ok = ok && vms >= 0 && (s.CPU == 0 || size.CPU >= 0) && (s.Memory == 0 || size.Memory >= 0) && n+h.VMs[p.Name].Busy <= p.Max
+		}
+	}
+	return size, vms, ok
+}
+
+// Whatever there is: no host is oversold; nothing is on a host that is shut, or made where it cannot be; the order of
+// what is given does not matter, and nothing given is changed.
+func TestTargetsNeverOversell(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		hosts, pools := drawHosts(t), drawPools(t)
+		before := fmt.Sprint(hosts, pools)
+		all := placement.Targets(hosts, pools)
+		got := cleanOf(hosts, all)
+		require.Equal(t, before, fmt.Sprint(hosts, pools))
+		require.Equal(t, all, placement.Targets(rapid.Permutation(hosts).Draw(t, "hosts"), rapid.Permutation(pools).Draw(t, "pools")))
+		known := map[string]bool{}
+		for _, h := range hosts {
+			its := got[h.Name]
+			known[h.Name] = true
+			_, _, ok := left(h, pools, its)
+			require.True(t, ok, "%s is oversold: %v", h.Name, its)
+			if h.Opening == placement.Shut {
+				require.Empty(t, its)
+			}
+			for _, p := range pools {
+				n := its[p.Name]
+				if h.Broken[p.Name] || p.Paused || h.Opening == placement.Late {
+					require.LessOrEqual(t, n, h.VMs[p.Name].Clean, "made where it cannot be")
+				}
+				if !slices.Contains(h.Serves, p.Name) {
+					require.Zero(t, n, "made where it is not served")
+				}
+			}
+		}
+		for name := range all {
+			require.True(t, known[name], "a host that is none")
+		}
+	})
+}
+
+// Nothing that is wanted is left out while a host has room for it.
+func TestTargetsLeaveNothingThatFits(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		hosts, pools := drawHosts(t), drawPools(t)
+		got := targetsOf(hosts, pools)
+		for _, p := range pools {
+			total := 0
+			for _, its := range got {
+				total += its[p.Name]
+			}
+			want := 0
+			if p.Waiting > 0 && !p.Paused {
+				want = p.Waiting + 1
+			}
+			if !p.Asleep {
+				want = max(want, p.WarmTotal)
+			}
+			for _, h := range hosts {
+				its := maps.Clone(got[h.Name])
+				if its == nil {
+					its = map[string]int{}
+				}
+				n := its[p.Name]
+				its[p.Name]++
+				_, _, fits := left(h, pools, its)
+				makes := !h.Broken[p.Name] && !p.Paused && h.Opening != placement.Late || n < h.VMs[p.Name].Clean
+				if !fits || !makes || !slices.Contains(h.Serves, p.Name) {
+					continue
+				}
+				if h.Opening <= placement.Late && total < want {
+					t.Fatalf("%s would have room for one more of %s, of which %d of %d are there: %v", h.Name, p.Name, total, want, got)
+				}
+				if h.Opening != placement.Shut && !p.Asleep && n < p.Warm {
+					t.Fatalf("%s would have room for a warm one of %s: %v", h.Name, p.Name, got)
+				}
+			}
+		}
+	})
+}
+
+// For waiting requests of one pool, no way to place them whatsoever places more.
+func TestTargetsPlaceAsManyAsCanBe(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		hosts := drawHosts(t)
+		p := drawPools(t)
+		if len(p) == 0 {
+			return
+		}
+		p = p[:1]
+		p[0].Warm, p[0].WarmTotal = 0, 0
+		for i := range hosts {
+			hosts[i].Assigned = nil
+		}
+		total, most := 0, 0
+		for _, its := range targetsOf(hosts, p) {
+			total += its["p"]
+		}
+		for _, h := range hosts { // one host after another, by counting: as many as it bears
+			n := 0
+			for h.Opening <= placement.Late && slices.Contains(h.Serves, "p") && n < 100 {
+				_, _, fits := left(h, p, map[string]int{"p": n + 1})
+				if !fits || (h.Broken["p"] || p[0].Paused || h.Opening == placement.Late) && n >= h.VMs["p"].Clean {
+					break
+				}
+				n++
+			}
+			most += n
+		}
+		want := 0
+		if p[0].Waiting > 0 && !p[0].Paused {
+			want = min(most, p[0].Waiting+1)
+		}
+		require.Equal(t, want, total)
+	})
+}
+
+// Once the hosts follow the targets, they stay: nothing moves for ever.
+func TestTargetsComeToRest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		hosts, pools := drawHosts(t), drawPools(t)
+		var last targets
+		for range 4 {
+			got := targetsOf(hosts, pools)
+			if last != nil && fmt.Sprint(got) == fmt.Sprint(last) {
+				return
+			}
+			last = got
+			for i := range hosts {
+				vms := maps.Clone(hosts[i].VMs)
+				for _, p := range pools {
+					if hosts[i].Opening != placement.Shut {
+						vms[p.Name] = placement.VMs{Busy: vms[p.Name].Busy, Clean: got[hosts[i].Name][p.Name]}
+					}
+				}
+				hosts[i].VMs = vms
+			}
+		}
+		t.Fatalf("still moving: %v", last)
+	})
+}
+
+// One more waiting request changes little: where there is room, it moves nothing that is there.
+func TestTargetsMoveLittleForASmallChange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 8).Draw(t, "hosts")
+		hosts := make([]placement.Host, n)
+		for i := range hosts {
+			hosts[i] = host(fmt.Sprint("h", i), 40, nil)
+		}
+		pools := make([]placement.Pool, 3)
+		for i, name := range []string{"p", "q", "r"} {
+			pools[i] = pool(name, func(p *placement.Pool) {
+				p.Max, p.Strategy = 10, rapid.SampledFrom(core.Strategies()).Draw(t, "strategy")
+				p.WarmTotal, p.Spread = rapid.IntRange(0, 9).Draw(t, "total"), rapid.IntRange(0, 3).Draw(t, "spread")
+			})
+		}
+		before := targetsOf(hosts, pools)
+		for i := range hosts {
+			vms := map[string]placement.VMs{}
+			for name, n := range before[hosts[i].Name] {
+				vms[name] = placement.VMs{Clean: n}
+			}
+			hosts[i].VMs = vms
+		}
+		require.Equal(t, before, targetsOf(hosts, pools))
+		pools[0].Waiting = pools[0].WarmTotal + 1
+		after := targetsOf(hosts, pools)
+		added := 0
+		for _, h := range hosts {
+			for _, p := range pools {
+				change := after[h.Name][p.Name] - before[h.Name][p.Name]
+				require.GreaterOrEqual(t, change, 0, "something was moved")
+				added += change
+			}
+		}
+		require.LessOrEqual(t, added, 2)
+	})
+}
