@@ -6,6 +6,8 @@ type HostNotes struct {
 	Fetching  map[string]string // pool → what is being fetched for it; until then none of its VMs can be made there
 	Providers []ProviderNote    // in order of name
 	Serves    []string          // pools whose VMs it makes, in order
+	MaxVMs    int               // most VMs of all pools; 0: no limit
+	Takes     map[string]int64  // pool → ms that making one of its VMs took of late
 }
 
 // ProviderNote is the state of one provider of VMs on a host.

@@ -121,12 +121,15 @@ type HostInfo struct {
 	Ready    bool           `json:"ready"`    // its vmfactory has reconciled with this incarnation of Redis
 	Settings HostSettings   `json:"settings"` // what operators say of it
 	Serves   []string       `json:"serves"`   // pools whose VMs it makes, in order
+	MaxVMs   int            `json:"max_vms"`  // most VMs of all pools; 0: no limit
 	VMs      map[string]int `json:"vms"`      // state → count
 	Owners   []string       `json:"owners"`
 
 	Load *HostMeasure `json:"load,omitempty"` // what its vmfactory measured; nil: nothing yet, or too long ago
 
-	VMsOf     map[string]map[VMState]int `json:"vms_of"` // pool → state → count
+	VMsOf     map[string]map[VMState]int `json:"vms_of"`             // pool → state → count
+	Targets   Targets                    `json:"targets,omitempty"`  // VMs that it should have, as overseers decided last; nil: they did not
+	Takes     map[string]int64           `json:"takes_ms,omitempty"` // pool → how long making one of its VMs took of late
 	Providers []ProviderNote             `json:"providers,omitempty"`
 	Broken    map[string]string          `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
 	Fetching  map[string]string          `json:"fetching,omitempty"` // pool → what is being fetched for it; until then none of its VMs can be made there

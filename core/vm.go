@@ -30,6 +30,8 @@ type PoolLoad struct {
 // HostLoad is what a vmfactory needs to know to plan for its host.
 type HostLoad struct {
 	Settings HostSettings
+	Targets  Targets // VMs that the host should have; nil: no overseer decided it in the last minutes
+	Placed   bool    //  the targets include waiting work: nothing is to be made for it beyond them
 	Pools    []PoolLoad
 }
 

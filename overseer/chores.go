@@ -15,6 +15,7 @@ func (o *Overseer) table() []Chore {
 	}
 	chores = append(chores, []Chore{
 		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
+		{Name: "place", Every: placeEvery(0), Routine: true, Run: o.place, Wait: o.awaitPlacement},
 		{Name: "hung", Every: hungEvery, Run: o.hung},
 		{Name: "drained", Every: drainedEvery, Run: o.drained},
 		{Name: "assigned", Every: assignedEvery, Run: o.assigned},

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"drover/core"
 )
 
 // Schedules does the chore once.
@@ -12,3 +14,6 @@ func (o *Overseer) Schedules(ctx context.Context) (Counts, error) { return o.sch
 
 // MomentOf is the moment that a scheduled task was made for.
 func MomentOf(id string) time.Time { return ulid.Time(ulid.MustParse(id).Time()).UTC() }
+
+// Placed is the round for a ground, without rates that are expected.
+func Placed(g core.Ground) core.Round { return placed(g, nil) }

@@ -3,6 +3,7 @@ package overseer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,8 @@ type Chore struct {
 	Routine bool
 	// Run does a bounded part of the chore and continues at its next turn.
 	Run func(ctx context.Context) (Counts, error)
+	// Wait returns when the next run is due, or an error when ctx ends; nil: Every after the last one.
+	Wait func(ctx context.Context, every time.Duration) error
 	// Whole does all of it, for an overseer that runs once. Nil: Run does.
 	Whole func(ctx context.Context) (Counts, error)
 }
@@ -61,6 +64,7 @@ type Deps struct {
 	Hosts       core.Hosts
 	Queue       core.Queue
 	Evacuations core.Evacuations
+	Placements  core.Placements
 	Reports     core.Reports
 	History     History
 	Consistency core.Consistency
@@ -87,6 +91,9 @@ type Overseer struct {
 
 	seeded bool              // the built-in schedules exist, or existed
 	broken map[string]string // schedule → invalid times that were reported
+
+	placed atomic.Int64 // pause after the last round of placement, ns
+	hosts  atomic.Int64 // that it found
 }
 
 // New checks the config and makes an overseer with the whole table of chores. Returns INVALID for an invalid config.
@@ -146,7 +153,11 @@ func (o *Overseer) repeat(ctx context.Context, c Chore) {
 			log.Info("the chore works again")
 		}
 		failing = r.Err != nil
-		if clock.Sleep(ctx, o.clock, c.Every) != nil {
+		wait := c.Wait
+		if wait == nil {
+			wait = func(ctx context.Context, every time.Duration) error { return clock.Sleep(ctx, o.clock, every) }
+		}
+		if wait(ctx, c.Every) != nil {
 			return
 		}
 	}

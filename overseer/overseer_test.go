@@ -166,6 +166,22 @@ func (w *fixture) HostReports(ctx context.Context, _ string, wait time.Duration)
 
 func (w *fixture) HostReportDone(context.Context, ...string) error { return nil }
 
+func (w *fixture) Ground(ctx context.Context) (core.Ground, error) {
+	_, err := w.call(ctx, "ground")
+	return core.Ground{}, err
+}
+
+func (w *fixture) SetTargets(context.Context, int64, core.Round) (int64, error) { return 1, nil }
+
+func (w *fixture) WaitPlacement(ctx context.Context, poll time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(poll):
+		return nil
+	}
+}
+
 func (w *fixture) ListHosts(context.Context) ([]core.HostInfo, error)    { return nil, nil }
 func (w *fixture) Late(context.Context, time.Duration) ([]string, error) { return nil, nil }
 func (w *fixture) Pools(context.Context) ([]core.Pool, error)            { return nil, nil }
@@ -181,7 +197,7 @@ func newDeps(w *fixture) (*test.Hook, overseer.Deps) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return logs, overseer.Deps{
-		Owners: w, Hosts: w, Queue: w, Evacuations: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
+		Owners: w, Hosts: w, Queue: w, Evacuations: w, Placements: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
 }
 
@@ -214,7 +230,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "promote", "sweep all", "expire all", "trim", "schedules", "consistency"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "expire all", "trim", "schedules", "consistency"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
@@ -224,6 +240,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"watch provider","counts":{},"took_ms":0},
 		{"chore":"watch report","counts":{},"took_ms":0},
 		{"chore":"reap","counts":{},"took_ms":0},
+		{"chore":"place","counts":{},"took_ms":0},
 		{"chore":"hung","counts":{},"took_ms":0},
 		{"chore":"drained","counts":{},"took_ms":0},
 		{"chore":"assigned","counts":{"promoted":1},"took_ms":0},

@@ -39,6 +39,8 @@ type cluster struct {
 	bell        chan struct{}
 	calls       map[string]int
 	othersMake  bool // VMs for all that waits
+	targets     core.Targets
+	placed      bool
 	fault       func(op string) (before, after error)
 }
 
@@ -245,6 +247,7 @@ func (h *cluster) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic(
 func (h *cluster) Load(ctx context.Context, _ string, pools []string) (load core.HostLoad, err error) {
 	load.Settings = h.settings
 	err = h.do(ctx, "load", "", 0, func() {
+		load.Targets, load.Placed = h.targets, h.placed
 		for _, name := range pools {
 			p, ok := h.pools[name]
 			if !ok {

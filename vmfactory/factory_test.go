@@ -167,6 +167,49 @@ func TestWaitingWorkThatOthersMakeVMsFor(t *testing.T) {
 	})
 }
 
+// What overseers decided is what the host has: for waiting work VMs in all, so that it goes on as they end. Without an
+// overseer it keeps warm what was decided, and makes VMs for waiting work by itself.
+func TestTargetsAreFollowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 4), pool("b", 0, 4))
+		r.cluster.look(func(h *cluster) {
+			h.targets, h.placed = core.Targets{"b": {Warm: 1}}, true
+			h.waiting["a"], h.waiting["b"] = 10, 10
+		})
+		p := r.start()
+		defer p.end()
+		settle(time.Minute)
+		require.Empty(t, r.cluster.cleanVMs("a"), "its work waits for other hosts")
+		require.Len(t, r.cluster.cleanVMs("b"), 1)
+
+		r.cluster.look(func(h *cluster) { h.targets = core.Targets{"a": {Most: 2}, "b": {Warm: 1}} })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
+		vm := r.cluster.claim("a")
+		require.NoError(t, r.prov.Use(vm))
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 1, "two in all")
+		r.cluster.finish(vm)
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 2, "the next takes its place")
+
+		r.cluster.look(func(h *cluster) { h.waiting["a"] = 0 })
+		settle(time.Minute)
+		require.Empty(t, r.cluster.cleanVMs("a"), "what is too many is retired")
+
+		r.cluster.look(func(h *cluster) { h.placed, h.waiting["a"], h.waiting["b"] = false, 3, 0 })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 3, "no overseer decides any more")
+		require.Len(t, r.cluster.cleanVMs("b"), 1)
+		r.cluster.look(func(h *cluster) { h.targets, h.waiting["a"] = nil, 0 })
+		settle(time.Minute)
+		require.Len(t, r.cluster.cleanVMs("a"), 2)
+		require.Empty(t, r.cluster.cleanVMs("b"))
+		r.whole()
+	})
+}
+
 // Work that is judged by a pool's settings does not run in VMs of earlier ones.
 func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
 	t.Parallel()

@@ -166,7 +166,7 @@ func TestBrokenPoolsAreToldOnlyWhenTheyChange(t *testing.T) {
 		p := r.start()
 		settle(time.Minute)
 		require.Empty(t, r.cluster.brokenPools())
-		r.cluster.look(func(h *cluster) { require.Equal(t, 1, h.calls["note"]) })
+		r.cluster.look(func(h *cluster) { require.Equal(t, 2, h.calls["note"], "and once how long VMs take") })
 		p.end()
 		r.whole()
 	})

@@ -256,7 +256,7 @@ func (e *epoch) created(j *job, err error, took time.Duration) {
 		e.metrics.creations.WithLabelValues(j.pool).Inc()
 		e.metrics.seconds.WithLabelValues(j.pool).Observe(took.Seconds())
 		log.WithField("took", took).Debug("created")
-		if ps.made() {
+		if ps.made(took) {
 			log.Info("the pool's VMs can be made again")
 		}
 		return

@@ -25,6 +25,8 @@ type poolState struct {
 
 	turn         int64     // when it last got a VM
 	surplusSince time.Time // zero if there is no surplus
+
+	took, reported time.Duration // to make a VM: a moving average, and the one that Redis has
 }
 
 func newPoolState(name string, cfg Config) *poolState {
@@ -80,8 +82,21 @@ func (p *poolState) sets(kind core.VMKind) {
 	}
 }
 
-// made records a successful creation. Returns true if the pool was broken.
-func (p *poolState) made() bool {
+// reports returns how long making a VM takes, in steps of a quarter, so that Redis need not be told each time.
+func (p *poolState) reports() time.Duration {
+	if p.took > p.reported*5/4 || p.took < p.reported*3/4 {
+		p.reported = p.took
+	}
+	return p.reported
+}
+
+// made records a successful creation, and how long it took. Returns true if the pool was broken.
+func (p *poolState) made(took time.Duration) bool {
+	took = max(took, time.Millisecond)
+	if p.took == 0 {
+		p.took = took
+	}
+	p.took += (took - p.took) / 8
 	was := p.broken
 	p.fails, p.broken, p.fetching, p.reason, p.notBefore = 0, false, false, "", time.Time{}
 	p.wait.Reset()

@@ -23,7 +23,7 @@ func (e *epoch) create(ctx context.Context) error {
 		pools[i] = demand{PoolLoad: l, most: e.most(ps, l), turn: ps.turn}
 	}
 	_, busy := e.running()
-	moves, err := e.share(ctx, pools, e.room(loads), e.cfg.Parallel-busy)
+	moves, err := e.share(ctx, load, pools, e.room(loads), e.cfg.Parallel-busy)
 	if err != nil {
 		return err
 	}
@@ -56,9 +56,24 @@ func (e *epoch) create(ctx context.Context) error {
 	return nil
 }
 
-// share plans, with as much of the waiting work as other hosts do not make VMs for already.
-func (e *epoch) share(ctx context.Context, pools []demand, whole room, begin int) ([]move, error) {
+// share plans. What overseers decided of late replaces what the pools keep warm on each host. If that includes the
+// waiting work, it is all; else as much of this work counts as other hosts do not make VMs for already.
+func (e *epoch) share(ctx context.Context, load core.HostLoad, pools []demand, whole room, begin int) ([]move, error) {
+	if load.Targets != nil {
+		for i := range pools {
+			d := &pools[i]
+			target := load.Targets[d.Pool.Name]
+			d.Pool.Warm = min(target.Warm, d.Pool.Max)
+			if load.Placed {
+				d.Waiting = max(0, min(d.Waiting, target.Most-d.InUse-d.Quarantined))
+			}
+		}
+	}
 	moves := plan(pools, whole, begin)
+	if load.Placed {
+		clear(e.promised) // those that are not renewed expire
+		return moves, nil
+	}
 	if !e.surveyed {
 		return moves, nil // nothing is made yet
 	}
@@ -100,7 +115,7 @@ func cut(reason string) string {
 
 // report lets operators see in Redis how the host fares, when that changes.
 func (e *epoch) report(ctx context.Context, s Status, loads []core.PoolLoad) error {
-	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes()}
+	notes := core.HostNotes{Broken: make(map[string]string), Fetching: make(map[string]string), Providers: e.notes(), MaxVMs: e.cfg.MaxVMs, Takes: make(map[string]int64)}
 	for name, p := range s.Pools {
 		switch {
 		case p.Fetching:
@@ -110,8 +125,12 @@ func (e *epoch) report(ctx context.Context, s Status, loads []core.PoolLoad) err
 		}
 	}
 	for i := range loads {
-		if p := &loads[i].Pool; p.Wants(e.settings.Labels) == "" {
+		p := &loads[i].Pool
+		if p.Wants(e.settings.Labels) == "" {
 			notes.Serves = append(notes.Serves, p.Name)
+		}
+		if took := e.pools[p.Name].reports(); took > 0 {
+			notes.Takes[p.Name] = took.Milliseconds()
 		}
 	}
 	slices.Sort(notes.Serves)

@@ -299,7 +299,7 @@ func checkLeft(a *checker) {
 		}
 	}
 	hosts, owners := a.one("hosts").scores, a.one("owners").scores
-	for _, name := range []string{"bell", "factory_bell", "tasks_bell", "notice"} {
+	for _, name := range []string{"bell", "factory_bell", "placement_bell", "tasks_bell", "notice"} {
 		for _, v := range a.reading[name] {
 			if len(v.list) > 1 {
 				a.report(core.RuleLeft, v.key, "it has %d rings", len(v.list))

@@ -72,7 +72,7 @@ var flaws = map[string]flaw{
 		return errors.Join(db.Del(ctx, key("dead")).Err(), db.RPush(ctx, key("dead"), "x").Err())
 	}},
 	"another schema": {core.RuleKeys, "meta", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("meta"), "schema", "9").Err()
+		return db.HSet(ctx, key("meta"), "schema", "99").Err()
 	}},
 	"a pool that is not listed": {core.RuleKeys, "pool:p1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.SRem(ctx, key("pools"), "p1").Err()

@@ -114,7 +114,7 @@ func (s *Store) Capacities(ctx context.Context) (map[string]core.Size, error) {
 func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) {
 	h := core.HostInfo{
 		Name: name, State: core.HostState(f["state"]), Drain: f["drain"] == "1", Epoch: num(f["epoch"]),
-		CPU: int(num(f["cpu"])), Memory: num(f["memory"]), Disk: num(f["disk"]),
+		CPU: int(num(f["cpu"])), Memory: num(f["memory"]), Disk: num(f["disk"]), MaxVMs: int(num(f["max_vms"])),
 		DrainUntil: num(f["drain_until"]), DrainWithin: time.Duration(num(f["drain_within"])) * time.Millisecond, Probations: int(num(f["probations"])),
 		Failed: toFailed(name, f["failed"]), Probation: toProbation(f), Ready: f["incarnation"] == s.incarnation(), Wished: f["wished"] == s.incarnation(),
 	}
@@ -123,6 +123,7 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 	}
 	for what, into := range map[string]any{
 		"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers, "settings": &h.Settings, "serves": &h.Serves,
+		"targets": &h.Targets, "takes": &h.Takes,
 	} {
 		if err := readNote(name, what, f[what], into); err != nil {
 			return h, err

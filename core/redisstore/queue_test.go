@@ -26,7 +26,7 @@ func TestEnqueueMovesNothingElse(t *testing.T) {
 			"+ queue:p1:normal:ann: a0-1 a1-1", "+ queue:p1:high:bob: b0-1",
 			"+ turns:p1:normal: ann", "+ turns:p1:high: bob",
 			"+ specs a0-1: SPEC", "+ specs a1-1: SPEC", "+ specs b0-1: SPEC",
-			"+ events: by:- moved:a0-1 a1-1 b0-1 op:enqueue",
+			"+ placement:bell: 1", "+ events: by:- moved:a0-1 a1-1 b0-1 op:enqueue",
 		)
 	})
 }

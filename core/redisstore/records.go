@@ -34,6 +34,8 @@ func Records() []RecordDef {
 		{"incarnation", "name since# youth#"},
 		{"set_back", "start# seen#"},
 		{"overseen", "at# due#"},
+		{"planned", "number# at# till#"},
+		{"use", "claims# at# rate# rated#"},
 	}
 }
 

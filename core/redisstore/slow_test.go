@@ -217,6 +217,13 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { ok(s.Join(ctx, redisstore.Stores{Results: "l", Blobs: "b"})) })
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })
 	step(func() { ok(s.Oversee(ctx, time.Minute)) })
+	ground, err := s.Ground(ctx)
+	ok(err)
+	targets := core.Round{Targets: map[string]core.Targets{}, Use: ground.Use, Lasts: time.Minute}
+	for _, h := range ground.Hosts {
+		targets.Targets[h.Name] = core.Targets{x.Pool: {Warm: 1}}
+	}
+	step(func() { _, err := s.SetTargets(ctx, ground.Number, targets); ok(err) })
 	step(func() { _, err := s.Waiting(ctx); ok(err) })
 	step(func() { _, err := s.TaskQueues(ctx); ok(err) })
 	for _, key := range []string{"p1normalu9-1-1", "p8lowu1-1-1", "flood-9999-1"} {

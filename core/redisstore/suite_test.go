@@ -105,6 +105,7 @@ func (x *suite) hush(t testing.TB) {
 	t.Helper()
 	x.rung(t, "bell", x.Host)
 	x.rung(t, "factory_bell", x.Host)
+	x.rung(t, "placement_bell")
 	x.rung(t, "tasks_bell")
 }
 

@@ -22,14 +22,15 @@ func (s *Store) Load(ctx context.Context, host string, pools []string) (core.Hos
 		return core.HostLoad{}, err
 	}
 	f := list(reply)
-	if len(f) == 0 {
-		return core.HostLoad{}, core.Errorf(core.CodeInternal, host, "the load script answered nothing")
+	if len(f) < 3 {
+		return core.HostLoad{}, core.Errorf(core.CodeInternal, host, "the load script answered %d parts", len(f))
 	}
 	var out core.HostLoad
-	if err := readNote(host, "settings", str(f[0]), &out.Settings); err != nil {
+	if err := cmp.Or(readNote(host, "settings", str(f[0]), &out.Settings), readNote(host, "targets", str(f[1]), &out.Targets)); err != nil {
 		return out, err
 	}
-	f = f[1:]
+	out.Placed = str(f[2]) == "1"
+	f = f[3:]
 	for i := 0; i+6 < len(f); i += 7 {
 		l := core.PoolLoad{
 			Clean: int(num(f[i+1])), Creating: int(num(f[i+2])), Dirty: int(num(f[i+3])),
@@ -186,23 +187,26 @@ const (
 
 // Note implements core.VMs.
 func (s *Store) Note(ctx context.Context, owner string, epoch int64, host string, notes core.HostNotes) error {
-	broken, err := noteText(notes.Broken, len(notes.Broken))
-	if err != nil {
-		return core.Wrap(err, core.CodeInternal, host, "the broken pools of host %s cannot be written down", host)
+	args := []any{owner, epoch, host}
+	for _, n := range []struct {
+		what string
+		is   any
+		n    int
+	}{
+		{"broken pools", notes.Broken, len(notes.Broken)},
+		{"providers", notes.Providers, len(notes.Providers)},
+		{"fetched images", notes.Fetching, len(notes.Fetching)},
+		{"pools", notes.Serves, len(notes.Serves)},
+		{"limit of VMs", notes.MaxVMs, notes.MaxVMs},
+		{"times of making", notes.Takes, len(notes.Takes)},
+	} {
+		text, err := noteText(n.is, n.n)
+		if err != nil {
+			return core.Wrap(err, core.CodeInternal, host, "the %s of host %s cannot be written down", n.what, host)
+		}
+		args = append(args, text)
 	}
-	fetching, err := noteText(notes.Fetching, len(notes.Fetching))
-	if err != nil {
-		return core.Wrap(err, core.CodeInternal, host, "what host %s fetches cannot be written down", host)
-	}
-	providers, err := noteText(notes.Providers, len(notes.Providers))
-	if err != nil {
-		return core.Wrap(err, core.CodeInternal, host, "the providers of host %s cannot be written down", host)
-	}
-	serves, err := noteText(notes.Serves, len(notes.Serves))
-	if err != nil {
-		return core.Wrap(err, core.CodeInternal, host, "the pools of host %s cannot be written down", host)
-	}
-	_, err = s.run(ctx, "vm_note", host, owner, epoch, host, broken, providers, fetching, serves)
+	_, err := s.run(ctx, "vm_note", host, args...)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -289,8 +290,9 @@ func (r *round) preferred(p *lot) iter.Seq[int] {
 		return p.others.from(p.last + 1)
 	case core.BestFit:
 		return r.ranks.ascending(r.free)
+	case core.WorstFit:
 	}
-	return r.ranks.descending(r.free)
+	return r.ranks.descending(r.free) // the default
 }
 
 // queue is a heap of the pools that still want VMs, the one with the fewest first.
@@ -328,7 +330,7 @@ func (p *lot) order(other *lot) int {
 		case core.MinMin:
 			by = compare(p.size, other.size)
 		default:
-			by = cmp.Compare(uint64(p.Oldest-1), uint64(other.Oldest-1)) // 0, of a pool for which nothing waits, is last
+			by = cmp.Compare(cmp.Or(p.Oldest, math.MaxInt64), cmp.Or(other.Oldest, math.MaxInt64))
 		}
 	}
 	return cmp.Or(by, strings.Compare(p.Name, other.Name))

@@ -157,16 +157,19 @@ func TestTargets(t *testing.T) {
 		"first fit": {uneven, []placement.Pool{with(core.FirstFit, 4)}, targets{"a": {"p": 3}, "b": {"p": 1}}},
 		"next fit":  {uneven, []placement.Pool{with(core.NextFit, 4)}, targets{"a": {"p": 2}, "b": {"p": 1}, "c": {"p": 1}}},
 		"next fit goes on behind the last": {
-			[]placement.Host{host("a", 9, nil), host("b", 9, clean("p", 1)), host("c", 9, nil)}, []placement.Pool{with(core.NextFit, 2)},
+			[]placement.Host{host("a", 9, nil), host("b", 9, clean("p", 1)), host("c", 9, nil)},
+			[]placement.Pool{with(core.NextFit, 2)},
 			targets{"b": {"p": 1}, "c": {"p": 1}},
 		},
 		"at least so many hosts": {
-			uneven, []placement.Pool{pool("p", func(p *placement.Pool) { p.Strategy, p.WarmTotal, p.Spread = core.BestFit, 4, 2 })},
+			uneven,
+			[]placement.Pool{pool("p", func(p *placement.Pool) { p.Strategy, p.WarmTotal, p.Spread = core.BestFit, 4, 2 })},
 			targets{"b": {"p": 2}, "a": {"p": 2}},
 		},
 		"the spread moves what is there": {
 			[]placement.Host{host("a", 9, clean("p", 2)), host("b", 9, nil)},
-			[]placement.Pool{pool("p", func(p *placement.Pool) { p.WarmTotal, p.Spread = 2, 2 })}, targets{"a": {"p": 1}, "b": {"p": 1}},
+			[]placement.Pool{pool("p", func(p *placement.Pool) { p.WarmTotal, p.Spread = 2, 2 })},
+			targets{"a": {"p": 1}, "b": {"p": 1}},
 		},
 		"no pool starves another": {
 			many(1, 4), []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"h00": {"p": 2, "q": 2}},

@@ -1,13 +1,19 @@
 -- Count the VMs and waiting requests of the named pools on a host.
 -- ARGV    1 host, 2 the host's vmfactory, then the pools
--- RETURN  the host's settings; then per known pool: settings, clean, creating, dirty or destroying,
---         quarantined, all VMs, waiting requests that the host may take, up to its max; of those
---         whose submitter's turn is far, one each
+-- RETURN  the host's settings; its targets, empty if there are none or no round of placement was of
+--         late, and 1 if they hold for waiting work, too; then per known pool: settings, clean,
+--         creating, dirty or destroying, quarantined, all VMs, waiting requests that the host may
+--         take, up to its max; of those whose submitter's turn is far, one each
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local host = ARGV[1]
-local out = { redis.call('HGET', K.host(host), 'settings') or '' }
+local its = redis.call('HMGET', K.host(host), 'settings', 'targets')
+local planned, clock = R.planned(redis.call('HGET', K.meta, 'planned')), now()
+-- A round that is yet to come was written before the clock was set back.
+local known = planned and planned.at <= clock and clock - planned.at < 600000
+local fresh = known and planned.till >= clock
+local out = { its[1] or '', known and its[2] or '', fresh and '1' or '0' }
 local pool_of, all, creating, dirty, quarantined = {}, {}, {}, {}, {}
 local function count(into, pool)
   into[pool] = (into[pool] or 0) + 1
@@ -30,9 +36,9 @@ for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
 end
 for i = 3, #ARGV do
   local pool = ARGV[i]
-  local its = redis.call('HMGET', K.pool(pool), 'settings', 'max')
-  if its[1] then
-    local most = tonumber(its[2])
+  local set = redis.call('HMGET', K.pool(pool), 'settings', 'max')
+  if set[1] then
+    local most = tonumber(set[2])
     local waiting = redis.call('LLEN', K.assigned(host, pool))
     waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
     for _, priority in ipairs({ 'high', 'normal', 'low' }) do
@@ -46,7 +52,7 @@ for i = 3, #ARGV do
       end
     end
     local n = #out
-    out[n + 1], out[n + 2], out[n + 3] = its[1], redis.call('LLEN', K.clean(host, pool)), creating[pool] or 0
+    out[n + 1], out[n + 2], out[n + 3] = set[1], redis.call('LLEN', K.clean(host, pool)), creating[pool] or 0
     out[n + 4], out[n + 5], out[n + 6] = dirty[pool] or 0, quarantined[pool] or 0, all[pool] or 0
     out[n + 7] = math.min(waiting, most)
   end

@@ -4,4 +4,5 @@ local function assign(pool, key, from, host, clock, why)
   redis.call('RPUSH', K.assigned(host, pool), key)
   ring(K.bell(host))
   ring(K.factory_bell(host))
+  ring(K.placement_bell)
 end

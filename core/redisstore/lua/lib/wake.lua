@@ -7,6 +7,9 @@ local function wake(pool, n, clock)
       for _, other in ipairs(n > 0 and redis.call('ZRANGEBYSCORE', K.hosts, clock, '+inf', 'LIMIT', 0, 16) or {}) do
         ring(K.factory_bell(other))
       end
+      if n > 0 then
+        ring(K.placement_bell)
+      end
       return
     end
     local due = redis.call('ZSCORE', K.hosts, host)
