@@ -50,3 +50,13 @@ func (s Spec) CheckChange(state RequestState, was Spec) error {
 	}
 	return nil
 }
+
+// BeingRemoved is the error of a change of a request that is marked as to be removed.
+func BeingRemoved(id string) error {
+	return Errorf(CodeConflict, id, "request %s is being deleted: submit it anew instead", id)
+}
+
+// OfSubmission is the error of the removal of a request on its own that belongs to a submission.
+func OfSubmission(id string) error {
+	return Errorf(CodeConflict, id, "request %s tests a submission, and stays as long as that: cancel it, or delete the assignment", id)
+}

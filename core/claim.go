@@ -146,6 +146,8 @@ type Queue interface {
 	// Withdraw removes a waiting or parked request whose end is recorded in the
 	// store. Returns false if it is not waiting.
 	Withdraw(ctx context.Context, key string) (bool, error)
+	// DropOutput removes all live output of a request that has ended.
+	DropOutput(ctx context.Context, key string) error
 	// Waiting counts waiting requests per pool and priority, in all places.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
 	// Turns lists the next turns of each of the queues in order, at most the given number.

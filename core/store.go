@@ -71,7 +71,16 @@ type RequestLedger interface {
 	// Changes returns what is kept of the changes of a request's current generation: [0] is its submission. It is empty
 	// if the request never changed. Returns NOTFOUND for an unknown id.
 	Changes(ctx context.Context, id string) ([]Change, error)
-	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal.
+	// MarkRemoved marks a request as to be removed once it has ended; it is not run again then. Returns CONFLICT for a
+	// request that belongs to a submission, NOTFOUND for an unknown id.
+	MarkRemoved(ctx context.Context, id string) error
+	// MarkedRemoved lists the specs of marked requests with ids after the given one, in order of id.
+	MarkedRemoved(ctx context.Context, after string, limit int) ([]Spec, error)
+	// Remove removes a marked request that has ended, with its results and what is in the outbox for it. Returns false
+	// if it has not ended, or is not there or not marked.
+	Remove(ctx context.Context, id string) (bool, error)
+	// Rerun starts a new generation of a terminal request. Returns CONFLICT if it is not terminal, or marked as to be
+	// removed.
 	Rerun(ctx context.Context, id string, submitted int64) (Spec, error)
 	// Attempts returns the history of all generations, oldest first, with the
 	// first 16 KiB of stdout and stderr. Returns NOTFOUND for an unknown id.

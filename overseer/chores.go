@@ -21,6 +21,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "assigned", Every: assignedEvery, Run: o.assigned},
 		{Name: "damp", Every: dampingEvery, Run: o.damp},
 		{Name: "sweep", Every: c.SweepEvery, Run: count("queued", in.Sweep), Whole: count("queued", in.SweepAll)},
+		{Name: "remove", Every: removeEvery, Run: count("deleted", in.SweepRemoved)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
 		{Name: "history", Every: c.HistoryEvery, Routine: true, Run: o.history},
@@ -33,6 +34,9 @@ func (o *Overseer) table() []Chore {
 	}
 	return chores
 }
+
+// removeEvery is how often requests are deleted that had to be stopped first.
+const removeEvery = 2 * time.Second
 
 // An overseer sends heartbeats, so that the cluster can report when there is none. The next one of an overseer run by
 // cron is due after an unknown time, usually every few minutes.

@@ -37,6 +37,7 @@ type Intake interface {
 	RestorePools(ctx context.Context) (int, error)
 	Sweep(ctx context.Context) (int, error)
 	SweepAll(ctx context.Context) (int, error)
+	SweepRemoved(ctx context.Context) (int, error)
 	Expire(ctx context.Context) (int, error)
 	ExpireAll(ctx context.Context) (int, error)
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)

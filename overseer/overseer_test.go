@@ -75,6 +75,7 @@ func (w *fixture) set(change func()) {
 func (w *fixture) RestorePools(ctx context.Context) (int, error) { return w.call(ctx, "pools") }
 func (w *fixture) Sweep(ctx context.Context) (int, error)        { return w.call(ctx, "sweep") }
 func (w *fixture) SweepAll(ctx context.Context) (int, error)     { return w.call(ctx, "sweep all") }
+func (w *fixture) SweepRemoved(ctx context.Context) (int, error) { return w.call(ctx, "sweep removed") }
 func (w *fixture) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
 func (w *fixture) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
 
@@ -230,7 +231,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "expire all", "trim", "schedules", "consistency"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "sweep removed", "expire all", "trim", "schedules", "consistency"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
@@ -246,6 +247,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"assigned","counts":{"promoted":1},"took_ms":0},
 		{"chore":"damp","counts":{},"took_ms":0},
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
+		{"chore":"remove","counts":{"deleted":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
 		{"chore":"history","counts":{},"took_ms":0},

@@ -65,3 +65,21 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	}
 	return out, nil
 }
+
+// DropOutput implements core.Queue.
+func (s *Store) DropOutput(ctx context.Context, key string) error {
+	for cursor := uint64(0); ; {
+		found, next, err := s.db.ZScan(ctx, s.space.Key("outputs"), cursor, key+":*", step).Result()
+		if err != nil {
+			return fault(ctx, err, key)
+		}
+		for i := 0; i < len(found); i += 2 { // each with its score
+			if _, err := s.run(ctx, "mend_output", key, "output", found[i]); err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}

@@ -47,6 +47,20 @@ func (d *Service) Change(ctx context.Context, a core.Actor, id string, c core.Ch
 	return d.located(ctx, a, row)
 }
 
+// Remove deletes a request in any state, with its results and output, and returns whether it is gone: a running one is
+// stopped first, and goes by itself once it has ended. Returns NOTFOUND, FORBIDDEN, CONFLICT if it tests a submission.
+func (d *Service) Remove(ctx context.Context, a core.Actor, id string) (gone bool, err error) {
+	row, err := d.row(ctx, a, id, core.ActRequestControl)
+	if err != nil {
+		return false, err
+	}
+	err = d.control(ctx, a, &row.Spec, "deletes", func() (err error) {
+		gone, err = d.Intake.Remove(ctx, id, a.Handle)
+		return err
+	})
+	return gone, err
+}
+
 // Rerun runs an ended request again, as its next generation. Returns NOTFOUND, FORBIDDEN, CONFLICT if it has not
 // ended, LIMIT if it was run too often.
 func (d *Service) Rerun(ctx context.Context, a core.Actor, id string) (v View, err error) {

@@ -49,6 +49,7 @@ type Intake interface {
 	Rerun(ctx context.Context, id string) (core.Row, error)
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 	Change(ctx context.Context, id string, c core.Change) (core.Row, error)
+	Remove(ctx context.Context, id, by string) (bool, error)
 }
 
 // Queue says where in Redis requests are.

@@ -77,6 +77,7 @@ func samples() map[string]sample {
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},
 
 		"submitRequest": {raw: aRequest}, "previewRequest": {body: says(object{"pool": pool, "command": []string{"true"}})}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
+		"deleteRequest": {prepare: requested},
 		"changeRequest": {prepare: requested, body: says(object{"priority": "low"})},
 		"rerunRequest":  {prepare: ended}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 

@@ -18,6 +18,7 @@ func requestTable() []entry {
 		is(Operation{"viewRequest", get, "/requests/{id}", core.ActRequestView, school.ScopeRead, 0, "Return a request: its result, or its progress and what it waits for"}, (*server).viewRequest),
 		is(Operation{"whyRequestWaits", get, "/requests/{id}/waiting", core.ActRequestView, school.ScopeRead, 0, "Return why a request waits, also to the submitter of what it grades; null if it does not wait"}, (*server).whyRequestWaits),
 		is(Operation{"changeRequest", patch, "/requests/{id}", core.ActRequestControl, school.ScopeSubmit, 0, "Change priority, pool or limits of a request that waits"}, (*server).changeRequest),
+		is(Operation{"deleteRequest", remove, "/requests/{id}", core.ActRequestControl, school.ScopeSubmit, 202, "Delete a request with its results and output; a running one is stopped first"}, (*server).deleteRequest),
 		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, school.ScopeSubmit, 202, "Cancel a request, waiting or running"}, (*server).cancelRequest),
 		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, school.ScopeSubmit, 202, "Rerun an ended request"}, (*server).rerunRequest),
 		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, school.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
@@ -131,6 +132,16 @@ func (s *server) changeRequest(ctx context.Context, a core.Actor, in *struct {
 },
 ) (*answer[requests.View], error) {
 	return answered(s.Requests.Change(ctx, a, in.ID, core.Change{Pool: in.Body.Pool, Priority: in.Body.Priority, Limits: in.Body.Limits}))
+}
+
+// Removed says how far the deletion of a request is.
+type Removed struct {
+	Gone bool `json:"gone" doc:"false while it is being stopped: it is deleted once it has ended"`
+}
+
+func (s *server) deleteRequest(ctx context.Context, a core.Actor, in *One) (*answer[Removed], error) {
+	gone, err := s.Requests.Remove(ctx, a, in.ID)
+	return answered(Removed{gone}, err)
 }
 
 func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*answer[Stopped], error) {

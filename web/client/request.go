@@ -122,6 +122,15 @@ func (c *Client) ChangeRequest(ctx context.Context, id string, to core.Change) (
 	}{to.Pool, to.Priority, to.Limits}})
 }
 
+// DeleteRequest deletes a request in any state, and returns whether it is gone: a running one goes once it has ended. It
+// may be repeated until then.
+func (c *Client) DeleteRequest(ctx context.Context, id string) (bool, error) {
+	out, err := ask[struct {
+		Gone bool `json:"gone"`
+	}](ctx, c, call{method: http.MethodDelete, path: []string{"requests", id}})
+	return out.Gone, err
+}
+
 // RerunRequest runs an ended request again, as its next generation.
 func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, error) {
 	return post[requests.View](ctx, c, nil, "requests", id, "rerun")

@@ -43,6 +43,10 @@ func (s *Session) ChangeRequest(ctx context.Context, id string, to core.Change) 
 	return s.Requests().Change(ctx, s.Actor, id, to)
 }
 
+func (s *Session) DeleteRequest(ctx context.Context, id string) (bool, error) {
+	return s.Requests().Remove(ctx, s.Actor, id)
+}
+
 func (s *Session) RerunRequest(ctx context.Context, id string) (requests.View, error) {
 	return s.Requests().Rerun(ctx, s.Actor, id)
 }

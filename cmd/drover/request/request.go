@@ -1,5 +1,5 @@
 // Package request has the commands that run jobs: run, submit, harness, and request, which shows, follows, changes,
-// cancels and reruns them.
+// cancels, deletes and reruns them.
 package request
 
 import (
@@ -23,7 +23,7 @@ import (
 // Command is drover request.
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "request", Usage: "list, change, cancel and rerun requests", OnUsageError: terminal.UsageError,
+		Name: "request", Usage: "list, change, cancel, delete and rerun requests", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			access.BackendCommand("list", "list requests, newest first", "", "drover request list --state running", []cli.Flag{
 				&cli.StringSliceFlag{Name: "state", Usage: "only requests in `STATE` (queued, parked, claimed, running, completed, failed, cancelled, timed_out, dead); repeatable"},
@@ -43,6 +43,7 @@ func Command() *cli.Command {
 			}, requestFiles),
 			access.BackendCommand("cancel", "cancel a request, waiting or running", "ID", "drover request cancel 01j8x3k4", nil, cancelRequest),
 			access.BackendCommand("update", "change a request that waits; what is not given stays", "ID", "drover request update --priority low --timeout 5s 01j8x3k4", updateFlags(), updateRequest),
+			access.BackendCommand("delete", "delete a request with its results and output; a running one is stopped first", "ID", "drover request delete 01j8x3k4", nil, deleteRequest),
 			access.BackendCommand("rerun", "run an ended request again", "ID", "drover request rerun 01j8x3k4", nil, rerunRequest),
 		},
 	}
@@ -200,6 +201,21 @@ func updateRequest(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	return terminal.Say(c, v, "request %s waits in pool %s with priority %s", id, v.Pool, v.Priority)
+}
+
+func deleteRequest(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "request id")
+	if err != nil {
+		return err
+	}
+	gone, err := d.DeleteRequest(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if !gone {
+		return terminal.Say(c, map[string]any{"id": id, "gone": false}, "request %s is being stopped, and is deleted then", id)
+	}
+	return terminal.Say(c, map[string]any{"id": id, "gone": true}, "request %s is deleted", id)
 }
 
 func rerunRequest(c *cli.Context, d access.Backend) error {

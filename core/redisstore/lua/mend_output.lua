@@ -1,5 +1,5 @@
 -- Correct what a consistency check found wrong with live output: the output is dropped, since it is
--- only a view; the sum of a submitter's, or of all, is set.
+-- only a view, as is that of a deleted request; the sum of a submitter's, or of all, is set.
 -- ARGV    1 output or sum, 2 request and token with a colon between, or the submitter, or *, 3 the sum as
 --         it was read, 4 what it is
 -- RETURN  1, or 0 if it is another sum by now

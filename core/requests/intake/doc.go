@@ -20,6 +20,8 @@
 //	                                                                        what it took, and its result says so
 //	         Queue.Change          nothing                                  -
 //	         claimed, no UseChange runs with its former spec                Sweep, or the record of its result
+//	Remove   MarkRemoved           marked; as after stop                    SweepRemoved goes on from there
+//	         its end               ended row, marked                        SweepRemoved, once Redis does not have it
 //	Rerun    Store.Rerun           unfinished row, nowhere in Redis         Sweep
 //	SetPool  PutPool               Redis has the old settings               RestorePools
 //	task     CreateTask            unfinished task, nowhere in Redis        Sweep

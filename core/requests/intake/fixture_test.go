@@ -145,6 +145,8 @@ func (w *fixture) heal() {
 	for {
 		n, err := w.in.SweepAll(ctx)
 		require.NoError(w.t, err)
+		removed, err := w.in.SweepRemoved(ctx)
+		require.NoError(w.t, err)
 		expired, err := w.in.ExpireAll(ctx)
 		require.NoError(w.t, err)
 		pools, err := w.store.Pools(ctx)
@@ -154,7 +156,7 @@ func (w *fixture) heal() {
 			claims = append(claims, w.claimIn(p.Name, 50)...)
 		}
 		w.run(claims)
-		if n+expired+len(claims) == 0 {
+		if n+removed+expired+len(claims) == 0 {
 			return
 		}
 	}
@@ -210,6 +212,15 @@ func (s mortalStore) ChangeSpec(ctx context.Context, was core.Spec, c core.Chang
 
 func (s mortalStore) UseChange(ctx context.Context, was core.Spec, number int) (is bool, err error) {
 	err = s.m.Step("use change", func() error { is, err = s.ResultStore.UseChange(ctx, was, number); return err })
+	return is, err
+}
+
+func (s mortalStore) MarkRemoved(ctx context.Context, id string) error {
+	return s.m.Step("mark removed", func() error { return s.ResultStore.MarkRemoved(ctx, id) })
+}
+
+func (s mortalStore) Remove(ctx context.Context, id string) (is bool, err error) {
+	err = s.m.Step("remove", func() error { is, err = s.ResultStore.Remove(ctx, id); return err })
 	return is, err
 }
 

@@ -123,9 +123,12 @@ func (s *Store) lastAttempt(now *request) (attempt, error) {
 // core.MaxGenerations of them.
 func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spec, error) {
 	for {
-		now, found, err := one[request](ctx, s, requests, there(id), fullRow...)
-		if err == nil && !found {
+		now, found, err := one[request](ctx, s, requests, there(id), append([]string{"removed"}, fullRow...)...)
+		switch {
+		case err == nil && !found:
 			err = core.NoRequest(id)
+		case err == nil && now.Removed:
+			err = core.BeingRemoved(id)
 		}
 		if err != nil {
 			return core.Spec{}, err
@@ -156,7 +159,7 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	if err != nil {
 		return core.Spec{}, false, err
 	}
-	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State}, m{
+	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State, "removed": absent}, m{
 		"$set":   m{"gen": spec.Generation, "spec": doc, "state": core.RequestQueued, "finished": 0},
 		"$unset": m{"result": "", "output": "", "blame": "", "score": "", "max_score": "", "changes": ""},
 	})

@@ -18,7 +18,8 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 3: wishes of hosts
 	nothing, // 4: submissions whose requests are not made yet
 	nothing, // 5: changes of state, and statistics
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 6: changes of waiting requests
+	nothing, // 6: changes of waiting requests
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 7: requests that are to be removed
 }
 
 func nothing(context.Context, *Store) error { return nil }

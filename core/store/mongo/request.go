@@ -37,6 +37,7 @@ type request struct {
 	MaxScore *float64   `bson:"max_score,omitempty"`
 
 	Kept    bool   `bson:"kept,omitempty"`    // its submission refers to it, or did
+	Removed bool   `bson:"removed,omitempty"` // it is to be removed once it has ended
 	Expired bool   `bson:"expired,omitempty"` // its outputs were deleted
 	Late    int    `bson:"late,omitempty"`    // the length of its history
 	Box     outbox `bson:",inline"`

@@ -56,6 +56,7 @@ var indexes = []index{
 	{requests, "outputs", false, by("pool", "expired", "finished", "_id")},
 	{requests, "outbox", false, by("outbox_at")},
 	{requests, "ended", false, by("finished")},
+	{requests, "removed", false, by("removed", "_id")},
 	{attempts, "request", false, by("request", "phase", "recorded", "order")},
 	{attempts, "ended", false, by("accepted", "recorded")},
 	{outputs, "request", false, by("request")},

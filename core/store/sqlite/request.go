@@ -180,6 +180,13 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 		case err != nil:
 			return core.Spec{}, err
 		}
+		removed := false
+		if err := t.one("SELECT removed FROM requests WHERE id = ?", []any{id}, &removed); err != nil {
+			return core.Spec{}, err
+		}
+		if removed {
+			return core.Spec{}, core.BeingRemoved(id)
+		}
 		if spec, err = spec.Again(row.State, submitted); err != nil {
 			return core.Spec{}, err
 		}

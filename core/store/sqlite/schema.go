@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -110,4 +110,10 @@ CREATE INDEX tasks_queued ON tasks (id) WHERE state = 'queued';
 // requestChanges came with version 9: what is kept of the changes of a request's current generation.
 const requestChanges = `
 ALTER TABLE requests ADD COLUMN changes BLOB NOT NULL DEFAULT x''; -- JSON; empty if it never changed
+`
+
+// removals came with version 10: requests that are removed once they have ended.
+const removals = `
+ALTER TABLE requests ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX requests_removed ON requests (id) WHERE removed = 1;
 `

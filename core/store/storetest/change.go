@@ -26,6 +26,12 @@ func changeCalls(spec core.Spec) map[string]Call {
 			_, err := s.UseChange(ctx, core.Spec{ID: spec.ID}, 0)
 			return err
 		},
+		"MarkRemoved": func(ctx context.Context, s school.ResultStore) error { return s.MarkRemoved(ctx, spec.ID) },
+		"MarkedRemoved": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.MarkedRemoved(ctx, "", 10)
+			return err
+		},
+		"Remove":  func(ctx context.Context, s school.ResultStore) error { _, err := s.Remove(ctx, "unknown"); return err },
 		"Changes": func(ctx context.Context, s school.ResultStore) error { _, err := s.Changes(ctx, spec.ID); return err },
 	}
 }

@@ -59,6 +59,7 @@ func requestTests() []test {
 		{"ChangesRefuse", changesRefuse},
 		{"ChangesThatRan", changesThatRan},
 		{"RaceChanges", raceChanges},
+		{"Removals", removals},
 		{"AttemptsCutOutput", attemptsCutOutput},
 		{"Purge", purge},
 		{"RaceRecord", raceRecord},
