@@ -40,10 +40,14 @@ func TestArchitectureShowsTheTransitions(t *testing.T) {
 	require.Equal(t, want, string(text), "run: go test ./core -run Architecture -update")
 }
 
-// table is the whole table: the cluster's part and the school's.
-func table() []core.Transition { return append(core.Transitions(), school.Transitions()...) }
+// table is the whole table: the cluster's part, that of batches, and the school's.
+func table() []core.Transition {
+	return slices.Concat(core.Transitions(), core.BatchTransitions(), school.Transitions())
+}
 
-func entities() []core.Entity { return append(core.Entities(), school.EntityExperiment) }
+func entities() []core.Entity {
+	return append(core.Entities(), core.EntityBatch, school.EntityExperiment)
+}
 
 func statePictures() string {
 	var b strings.Builder
@@ -71,6 +75,7 @@ var last = map[core.Entity]func(state string) bool{
 	core.EntityHost:         func(string) bool { return false },
 	core.EntityTask:         func(s string) bool { return core.TaskState(s).Terminal() },
 	core.EntityEvacuation:   func(s string) bool { return s == string(core.EvacuationFinished) || s == string(core.EvacuationFailed) },
+	core.EntityBatch:        func(s string) bool { return core.BatchState(s) == core.BatchCancelled },
 	school.EntityExperiment: func(s string) bool { return school.ExperimentState(s).Decided() },
 }
 
@@ -86,7 +91,8 @@ func TestTransitionsLeaveNoTerminalState(t *testing.T) {
 // stateTypes are the types of states.
 var stateTypes = map[string]core.Entity{
 	"RequestState": core.EntityRequest, "VMState": core.EntityVM, "HostState": core.EntityHost,
-	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "ExperimentState": school.EntityExperiment,
+	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "BatchState": core.EntityBatch,
+	"ExperimentState": school.EntityExperiment,
 }
 
 // states reads the states of all entities from the constants of the package.

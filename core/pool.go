@@ -173,30 +173,20 @@ func (p Pool) Check() error {
 // Within returns l, filled from the pool's limits, or an INVALID error if l asks
 // for more than the pool gives.
 func (p Pool) Within(l Limits) (Limits, error) {
-	full, most := l.Or(p.Limits), p.Limits
-	if full.CPU != most.CPU {
-		return Limits{}, Errorf(CodeInvalid, p.Name, "a request cannot have %d thousandths of a processor: all VMs of pool %s have %d", full.CPU, p.Name, most.CPU)
+	return l.Or(p.Limits), p.Exceeded(l).First()
+}
+
+// Exceeded returns the limits of a request that are not within the pool's.
+func (p Pool) Exceeded(l Limits) Faults {
+	var faults Faults
+	if full := l.Or(p.Limits); full.CPU != p.Limits.CPU {
+		faults = append(faults, Fault{"limits.cpu", Errorf(CodeInvalid, p.Name, "a request cannot have %d thousandths of a processor: all VMs of pool %s have %d", full.CPU, p.Name, p.Limits.CPU)})
 	}
-	type bound struct {
-		name      string
-		got, most int64
-	}
-	if full.Timeout > most.Timeout {
-		return Limits{}, Errorf(CodeInvalid, p.Name,
-			"timeout %s is more than pool %s allows (%s): ask for less or raise the pool with drover pool set", full.Timeout, p.Name, most.Timeout)
-	}
-	for _, b := range []bound{
-		{"memory", full.Memory, most.Memory},
-		{"disk", full.Disk, most.Disk},
-		{"file size", full.FileSize, most.FileSize},
-		{"pids", int64(full.Pids), int64(most.Pids)},
-		{"open files", int64(full.OpenFiles), int64(most.OpenFiles)},
-		{"output", full.Output, most.Output},
-	} {
-		if b.got > b.most {
-			return Limits{}, Errorf(CodeInvalid, p.Name,
-				"%s %d is more than pool %s allows (%d): ask for less or raise the pool with drover pool set", b.name, b.got, p.Name, b.most)
+	for _, e := range l.Exceeding(p.Limits) {
+		if e.Field != "cpu" {
+			faults = append(faults, Fault{"limits." + e.Field, Errorf(CodeInvalid, p.Name,
+				"%s %s is more than pool %s allows (%s): ask for less or raise the pool with drover pool set", e.Name, e.Got, p.Name, e.Most)})
 		}
 	}
-	return full, nil
+	return faults
 }

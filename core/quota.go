@@ -17,6 +17,7 @@ func (q Quota) Check(id string, others int) error {
 // Quotas of the settings that the cluster keeps.
 var (
 	PoolQuota     = Quota{256, "there are %[2]d pools already, the most there may be"}
+	TypeQuota     = Quota{1000, "there are %[2]d job types already, the most there may be: delete some that nobody uses"}
 	ImageQuota    = Quota{1000, "there are %[2]d images already, the most there may be: remove some that no pool uses"}        // older versions of a name included
 	WebhookQuota  = Quota{1000, "there are %[2]d webhooks already, the most there may be: remove some that nobody listens to"} // of one class, or of those that belong to none
 	ScheduleQuota = Quota{MaxSchedules, "there are %[2]d schedules already, the most there may be: remove some"}

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -100,6 +101,41 @@ func (l Limits) Beside(d Limits) Limits {
 	}
 }
 
+// Excess is a limit above its bound.
+type Excess struct {
+	Field     string // as requests spell it
+	Name      string
+	Got, Most string
+}
+
+// Exceeding returns the limits of l that are above those of most, in order. A limit that is zero in either is left out.
+func (l Limits) Exceeding(most Limits) []Excess {
+	var all []Excess
+	for _, b := range []struct {
+		field, name string
+		got, most   int64
+	}{
+		{"timeout_ns", "timeout", int64(l.Timeout), int64(most.Timeout)},
+		{"memory", "memory", l.Memory, most.Memory},
+		{"disk", "disk", l.Disk, most.Disk},
+		{"file_size", "file size", l.FileSize, most.FileSize},
+		{"pids", "pids", int64(l.Pids), int64(most.Pids)},
+		{"cpu", "cpu", int64(l.CPU), int64(most.CPU)},
+		{"open_files", "open files", int64(l.OpenFiles), int64(most.OpenFiles)},
+		{"output", "output", l.Output, most.Output},
+	} {
+		if b.got <= 0 || b.most <= 0 || b.got <= b.most {
+			continue
+		}
+		e := Excess{b.field, b.name, strconv.FormatInt(b.got, 10), strconv.FormatInt(b.most, 10)}
+		if b.name == "timeout" {
+			e.Got, e.Most = l.Timeout.String(), most.Timeout.String()
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
 // Spec is what a request asks for. Pool, priority and limits can change until a claim takes it (see Change), the rest
 // never; a rerun gets a new generation with the same spec. Redis holds it as JSON under the request's key.
 //
@@ -108,6 +144,8 @@ type Spec struct {
 	ID          string          `json:"id"`
 	Generation  int             `json:"gen"`
 	Pool        string          `json:"pool"`
+	Type        string          `json:"type,omitempty"`  // of job, from which it was filled
+	Batch       string          `json:"batch,omitempty"` // that it was submitted in
 	Priority    Priority        `json:"priority"`
 	Submitter   string          `json:"submitter"`
 	Change      int             `json:"change,omitempty"` // of Changes that its pool, priority and limits are from; 0 is its submission

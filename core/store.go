@@ -28,6 +28,7 @@ type Filter struct {
 	// Idempotency is a key chosen by the Submitter, who must be named as well: at most one row has it.
 	Idempotency string
 	States      []RequestState
+	After       string // rows with ids after this one
 	Before      string // rows with ids before this one (newest first): a page's cursor
 	Limit       int    // 1 to 1000; 0 is 50
 }
@@ -89,15 +90,17 @@ type RequestLedger interface {
 
 // Retention deletes old data of the result store, and lists the files to which the rest refers.
 type Retention interface {
-	// Purge deletes at most limit rows and tasks that ended before the given time and returns how many. It spares
-	// requests of submissions, tasks whose download has not expired, and entries of the outbox.
+	// Purge deletes at most limit rows and tasks that ended before the given time, and batches that were created before
+	// it and of which no request is left, and returns how many. It spares requests of submissions, tasks whose download
+	// has not expired, and entries of the outbox.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
 	// ExpireOutputs removes stdout, stderr and files from all results, including those of the history, of requests of
 	// a pool that ended before the given time, and sets their Result.Expired. It handles at most limit requests,
 	// those that ended first, and returns how many.
 	ExpireOutputs(ctx context.Context, pool string, before time.Time, limit int) (int, error)
 	// Digests calls fn with every blob digest to which a row, submission, assignment, experiment or image refers, or
-	// a download of a task that has not expired. A digest may be repeated.
+	// a download of a task that has not expired, a job type, or a batch whose requests are not there yet. A digest may
+	// be repeated.
 	Digests(ctx context.Context, fn func(digest string) error) error
 }
 
@@ -114,6 +117,8 @@ type ResultStore interface {
 	TaskLedger
 	Retention
 	PoolSettings
+	JobTypes
+	Batches
 	HostWishes
 	Images
 	AuditLog

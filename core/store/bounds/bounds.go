@@ -39,6 +39,44 @@ func Spec(s core.Spec) ([]byte, error) {
 	return doc, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
 }
 
+// Batch returns the encodings of a new batch, without and of its specs. Returns INVALID or LIMIT.
+func Batch(b core.Batch) (doc, specs []byte, err error) {
+	if err := core.CheckNames("batch id", b.ID, "request id", b.Last, "submitter", b.Submitter); err != nil {
+		return nil, nil, err
+	}
+	if len(b.Specs) == 0 || len(b.Specs) != b.Jobs {
+		return nil, nil, core.Errorf(core.CodeInvalid, b.ID, "batch %s of %d jobs comes with %d requests", b.ID, b.Jobs, len(b.Specs))
+	}
+	if specs, err = json.Marshal(b.Specs); err == nil {
+		b.State, b.By, b.Specs = "", "", nil
+		doc, err = json.Marshal(b)
+	}
+	if err != nil {
+		return nil, nil, core.Wrap(err, core.CodeInvalid, b.ID, "batch %s cannot be written as JSON", b.ID)
+	}
+	if size := len(doc) + len(specs); size > core.MaxBatchBytes {
+		return nil, nil, core.Errorf(core.CodeLimit, b.ID, "the batch has %d bytes beside its files, at most %d are allowed: put what is long into files, or make several batches",
+			size, core.MaxBatchBytes)
+	}
+	return doc, specs, nil
+}
+
+// BatchMove checks a move of a batch against the table of transitions. Returns CONFLICT.
+func BatchMove(id string, from, to core.BatchState) error {
+	if from.MayBecome(to) {
+		return nil
+	}
+	return core.Errorf(core.CodeConflict, id, "a batch that is %s cannot become %s", from, to)
+}
+
+// Batches checks a filter and returns the number of batches that it selects. Returns INVALID.
+func Batches(f core.BatchFilter) (int, error) {
+	if f.Idempotency != "" && f.Submitter == "" {
+		return 0, core.Errorf(core.CodeInvalid, "", "a batch is looked for by its idempotency key without its submitter: name that too")
+	}
+	return rows(f.Limit)
+}
+
 // Submission checks that a new submission comes with the request that grades it, if one does, and returns
 // their encodings. Returns INVALID or LIMIT.
 func Submission(s school.Submission, grading *core.Spec) (doc, spec []byte, err error) {

@@ -15,7 +15,7 @@ const digestPage = 100
 // results.
 func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error {
 	for _, walk := range []func(context.Context, func(string) error) error{
-		s.imageDigests, s.downloads, s.submissionDigests, s.requestDigests, s.attemptDigests, s.harnessDigests,
+		s.imageDigests, s.downloads, s.submissionDigests, s.batchDigests, s.requestDigests, s.attemptDigests, s.harnessDigests,
 	} {
 		if err := walk(ctx, fn); err != nil {
 			return err
@@ -42,6 +42,10 @@ func specDigests(doc, id string, fn func(digest string) error) error {
 	if err := decode(doc, &spec, id); err != nil {
 		return err
 	}
+	return eachDigest(&spec, fn)
+}
+
+func eachDigest(spec *core.Spec, fn func(digest string) error) error {
 	for _, f := range append([]*core.File{spec.Stdin, spec.Harness, spec.Attachment}, pointers(spec.Files)...) {
 		if f == nil {
 			continue

@@ -19,7 +19,8 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 4: submissions whose requests are not made yet
 	nothing, // 5: changes of state, and statistics
 	nothing, // 6: changes of waiting requests
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 7: requests that are to be removed
+	nothing, // 7: requests that are to be removed
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 8: job types and batches
 }
 
 func nothing(context.Context, *Store) error { return nil }

@@ -8,7 +8,7 @@ import (
 // purgeBatch is how many requests are deleted together.
 const purgeBatch = 100
 
-// Purge deletes requests and tasks that ended before the time, see school.ResultStore.
+// Purge deletes requests, tasks and batches that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -26,6 +26,10 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 		return total, nil
 	}
 	n, err := s.purgeTasks(ctx, before.UnixMilli(), limit-total)
+	if total += n; err != nil || total >= limit {
+		return total, err
+	}
+	n, err = s.purgeBatches(ctx, before.UnixMilli(), limit-total)
 	return total + n, err
 }
 

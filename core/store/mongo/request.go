@@ -207,8 +207,15 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 			which[name] = value
 		}
 	}
+	ids := m{}
 	if f.Before != "" {
-		which["_id"] = m{"$lt": f.Before}
+		ids["$lt"] = f.Before
+	}
+	if f.After != "" {
+		ids["$gt"] = f.After
+	}
+	if len(ids) > 0 {
+		which["_id"] = ids
 	}
 	if len(f.States) > 0 {
 		which["state"] = m{"$in": f.States}

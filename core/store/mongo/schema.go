@@ -30,6 +30,8 @@ const (
 	experiments = "experiments"
 	entries     = "audit_log"
 	wishes      = "wishes" // of hosts
+	jobTypes    = "job_types"
+	batches     = "batches"
 
 	stateChanges = "state_changes"
 	buckets      = "buckets" // of statistics
@@ -89,6 +91,10 @@ var indexes = []index{
 	{submissions, "unmade", false, by("unmade", "_id")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{wishes, "host", false, by("host", "kind")},
+	{batches, "once", true, by("once")},
+	{batches, "submitter", false, by("submitter", "_id")},
+	{batches, "open", false, by("open", "_id")},
+	{batches, "created", false, by("created", "_id")},
 	{stateChanges, "at", false, by("at")},
 	{buckets, "step", false, by("step", "at")},
 	{entries, "class", false, by("class", "_id")},

@@ -19,7 +19,7 @@ import (
 )
 
 // writes are the calls that must fail when nothing can be written.
-var writes = []string{"Create", "Record", "Rerun", "PutPool", "PutHostWish", "ForgetHostWishes", "CreateTask", "EndTask", "Ping"}
+var writes = []string{"Create", "Record", "Rerun", "PutPool", "PutJobType", "CreateBatch", "MoveBatch", "PutHostWish", "ForgetHostWishes", "CreateTask", "EndTask", "Ping"}
 
 // ledgerWrites are those of them that tasks and those who are told of ends need.
 var ledgerWrites = []string{"FailTask", "PutWebhook", "Sent", "PutSchedule", "ExpireOutputs"}
@@ -69,14 +69,14 @@ func TestReadonly(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "HostWishes", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
+		"Get", "List", "Unfinished", "Terminal", "Attempts", "Digests", "Pools", "JobTypes", "ListBatches", "OpenBatches", "HostWishes", "UnfinishedTasks", "GetTask", "ListTasks", "CountChildren",
 		"Outbox", "ListWebhooks", "ListSchedules", "Members", "Standings", "ListAuditEntries",
 		"GetAccount", "Tokens", "Identities",
 	} {
 		require.NoError(t, calls[name](t.Context(), s), "reading goes on: %s", name)
 	}
 	pragma(t, s, "query_only = 0")
-	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "PutHostWish", "EndTask", "Ping"}, ledgerWrites, schoolWrites, accountWrites) {
+	for _, name := range slices.Concat([]string{"Create", "Record", "Rerun", "PutPool", "PutJobType", "CreateBatch", "PutHostWish", "EndTask", "Ping"}, ledgerWrites, schoolWrites, accountWrites) {
 		require.NoError(t, calls[name](t.Context(), s), "mended: %s", name)
 	}
 }

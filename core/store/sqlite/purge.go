@@ -18,7 +18,7 @@ const endedBefore = `(SELECT id FROM tasks WHERE ended > 0 AND ended < ? AND exp
 	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'task.ended' AND o.id = tasks.id)
 	ORDER BY ended, id LIMIT ?)`
 
-// Purge deletes requests and tasks that ended before the time, see school.ResultStore.
+// Purge deletes requests, tasks and batches that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -32,7 +32,11 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	return total, nil
 }
 
-// purge deletes at most batch rows: requests with their history, then tasks.
+// emptyBefore selects the batches.
+const emptyBefore = `(SELECT id FROM batches b WHERE created < ? AND state NOT IN ('making', 'cancelling')
+	AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id > b.id AND r.id <= b.last) ORDER BY created, id LIMIT ?)`
+
+// purge deletes at most batch rows: requests with their history, then tasks, then batches.
 func (t *tx) purge(before, now int64, batch int) (int, error) {
 	if _, err := t.exec("DELETE FROM attempts WHERE id IN "+finishedBefore, before, batch); err != nil {
 		return 0, err
@@ -42,5 +46,9 @@ func (t *tx) purge(before, now int64, batch int) (int, error) {
 		return 0, err
 	}
 	tasks, err := t.exec("DELETE FROM tasks WHERE id IN "+endedBefore, before, now, batch-requests)
-	return requests + tasks, err
+	if err != nil {
+		return 0, err
+	}
+	batches, err := t.exec("DELETE FROM batches WHERE id IN "+emptyBefore, before, batch-requests-tasks)
+	return requests + tasks + batches, err
 }

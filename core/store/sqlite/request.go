@@ -130,6 +130,7 @@ func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
 		{"r.pool = ?", f.Pool},
 		{"r.assignment = ? AND r.assignment <> ''", f.Assignment},
 		{"r.idempotency = ? AND r.idempotency <> ''", f.Idempotency},
+		{"r.id > ?", f.After},
 		{"r.id < ?", f.Before},
 	} {
 		if c.value != "" {
@@ -215,6 +216,9 @@ func (s *Store) Digests(ctx context.Context, fn func(digest string) error) error
 		}
 	}
 	if err := s.downloads(ctx, fn); err != nil {
+		return err
+	}
+	if err := s.batchDigests(ctx, fn); err != nil { // before requests, which may still be in them
 		return err
 	}
 	for after := ""; ; {

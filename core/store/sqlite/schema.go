@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -99,6 +99,29 @@ CREATE TABLE host_wishes (
 	doc  BLOB NOT NULL,    -- JSON of all of it
 	PRIMARY KEY (host, kind)
 ) STRICT, WITHOUT ROWID;
+`
+
+// batches came with version 11, with job types.
+const batches = `
+CREATE TABLE job_types (
+	name     TEXT PRIMARY KEY,
+	settings BLOB NOT NULL -- JSON
+) STRICT;
+CREATE TABLE batches (
+	id          TEXT PRIMARY KEY,
+	last        TEXT NOT NULL, -- id of its last request
+	submitter   TEXT NOT NULL,
+	idempotency TEXT NOT NULL, -- '' is none
+	created     INTEGER NOT NULL,
+	state       TEXT NOT NULL,
+	caller      TEXT NOT NULL, -- who cancelled it
+	doc         BLOB NOT NULL, -- JSON without state, caller and specs
+	specs       BLOB           -- JSON of the requests that may not be there yet; NULL once they are
+) STRICT;
+CREATE UNIQUE INDEX batches_idempotency ON batches (submitter, idempotency) WHERE idempotency <> '';
+CREATE INDEX batches_submitter ON batches (submitter, id);
+CREATE INDEX batches_open ON batches (id) WHERE state IN ('making', 'cancelling');
+CREATE INDEX batches_created ON batches (created, id);
 `
 
 // taskPages came with version 3: unfinished tasks are read in order of id.

@@ -150,6 +150,8 @@ func list(t *testing.T, s school.ResultStore) {
 		{"state", core.Filter{States: []core.RequestState{core.RequestQueued}}, []int{2, 0}},
 		{"states", core.Filter{States: []core.RequestState{core.RequestQueued, core.RequestFailed}}, []int{2, 1, 0}},
 		{"before", core.Filter{Before: made[2].ID}, []int{1, 0}},
+		{"after", core.Filter{After: made[0].ID}, []int{2, 1}},
+		{"between", core.Filter{After: made[0].ID, Before: made[2].ID}, []int{1}},
 		{"limit", core.Filter{Limit: 1}, []int{2}},
 		{"together", core.Filter{Submitter: "ann", Pool: "p0", Before: made[2].ID, Limit: 5}, []int{0}},
 		{"nothing", core.Filter{Submitter: "ann", Pool: "p1"}, []int{}},
