@@ -144,8 +144,6 @@ type Spec struct {
 	ID          string          `json:"id"`
 	Generation  int             `json:"gen"`
 	Pool        string          `json:"pool"`
-	Type        string          `json:"type,omitempty"`  // of job, from which it was filled
-	Batch       string          `json:"batch,omitempty"` // that it was submitted in
 	Priority    Priority        `json:"priority"`
 	Submitter   string          `json:"submitter"`
 	Change      int             `json:"change,omitempty"` // of Changes that its pool, priority and limits are from; 0 is its submission
@@ -160,6 +158,8 @@ type Spec struct {
 	Assignment  string          `json:"assignment,omitempty"` // that it was submitted for
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
 	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request that it replaces if the experiment is applied
+	Type        string          `json:"type,omitempty"`       // of job, from which it was filled
+	Batch       string          `json:"batch,omitempty"`      // that it was submitted in
 	Notify      []string        `json:"notify,omitempty"`     // webhooks notified of its end
 	Callback    string          `json:"callback,omitempty"`   // compatible API that notifies the request's maker of its end; "" is none
 	Supersede   bool            `json:"supersede,omitempty"`  // withdraw the submitter's older waiting request for the same assignment

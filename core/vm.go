@@ -45,9 +45,9 @@ type Pools interface {
 	ListPools(ctx context.Context) ([]Pool, error)
 	// Capacities returns what each registered host, living or not, has for VMs.
 	Capacities(ctx context.Context) (map[string]Size, error)
-	// Room returns what Queue.Enqueue would return for a request now, without queuing it: FULL if a limit on waiting
-	// work refuses it, NOTFOUND for a pool without settings.
-	Room(ctx context.Context, spec Spec) error
+	// Room returns what Queue.Enqueue would return for requests now, without queuing them: the first refusal. That is
+	// FULL if a limit on waiting work refuses one, NOTFOUND for a pool without settings.
+	Room(ctx context.Context, specs ...Spec) error
 }
 
 // VMWant is how many VMs of a pool a host could make for waiting work.

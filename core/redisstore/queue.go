@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -20,12 +21,12 @@ func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 }
 
 // Room implements core.Pools.
-func (s *Store) Room(ctx context.Context, spec core.Spec) error {
-	verdicts, err := s.enqueue(ctx, []core.Spec{spec}, true)
+func (s *Store) Room(ctx context.Context, specs ...core.Spec) error {
+	verdicts, err := s.enqueue(ctx, specs, true)
 	if err != nil {
 		return err
 	}
-	return verdicts[0]
+	return cmp.Or(verdicts...)
 }
 
 // enqueue runs the script; with asks it changes nothing.

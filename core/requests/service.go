@@ -72,7 +72,7 @@ type Cluster interface {
 	ListVMs(ctx context.Context, host string) ([]core.VMInfo, error)
 	Rooms(ctx context.Context) ([]core.Room, int64, error)
 	Waiting(ctx context.Context) ([]core.QueueInfo, error)
-	Room(ctx context.Context, spec core.Spec) error
+	Room(ctx context.Context, specs ...core.Spec) error
 }
 
 func (d *Service) now() time.Time {

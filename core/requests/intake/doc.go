@@ -12,6 +12,14 @@
 //	         FULL, no refusal      accepted after all                       Sweep, once there is room
 //	SubmitWith                     as Submit; its record is made with the   as Submit
 //	                               row, so neither exists alone
+//	batch    CreateBatch           record in state making, no requests      Sweep, or the same call again: makes all
+//	         Create of some        the same, some of its requests           the same: their ids follow from the batch's
+//	         MoveBatch made        unfinished rows, nowhere in Redis        Sweep
+//	         Enqueue               nothing                                  -
+//	cancel   MoveBatch cancelling  record in state cancelling               Sweep, or the same call again: makes what
+//	of one                                                                  is missing, cancels all
+//	         stop of some          the same                                 the same
+//	         MoveBatch cancelled   nothing                                  -
 //	stop     mark                  waits, marked                            a claim: its owner records it cancelled;
 //	                                                                        Expire and the next Cancel go on from there
 //	         Record                ended row, waits, marked                 a claim: its result is refused, it finishes
@@ -38,6 +46,10 @@
 // A testrunner runs what Redis has. So each change of a waiting request has a number that is never used again; the store
 // keeps the values of all of them, the spec and the result name theirs. Recording the result of a claim makes the
 // values that ran those of the request, so a crash can undo a change, and never make the store tell what did not run.
+//
+// A batch is one record and its requests, which are ordinary ones. The record is first, so the batch is accepted
+// whole or not at all. What is asked of a batch as a whole follows from its requests; core.BatchTransitions has the
+// states of the record.
 //
 // All ends of requests that no owner has claimed go through stop: cancel, supersede,
 // expire and refuse. It first queues the request if Redis does not have it (its Submit

@@ -228,6 +228,16 @@ func (s mortalStore) PutPool(ctx context.Context, p core.Pool) error {
 	return s.m.Step("put pool", func() error { return s.ResultStore.PutPool(ctx, p) })
 }
 
+func (s mortalStore) CreateBatch(ctx context.Context, b core.Batch) (got core.Batch, created bool, err error) {
+	err = s.m.Step("create batch", func() error { got, created, err = s.ResultStore.CreateBatch(ctx, b); return err })
+	return got, created, err
+}
+
+func (s mortalStore) MoveBatch(ctx context.Context, id string, from, to core.BatchState, by string) (moved bool, err error) {
+	err = s.m.Step("move batch "+string(to), func() error { moved, err = s.ResultStore.MoveBatch(ctx, id, from, to, by); return err })
+	return moved, err
+}
+
 func (s mortalStore) CreateTask(ctx context.Context, t core.Task) (created bool, err error) {
 	err = s.m.Step("create task", func() error { created, err = s.ResultStore.CreateTask(ctx, t); return err })
 	return created, err

@@ -17,6 +17,7 @@ type Store interface {
 	core.RequestLedger
 	core.TaskLedger
 	core.PoolSettings
+	core.Batches
 	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
 }
 

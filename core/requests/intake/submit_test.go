@@ -83,7 +83,7 @@ func (away) ListPools(context.Context) ([]core.Pool, error)     { return nil, er
 func (away) Capacities(context.Context) (map[string]core.Size, error) {
 	return nil, errAway
 }
-func (away) Room(context.Context, core.Spec) error                  { return errAway }
+func (away) Room(context.Context, ...core.Spec) error               { return errAway }
 func (away) EnqueueTask(context.Context, core.Task) error           { return errAway }
 func (away) PresentTasks(context.Context, []string) ([]bool, error) { return nil, errAway }
 

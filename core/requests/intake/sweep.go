@@ -10,15 +10,17 @@ import (
 	"drover/core"
 )
 
-// Sweep queues requests and tasks again that are unfinished in the store and nowhere in Redis. One call is one
-// bounded round that continues where the last one of this process ended; it returns how many it queued. A round goes
+// Sweep goes on with batches that were left open, and queues requests and tasks again that are unfinished in the store
+// and nowhere in Redis. One call is one bounded round that continues where the last one of this process ended; it
+// returns how many it queued or went on with. A round goes
 // on while it finds lost work, as after a wipe of Redis, but for at most half the time of ctx; where nothing is lost,
 // it reads a few pages. Several processes may sweep at once. One request that cannot be queued does not hold back the
 // others; the error lists all failures.
 func (in *Intake) Sweep(ctx context.Context) (int, error) {
 	n, err := in.round(ctx, &in.swept, in.requests(in.sweepPage))
 	tasks, taskErr := in.round(ctx, &in.tasks, in.sweepTasks)
-	return n + tasks, gather("the sweep met trouble", err, taskErr)
+	batches, batchErr := in.sweepBatches(ctx)
+	return n + tasks + batches, gather("the sweep met trouble", err, taskErr, batchErr)
 }
 
 // SweepAll sweeps the whole store once: at the start of an embedded cluster, or for
@@ -26,7 +28,8 @@ func (in *Intake) Sweep(ctx context.Context) (int, error) {
 func (in *Intake) SweepAll(ctx context.Context) (int, error) {
 	n, err := in.all(ctx, in.requests(in.sweepPage))
 	tasks, taskErr := in.all(ctx, in.sweepTasks)
-	return n + tasks, gather("the sweep met trouble", err, taskErr)
+	batches, batchErr := in.sweepBatches(ctx)
+	return n + tasks + batches, gather("the sweep met trouble", err, taskErr, batchErr)
 }
 
 // gather joins all errors into one, nil if there are none.
