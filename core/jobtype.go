@@ -18,7 +18,7 @@ import (
 //	env, collect    has them; of a variable that both set, its own value counts; its own paths replace the type's
 //	limits          has them; it may lower them
 //	priority        has it; it may ask for a lower one
-//	submitters      must be of one of them; without any, of whoever may make requests
+//	submitters      must be of one of them; without any, of a user who may make requests
 type JobType struct {
 	Name       string          `json:"name"`
 	Pool       string          `json:"pool"`
@@ -108,7 +108,7 @@ func (t JobType) Apply(s *Spec) Faults {
 	if len(s.Input) == 0 && s.Harness != nil {
 		s.Input = t.Input
 	}
-	s.Env = mergeEnv(t.Env, s.Env)
+	s.Env = MergeEnv(t.Env, s.Env)
 	if len(s.Collect) == 0 && s.Harness == nil {
 		s.Collect = t.Collect
 	}
@@ -122,8 +122,8 @@ func (t JobType) Apply(s *Spec) Faults {
 	return faults
 }
 
-// mergeEnv adds a request's own variables to its type's, in place of those of the same names.
-func mergeEnv(of, own []string) []string {
+// MergeEnv adds own variables to those of a type or batch, in place of those of the same names.
+func MergeEnv(of, own []string) []string {
 	var all []string
 	for _, v := range of {
 		name, _, _ := strings.Cut(v, "=")

@@ -32,6 +32,9 @@ func (p *Preview) AtOnce() bool {
 // submitted, and files are not looked at. Returns the errors with which Submit would refuse it, FULL included.
 func (d *Service) Preview(ctx context.Context, a core.Actor, draft Draft) (Preview, error) {
 	spec, err := d.draft(a, draft)
+	if err == nil {
+		spec, err = d.typed(ctx, spec)
+	}
 	if err != nil {
 		return Preview{}, err
 	}

@@ -39,6 +39,19 @@ func table(t *testing.T) map[core.Action]map[string]string {
 	return verdicts
 }
 
+var aType = core.JobType{Name: "compile", Pool: pool, Priority: core.PriorityNormal}
+
+// batchOfAnn is a batch of ann's that waits.
+func batchOfAnn(ctx context.Context, d *requests.Service) string {
+	b, _, err := d.Intake.SubmitBatch(ctx, core.Batch{
+		Submitter: "ann", Specs: []core.Spec{{Pool: pool, Submitter: "ann", Priority: core.PriorityLow, Command: []string{"true"}}},
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return b.ID
+}
+
 // calls are all calls for one request, which has ended where it must have.
 var calls = map[string]struct {
 	action core.Action
@@ -74,6 +87,49 @@ var calls = map[string]struct {
 	}},
 	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Row(ctx, a, open))
+	}},
+	"ViewBatch": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.ViewBatch(ctx, a, batchOfAnn(ctx, d)))
+	}},
+	"BatchResults": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.BatchResults(ctx, a, batchOfAnn(ctx, d), 0, 0))
+	}},
+	"CancelBatch": {core.ActRequestControl, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.CancelBatch(ctx, a, batchOfAnn(ctx, d)))
+	}},
+	"RerunBatch": {core.ActRequestControl, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		id := batchOfAnn(ctx, d)
+		if _, err := d.Intake.CancelBatch(ctx, id, "test"); err != nil {
+			return err
+		}
+		_, _, err := d.RerunBatch(ctx, a, id, "")
+		return err
+	}},
+	"SubmitBatch": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		_, _, err := d.SubmitBatch(ctx, a, jobs(1))
+		return err
+	}},
+	"SubmitStoredBatch": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.SubmitStoredBatch(ctx, a, []core.Spec{{Pool: pool, Submitter: a.Handle, Command: []string{"true"}}}, ""))
+	}},
+	"CheckStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.CheckStored(ctx, a, []core.Spec{{}}))
+	}},
+	"SetJobType": {core.ActClusterOperate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		return done(d.SetJobType(ctx, a, aType))
+	}},
+	"SetTypeHarness": {core.ActClusterOperate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		_, err := d.SetTypeHarness(ctx, a, "gone", nil)
+		if core.Is(err, core.CodeNotFound) {
+			return nil
+		}
+		return err
+	}},
+	"DeleteJobType": {core.ActClusterOperate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
+		if err := d.Store.PutJobType(ctx, aType); err != nil {
+			return err
+		}
+		return d.DeleteJobType(ctx, a, aType.Name)
 	}},
 	"SubmitStored": {core.ActRequestCreate, func(ctx context.Context, d *requests.Service, a core.Actor, _, _ string) error {
 		return done(d.SubmitStored(ctx, a, core.Spec{Pool: pool, Command: []string{"true"}}))

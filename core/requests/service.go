@@ -39,6 +39,9 @@ type Store interface {
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
+	GetBatch(ctx context.Context, id string) (core.Batch, error)
+	ListBatches(ctx context.Context, f core.BatchFilter) ([]core.Batch, error)
+	core.JobTypes
 }
 
 // Intake accepts requests, as core/requests/intake does.
@@ -50,6 +53,11 @@ type Intake interface {
 	Cancel(ctx context.Context, id, by string) (core.RequestState, error)
 	Change(ctx context.Context, id string, c core.Change) (core.Row, error)
 	Remove(ctx context.Context, id, by string) (bool, error)
+	CheckType(ctx context.Context, t core.JobType) error
+	CheckBatch(ctx context.Context, specs []core.Spec) ([]core.Spec, []core.Faults, error)
+	BatchAccepted(ctx context.Context, submitter, key, digest string) (core.Batch, bool, error)
+	SubmitBatch(ctx context.Context, b core.Batch) (core.Batch, bool, error)
+	CancelBatch(ctx context.Context, id, by string) (core.Batch, error)
 }
 
 // Queue says where in Redis requests are.

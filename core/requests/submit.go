@@ -19,6 +19,7 @@ import (
 // files.
 type Draft struct {
 	Submitter   string // on whose behalf; "" is the actor
+	Type        string // of job, which says what the rest leaves out; "" is none
 	Pool        string
 	Priority    core.Priority // "" is normal
 	Command     []string
@@ -51,6 +52,9 @@ func (d *Service) Submit(ctx context.Context, a core.Actor, draft Draft) (v View
 		conceal(a, &row.Spec, &v)
 		return v, false, nil
 	}
+	if spec, err = d.typed(ctx, spec); err != nil {
+		return View{}, false, err
+	}
 	checked, err := d.check(ctx, spec)
 	if err != nil {
 		return View{}, false, err
@@ -75,18 +79,19 @@ func (d *Service) Submit(ctx context.Context, a core.Actor, draft Draft) (v View
 	return v, created, nil
 }
 
-// draft returns the spec without files, if the actor may submit it.
+// draft returns the spec without files, if the actor may submit it. Its type is not looked at yet.
 func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 	s := core.Spec{
-		Submitter: cmp.Or(draft.Submitter, a.Handle), Pool: draft.Pool, Priority: draft.Priority, Command: draft.Command, Env: draft.Env,
+		Submitter: cmp.Or(draft.Submitter, a.Handle), Type: draft.Type, Pool: draft.Pool, Priority: draft.Priority, Command: draft.Command, Env: draft.Env,
 		Input: draft.Input, Collect: draft.Collect, Assignment: draft.Assignment, Supersede: draft.Supersede, Notify: draft.Notify,
 		OnHostLoss: draft.OnHostLoss, Limits: draft.Limits,
 	}
 	if err := core.Allow(a, core.ActRequestCreate, core.Object{}); err != nil {
 		return s, err
 	}
-	// Only operators may run requests with high priority or in another's name, or have addresses called.
-	if s.Submitter != a.Handle || s.Priority == core.PriorityHigh || len(s.Notify) > 0 {
+	// Only operators may run requests with high priority or in another's name, or have addresses called. A type gives
+	// no priority above its own, which an operator has set.
+	if s.Submitter != a.Handle || s.Priority == core.PriorityHigh && s.Type == "" || len(s.Notify) > 0 {
 		if err := core.Allow(a, core.ActClusterOperate, core.Object{}); err != nil {
 			return s, err
 		}
@@ -102,7 +107,7 @@ func (d *Service) draft(a core.Actor, draft Draft) (core.Spec, error) {
 
 // check validates a draft before any of its files is read.
 func (d *Service) check(ctx context.Context, s core.Spec) (core.Spec, error) {
-	if len(s.Command) == 0 {
+	if len(s.Command) == 0 && s.Harness == nil {
 		s.Command, s.Input = []string{"true"}, nil // whether there is a harness is not known yet
 	}
 	return d.Intake.Check(ctx, s)

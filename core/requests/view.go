@@ -14,6 +14,8 @@ type View struct {
 	core.Result
 	Submitter  string        `json:"submitter"`
 	Priority   core.Priority `json:"priority"`
+	Type       string        `json:"type,omitempty"`  // of job
+	Batch      string        `json:"batch,omitempty"` // that it was submitted in
 	Assignment string        `json:"assignment,omitempty"`
 	Submission string        `json:"submission,omitempty"`   // that it grades
 	OnHostLoss string        `json:"on_host_loss,omitempty"` // "" is its pool's
@@ -68,12 +70,8 @@ func (d *Service) located(ctx context.Context, a core.Actor, row core.Row) (View
 func viewOf(row core.Row) View {
 	s := &row.Spec
 	v := View{
-		Submitter: s.Submitter, Priority: s.Priority, Assignment: s.Assignment, Submission: s.Submission,
-		OnHostLoss: s.OnHostLoss, Command: s.Command, Limits: s.Limits, Brought: s.Files,
-	}
-	for _, one := range s.Env {
-		name, _, _ := strings.Cut(one, "=")
-		v.Env = append(v.Env, name)
+		Submitter: s.Submitter, Priority: s.Priority, Type: s.Type, Batch: s.Batch, Assignment: s.Assignment, Submission: s.Submission,
+		OnHostLoss: s.OnHostLoss, Command: s.Command, Env: names(s.Env), Limits: s.Limits, Brought: s.Files,
 	}
 	if row.Result != nil {
 		v.Result = *row.Result
@@ -82,6 +80,16 @@ func viewOf(row core.Row) View {
 	v.ID, v.Generation, v.Pool, v.State = s.ID, s.Generation, s.Pool, row.State
 	v.Times = core.Times{Submitted: s.Submitted, Queued: -1, Claimed: -1, Started: -1, Finished: -1}
 	return v
+}
+
+// names returns the names of variables.
+func names(env []string) []string {
+	var all []string
+	for _, one := range env {
+		name, _, _ := strings.Cut(one, "=")
+		all = append(all, name)
+	}
+	return all
 }
 
 // conceal removes what the actor may not know: the findings of tests of a graded submission, and the owner and host

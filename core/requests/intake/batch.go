@@ -15,13 +15,13 @@ import (
 )
 
 // JobID returns the id of a batch's request by its job, from 0 on. The ids of a batch's requests follow its own, so
-// whoever makes them again makes the same.
+// a process that makes them again makes the same.
 func JobID(batch string, job int) (string, error) {
 	id, err := ulid.ParseStrict(batch)
 	if err != nil || id[14] != 0 || id[15] != 0 || job < 0 || job >= core.MaxBatchJobs {
 		return "", core.Errorf(core.CodeInvalid, batch, "%.80q is the id of no batch that has a job %d", batch, job)
 	}
-	id[14], id[15] = byte((job+1)>>8), byte(job+1)
+	id[14], id[15] = byte((job+1)>>8&0xff), byte((job+1)&0xff)
 	return strings.ToLower(id.String()), nil
 }
 
@@ -47,11 +47,26 @@ func (in *Intake) CheckBatch(ctx context.Context, specs []core.Spec) ([]core.Spe
 	return checked, faults, nil
 }
 
-// Wrong returns the one error for the faults of a batch's jobs: INVALID with core.Faults, nil for none.
+// Wrong returns the one error for the faults of a batch's jobs: INVALID with core.Faults, nil for none. A fault that all
+// of several jobs have is named once.
 func Wrong(faults []core.Faults) error {
+	common := map[string]int{}
+	name := func(f core.Fault) string { return f.Field + ": " + f.Err.Error() }
+	for _, of := range faults {
+		for _, f := range of {
+			common[name(f)]++
+		}
+	}
 	var all core.Faults
 	for i, of := range faults {
-		all = append(all, of.Within(fmt.Sprintf("jobs[%d]", i))...)
+		for _, f := range of {
+			switch {
+			case len(faults) == 1 || common[name(f)] < len(faults):
+				all = append(all, core.Faults{f}.Within(fmt.Sprintf("jobs[%d]", i))...)
+			case i == 0:
+				all = append(all, f)
+			}
+		}
 	}
 	if len(all) == 0 {
 		return nil
@@ -93,7 +108,7 @@ func (in *Intake) SubmitBatch(ctx context.Context, b core.Batch) (core.Batch, bo
 	if was, found, err := in.BatchAccepted(ctx, b.Submitter, b.Idempotency, b.Digest); err != nil || found {
 		return was, false, err
 	}
-	if err := checkJobs(len(b.Specs)); err != nil {
+	if err := CheckJobs(len(b.Specs)); err != nil {
 		return core.Batch{}, false, err
 	}
 	b, err := in.named(b)
@@ -148,7 +163,8 @@ func (in *Intake) named(b core.Batch) (core.Batch, error) {
 	return b, nil
 }
 
-func checkJobs(n int) error {
+// CheckJobs checks the number of jobs of a batch. Returns INVALID or LIMIT.
+func CheckJobs(n int) error {
 	switch {
 	case n == 0:
 		return core.Errorf(core.CodeInvalid, "", "a batch without jobs asks for nothing: name one at least")

@@ -144,7 +144,7 @@ func TestCrashInCancelBatch(t *testing.T) {
 	}
 }
 
-// Whoever goes on with a batch at once with its submitter makes nothing twice.
+// Processes that go on with a batch at once with its submitter make nothing twice.
 func TestBatchIsMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))

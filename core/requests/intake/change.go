@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"drover/core"
 )
@@ -51,6 +52,9 @@ func claimed(s *core.Spec) error {
 // changed returns a spec with what c changes, checked as at its submission. A limit that was the pool's own becomes
 // that of the new pool.
 func (in *Intake) changed(ctx context.Context, s core.Spec, c core.Change) (core.Spec, error) {
+	if err := checkTyped(&s, c); err != nil {
+		return s, err
+	}
 	was, err := in.pool(ctx, s.Pool)
 	if err != nil && !core.Is(err, core.CodeNotFound) {
 		return s, err
@@ -78,7 +82,24 @@ func (in *Intake) changed(ctx context.Context, s core.Spec, c core.Change) (core
 	if err := in.checkSize(ctx, pool); err != nil {
 		return s, err
 	}
-	return s, checkFits(&s)
+	return s, cmp.Or(checkRoom(&s), checkBytes(&s))
+}
+
+// checkTyped returns INVALID if a change goes beyond what a request has of its job type: it can only ask for less.
+func checkTyped(s *core.Spec, c core.Change) error {
+	rank := func(p core.Priority) int { return slices.Index(core.Priorities(), p) }
+	over := c.Limits.Exceeding(s.Limits)
+	switch {
+	case s.Type == "":
+		return nil
+	case c.Pool != "" && c.Pool != s.Pool:
+		return invalid(s, "jobs of type %s run in pool %s: request %s cannot move to another", s.Type, s.Pool, s.ID)
+	case c.Priority != "" && c.Priority.Valid() && rank(c.Priority) < rank(s.Priority):
+		return invalid(s, "request %s is of job type %s: its priority can be lowered, not raised", s.ID, s.Type)
+	case len(over) > 0:
+		return invalid(s, "request %s is of job type %s: its %s can be lowered, not raised", s.ID, s.Type, over[0].Name)
+	}
+	return nil
 }
 
 // aligns is how often Redis is asked again that had another change than expected.

@@ -142,6 +142,26 @@ func (q taken) Change(ctx context.Context, spec core.Spec, from int) (int, bool,
 	return q.Queue.Change(ctx, spec, from)
 }
 
+// A request of a job type can only ask for less.
+func TestChangeOfATypedRequest(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	w.aSecondPool()
+	s := spec()
+	s.Type, s.Limits.Timeout = "compile", 5*time.Second
+	id := w.submit(s).Spec.ID
+	for _, c := range []core.Change{
+		{Pool: "p2"}, {Priority: core.PriorityHigh}, {Limits: core.Limits{Timeout: 6 * time.Second}},
+	} {
+		c.By = "ann"
+		_, err := w.in.Change(t.Context(), id, c)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err), "%v", c)
+	}
+	row, err := w.in.Change(t.Context(), id, core.Change{By: "ann", Pool: pool, Priority: core.PriorityLow, Limits: core.Limits{Timeout: time.Second}})
+	require.NoError(t, err)
+	require.Equal(t, []any{core.PriorityLow, time.Second}, []any{row.Spec.Priority, row.Spec.Limits.Timeout})
+}
+
 func TestClaimDuringChangeRunsWhatItTook(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
