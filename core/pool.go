@@ -3,6 +3,7 @@ package core
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -189,4 +190,12 @@ func (p Pool) Exceeded(l Limits) Faults {
 		}
 	}
 	return faults
+}
+
+// PoolUsed returns CONFLICT for the removal of a pool that something uses, nil if nothing does.
+func PoolUsed(name string, by []string) error {
+	if len(by) == 0 {
+		return nil
+	}
+	return Errorf(CodeConflict, name, "pool %s is used by %s: end these, or give them another pool", name, strings.Join(by, ", "))
 }

@@ -78,7 +78,7 @@ func vmTransitions() []Transition {
 		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its agent answers"},
 		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle", "revoke"}, "its creation failed, or its creator died or hangs"},
 		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
-		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile", "mend_vm"}, "failed its health check, too many, or mended"},
+		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile", "pool_remove", "mend_vm"}, "failed its health check, too many, of a removed pool, or mended"},
 		{EntityVM, "claimed", "dirty", []string{"exchange", "settle", "revoke"}, "its claim ended; a VM is never used again"},
 		{EntityVM, "dirty", "destroying", []string{"vm_destroy"}, "taken by the host's vmfactory"},
 		{EntityVM, "destroying", "dirty", []string{"settle", "revoke"}, "its destroyer died or hangs"},

@@ -39,6 +39,9 @@ type HostLoad struct {
 type Pools interface {
 	// SetPool writes a checked pool, after it was written to the result store.
 	SetPool(ctx context.Context, p Pool) error
+	// RemovePool removes a pool; its clean VMs become dirty. With asks it only says whether it would. Returns CONFLICT if
+	// requests of the pool wait or are in slots. A pool that is not there is no error.
+	RemovePool(ctx context.Context, name string, asks bool) error
 	// GetPool returns NOTFOUND for a pool without settings.
 	GetPool(ctx context.Context, name string) (Pool, error)
 	// ListPools lists all pools by name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"drover/core"
@@ -22,6 +23,24 @@ func (s *Store) SetPool(ctx context.Context, p core.Pool) error {
 	}
 	_, err = s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max)
 	return err
+}
+
+// RemovePool implements core.Pools.
+func (s *Store) RemovePool(ctx context.Context, name string, asks bool) error {
+	if err := core.CheckName("pool", name); err != nil {
+		return err
+	}
+	reply, err := s.run(ctx, "pool_remove", name, name, flag(asks))
+	if err != nil {
+		return err
+	}
+	var users []string
+	for i, what := range []string{"waiting requests", "running requests"} {
+		if n := num(list(reply)[i]); n > 0 {
+			users = append(users, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	return core.PoolUsed(name, users)
 }
 
 // GetPool implements core.Pools.

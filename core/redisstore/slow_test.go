@@ -216,6 +216,8 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { x.b.Open(t) }) // life
 	step(func() { ok(s.Join(ctx, redisstore.Stores{Results: "l", Blobs: "b"})) })
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })
+	step(func() { ok(s.SetPool(ctx, core.DefaultPool("empty"))) })
+	step(func() { ok(s.RemovePool(ctx, "empty", false)) })
 	step(func() { ok(s.Oversee(ctx, time.Minute)) })
 	ground, err := s.Ground(ctx)
 	ok(err)

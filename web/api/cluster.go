@@ -21,6 +21,7 @@ func clusterTable() []entry {
 		is(Operation{"forgetHost", remove, "/cluster/hosts/{host}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a host that is down permanently"}, (*server).forgetHost),
 		is(Operation{"listPools", get, "/cluster/pools", core.ActClusterView, school.ScopeRead, 0, "List pools, by name"}, (*server).listPools),
 		is(Operation{"viewPool", get, "/cluster/pools/{pool}", core.ActClusterView, school.ScopeRead, 0, "Return a pool's settings"}, (*server).viewPool),
+		is(Operation{"removePool", remove, "/cluster/pools/{pool}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a pool that no request or assignment uses"}, (*server).removePool),
 		is(Operation{"setPool", patch, "/cluster/pools/{pool}", core.ActClusterOperate, school.ScopeCluster, 0, "Create a pool, or change the given settings of one"}, (*server).setPool),
 		is(Operation{"listQueues", get, "/cluster/queues", core.ActClusterView, school.ScopeRead, 0, "Return the queues, and the next turns"}, (*server).listQueues),
 		is(Operation{"listDead", get, "/cluster/dead", core.ActClusterView, school.ScopeRead, 0, "List the last requests that died of platform faults; a rerun removes a request from the list"}, (*server).listDead),
@@ -107,6 +108,10 @@ func (s *server) reportHost(ctx context.Context, a core.Actor, in *struct {
 
 func (s *server) forgetHost(ctx context.Context, a core.Actor, in *InHost) (*done, error) {
 	return &done{}, s.Cluster.Forget(ctx, a, in.Host)
+}
+
+func (s *server) removePool(ctx context.Context, a core.Actor, in *InPool) (*done, error) {
+	return &done{}, s.Cluster.RemovePool(ctx, a, in.Pool)
 }
 
 func (s *server) listPools(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.Pool]], error) {

@@ -99,7 +99,7 @@ func samples() map[string]sample {
 
 		"viewCluster": {}, "viewHost": {}, "setHost": {body: says(object{"labels": object{"zone": "a"}})}, "drainHost": {}, "undrainHost": {}, "trustHost": {}, "reportHost": {body: says(object{"event": "recovered"})},
 		"forgetHost": {prepare: gone, path: "/cluster/hosts/{id}"},
-		"listPools":  {}, "viewPool": {}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
+		"listPools":  {}, "viewPool": {}, "removePool": {prepare: unusedPool, path: "/cluster/pools/{id}"}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
 		"viewStats": {}, "viewSeries": {}, "listChanges": {},

@@ -267,3 +267,10 @@ var webhookBody = says(object{"url": hookURL, "events": []string{core.EventTaskE
 func ofCluster(act core.Action) func(a core.Actor) error {
 	return func(a core.Actor) error { return core.Allow(a, act, core.Object{}) }
 }
+
+// unusedPool is a pool that nothing uses.
+func unusedPool(w *fixture, n int) string {
+	name := fmt.Sprintf("pool%d", n)
+	require.NoError(w.t, w.in.SetPool(w.t.Context(), core.DefaultPool(name)))
+	return name
+}

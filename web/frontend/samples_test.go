@@ -234,6 +234,11 @@ func clusterSamples() map[string]sample {
 	ended := func(state core.RequestState) func(*fixture) string {
 		return func(w *fixture) string { return w.ended(state) }
 	}
+	spare := func(w *fixture) string {
+		name := w.next("pool")
+		require.NoError(w.t, w.in.SetPool(w.t.Context(), core.DefaultPool(name)))
+		return name
+	}
 	const requests = "/cluster/requests/"
 	return map[string]sample{
 		"GET /cluster/audit": {who: admins},
@@ -248,6 +253,7 @@ func clusterSamples() map[string]sample {
 		"POST /cluster/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h",
 			"max_waiting", "50", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h")},
+		"POST /cluster/pools/{pool}/remove":     {path: about("/cluster/pools/", spare, "/remove")},
 		"POST /cluster/pools/{pool}/pause":      {form: says("paused", "no")},
 		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*fixture).request, "/cancel")},
 		"POST /cluster/requests/{id}/change":    {path: about(requests, (*fixture).request, "/change")},

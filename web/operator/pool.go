@@ -74,6 +74,14 @@ func (s *pages) pool(r *page.Request) error {
 	return r.Render("operator/pool", poolData{Pool: p, Fields: poolFields(&p)})
 }
 
+func (s *pages) removePool(r *page.Request) error {
+	name := r.PathValue("pool")
+	if err := s.Cluster.RemovePool(r.Context(), r.Actor(), name); err != nil {
+		return err
+	}
+	return r.Redirect("/cluster/pools", r.T("Pool %s was removed.", name))
+}
+
 func (s *pages) setPool(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err

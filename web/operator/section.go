@@ -41,6 +41,7 @@ func Section(p services.Deps) page.Section {
 		view("/cluster/pools/{pool}", s.pool),
 		do("/cluster/pools/{pool}", s.setPool),
 		do("/cluster/pools/{pool}/pause", s.pausePool),
+		do("/cluster/pools/{pool}/remove", s.removePool),
 		view("/cluster/images", s.images),
 		view("/cluster/queues", s.queues),
 		view("/cluster/requests/{id}", s.request),

@@ -21,11 +21,12 @@ import (
 // PoolCommand is drover pool.
 func PoolCommand() *cli.Command {
 	return &cli.Command{
-		Name: "pool", Usage: "list, create and change pools", OnUsageError: terminal.UsageError,
+		Name: "pool", Usage: "list, create, change and delete pools", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			access.ClusterCommand("list", "list pools, their VMs and what waits for them", "", nil, listPools),
 			access.ClusterCommand("show", "show all settings of a pool", "POOL", nil, showPool),
 			access.ClusterCommand("set", "create a pool, or change its named settings", "POOL", poolFlags(), setPool),
+			access.ClusterCommand("delete", "remove a pool that no request or assignment uses; its VMs are destroyed", "POOL", nil, deletePool),
 		},
 	}
 }
@@ -46,6 +47,17 @@ func poolFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
 		&cli.StringFlag{Name: "on-host-loss", Usage: "what to do with requests of a lost host: `POLICY`; requeue runs them elsewhere, fail never runs one twice"},
 	})
+}
+
+func deletePool(c *cli.Context, h *access.Cluster) error {
+	name, err := terminal.OneArg(c, "pool's name")
+	if err != nil {
+		return err
+	}
+	if err := h.Operate().RemovePool(c.Context, access.Operator(), name); err != nil {
+		return err
+	}
+	return terminal.Say(c, map[string]any{"pool": name, "gone": true}, "pool %s is deleted", name)
 }
 
 func setPool(c *cli.Context, h *access.Cluster) error {

@@ -50,6 +50,19 @@ func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error 
 	return err
 }
 
+// RemovePool removes a pool; its VMs are destroyed. Returns NOTFOUND, CONFLICT if requests or assignments use it.
+func (o *Service) RemovePool(ctx context.Context, a core.Actor, name string) error {
+	if err := may(a); err != nil {
+		return err
+	}
+	if err := core.CheckName("pool", name); err != nil {
+		return err
+	}
+	err := o.change(ctx, a, name, "removes pool "+name, func() error { return o.Intake.RemovePool(ctx, name) })
+	o.overview.stale()
+	return err
+}
+
 // Pause stops or resumes the start of a pool's requests. Returns NOTFOUND.
 func (o *Service) Pause(ctx context.Context, a core.Actor, name string, paused bool) error {
 	p, err := o.Pool(ctx, a, name)

@@ -79,6 +79,7 @@ type Store interface {
 // Intake sets pools, as core/requests/intake does.
 type Intake interface {
 	SetPool(ctx context.Context, p core.Pool) error
+	RemovePool(ctx context.Context, name string) error
 }
 
 // Watch returns FORBIDDEN if the actor may not look at the cluster: hosts, pools, queues.

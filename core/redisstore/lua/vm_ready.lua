@@ -14,13 +14,15 @@ for i = 4, #ARGV, 2 do
   local slot = R.slot(redis.call('HGET', K.slots(owner), vm))
   if slot and slot.phase == 'creating' then
     redis.call('HDEL', K.slots(owner), vm)
-    if ARGV[i + 1] == '1' then
+    -- Of a pool that was removed, nobody takes it.
+    local good = ARGV[i + 1] == '1' and redis.call('SISMEMBER', K.pools, slot.what) == 1
+    if good then
       redis.call('RPUSH', K.clean(host, slot.what), vm)
       ring(K.bell(host))
     else
       redis.call('RPUSH', K.dirty(host), vm)
     end
-    moved[#moved + 1] = vm .. '=' .. ARGV[i + 1]
+    moved[#moved + 1] = vm .. '=' .. (good and '1' or '0')
   end
 end
 if #moved > 0 then

@@ -32,6 +32,9 @@
 //	         its end               ended row, marked                        SweepRemoved, once Redis does not have it
 //	Rerun    Store.Rerun           unfinished row, nowhere in Redis         Sweep
 //	SetPool  PutPool               Redis has the old settings               RestorePools
+//	RemovePool
+//	         Store.RemovePool      Redis still has it                       RestorePools: removes it, or gives it back to
+//	                                                                        the store if something uses it by now
 //	task     CreateTask            unfinished task, nowhere in Redis        Sweep
 //	         EnqueueTask           nothing                                  -
 //	retry    RetryTask             unfinished task, nowhere in Redis        Sweep

@@ -224,6 +224,10 @@ func (s mortalStore) Remove(ctx context.Context, id string) (is bool, err error)
 	return is, err
 }
 
+func (s mortalStore) RemovePool(ctx context.Context, name string) error {
+	return s.m.Step("remove pool", func() error { return s.ResultStore.RemovePool(ctx, name) })
+}
+
 func (s mortalStore) PutPool(ctx context.Context, p core.Pool) error {
 	return s.m.Step("put pool", func() error { return s.ResultStore.PutPool(ctx, p) })
 }
@@ -281,6 +285,10 @@ func (q mortalQueue) Withdraw(ctx context.Context, key string) (was bool, err er
 type mortalPools struct {
 	core.Pools
 	m *coretest.Mortal
+}
+
+func (p mortalPools) RemovePool(ctx context.Context, name string, asks bool) error {
+	return p.m.Step(fmt.Sprintf("drop pool, asks %v", asks), func() error { return p.Pools.RemovePool(ctx, name, asks) })
 }
 
 func (p mortalPools) SetPool(ctx context.Context, pool core.Pool) error {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -105,6 +106,32 @@ func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 		"pool %s is saved but does not work with its new settings yet", p.Name)
 }
 
+// RemovePool removes a pool that nothing uses: from the store first, then from Redis, whose clean VMs of it are
+// destroyed. Returns CONFLICT, naming what uses the pool, NOTFOUND, UNAVAILABLE: then RestorePools goes on.
+func (in *Intake) RemovePool(ctx context.Context, name string) error {
+	p, err := in.pool(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := in.Pools.RemovePool(ctx, name, true); err != nil {
+		return err
+	}
+	if err := in.Store.RemovePool(ctx, name); err != nil {
+		return err
+	}
+	return in.dropPool(ctx, p)
+}
+
+// dropPool removes a pool from Redis that the store does not have. If something uses it by now, the store gets it back,
+// so that it is whole.
+func (in *Intake) dropPool(ctx context.Context, p core.Pool) error {
+	err := in.Pools.RemovePool(ctx, p.Name, false)
+	if !core.Is(err, core.CodeConflict) {
+		return err
+	}
+	return errors.Join(err, in.Store.PutPool(ctx, p))
+}
+
 // RestorePools makes Redis agree with the store's pools and returns how many differed.
 func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 	present, err := in.Pools.ListPools(ctx)
@@ -113,11 +140,11 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 	}
 	restored := make(map[string]bool)
 	for range maxRestores {
-		stored, err := in.Store.Pools(ctx)
+		all, err := in.Store.Pools(ctx)
 		if err != nil {
 			return len(restored), err
 		}
-		stored = slices.DeleteFunc(stored, func(p core.Pool) bool { return slices.Contains(present, p) })
+		stored := slices.DeleteFunc(slices.Clone(all), func(p core.Pool) bool { return slices.Contains(present, p) })
 		for _, p := range stored {
 			if err := in.Pools.SetPool(ctx, p); err != nil {
 				return len(restored), err
@@ -126,12 +153,27 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 			present = append(slices.DeleteFunc(present, func(was core.Pool) bool { return was.Name == p.Name }), p)
 		}
 		if len(stored) == 0 {
-			break
+			return len(restored), in.dropPools(ctx, present, all)
 		}
 		// Another process may have set a pool between our read of the store and our write to Redis, which undid that:
 		// read the store again until it agrees with what was written.
 	}
 	return len(restored), nil
+}
+
+// dropPools removes those pools from Redis that the store does not have. Settings are written to the store first, so
+// their removal was interrupted; present was read before the store.
+func (in *Intake) dropPools(ctx context.Context, present, stored []core.Pool) error {
+	var troubles []error
+	for _, p := range present {
+		if slices.ContainsFunc(stored, func(s core.Pool) bool { return s.Name == p.Name }) {
+			continue
+		}
+		if err := in.dropPool(ctx, p); err != nil && !core.Is(err, core.CodeConflict) {
+			troubles = append(troubles, err)
+		}
+	}
+	return errors.Join(troubles...)
 }
 
 // maxRestores bounds how often pools are read again that another process keeps changing; the next RestorePools

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"drover/core"
+	"drover/core/school"
 )
 
 // setting is a document that is read and written whole: a pool's or an image's.
@@ -58,4 +59,43 @@ func settings[T any](ctx context.Context, s *Store, in string, which m, order ..
 		}
 	}
 	return all, nil
+}
+
+// usedBy is how many users of a pool an error names.
+const usedBy = 5
+
+// RemovePool removes a pool that nothing uses, see school.ResultStore. (What begins to use it in a concurrent call may
+// be left without it.)
+func (s *Store) RemovePool(ctx context.Context, name string) error {
+	all, err := documents[school.Assignment](ctx, s, assignments, m{}, by("_id"), 0)
+	if err != nil {
+		return err
+	}
+	var users []string
+	for i := range all {
+		if all[i].Pool == name {
+			users = append(users, "assignment "+all[i].Name())
+		}
+	}
+	types, err := s.JobTypes(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range types {
+		if types[i].Pool == name {
+			users = append(users, "job type "+types[i].Name)
+		}
+	}
+	waiting, err := some[request](ctx, s, requests, m{"pool": name, "state": core.RequestQueued}, by("_id"), usedBy, "_id")
+	if err != nil {
+		return err
+	}
+	for _, id := range idsOf(waiting) {
+		users = append(users, "request "+id)
+	}
+	if err := core.PoolUsed(name, users[:min(len(users), usedBy)]); err != nil {
+		return err
+	}
+	_, err = s.remove(ctx, pools, m{"_id": name})
+	return err
 }

@@ -42,3 +42,31 @@ func (s *Store) Pools(ctx context.Context) ([]core.Pool, error) {
 	})
 	return all, err
 }
+
+// poolUsers find a user of a pool each. (The plus keeps SQLite from reading all requests that ever used the pool.)
+var poolUsers = []string{
+	"SELECT coalesce(min('assignment ' || class || '/' || handle), '') FROM assignments WHERE CAST(doc AS TEXT) ->> '$.pool' = ?",
+	"SELECT coalesce('job type ' || min(name), '') FROM job_types WHERE CAST(settings AS TEXT) ->> '$.pool' = ?",
+	"SELECT coalesce('request ' || min(id), '') FROM requests WHERE state = 'queued' AND +pool = ?",
+}
+
+// RemovePool removes a pool that nothing uses, see school.ResultStore.
+func (s *Store) RemovePool(ctx context.Context, name string) error {
+	_, err := commit(ctx, s.committer, name, 0, func(t *tx) (int, error) {
+		var users []string
+		for _, query := range poolUsers {
+			user := ""
+			if err := t.one(query, []any{name}, &user); err != nil {
+				return 0, err
+			}
+			if user != "" {
+				users = append(users, user)
+			}
+		}
+		if err := core.PoolUsed(name, users); err != nil {
+			return 0, err
+		}
+		return t.exec("DELETE FROM pools WHERE name = ?", name)
+	})
+	return err
+}

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -139,4 +139,10 @@ ALTER TABLE requests ADD COLUMN changes BLOB NOT NULL DEFAULT x''; -- JSON; empt
 const removals = `
 ALTER TABLE requests ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX requests_removed ON requests (id) WHERE removed = 1;
+`
+
+// poolUses came with version 12: assignments and job types are found by their pool.
+const poolUses = `
+CREATE INDEX job_types_pool ON job_types (CAST(settings AS TEXT) ->> '$.pool');
+CREATE INDEX assignments_pool ON assignments (CAST(doc AS TEXT) ->> '$.pool');
 `

@@ -65,8 +65,9 @@ func requestCalls(spec core.Spec) map[string]Call {
 		"Digests": func(ctx context.Context, s school.ResultStore) error {
 			return s.Digests(ctx, func(string) error { return nil })
 		},
-		"PutPool": func(ctx context.Context, s school.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
-		"Pools":   func(ctx context.Context, s school.ResultStore) error { _, err := s.Pools(ctx); return err },
+		"PutPool":    func(ctx context.Context, s school.ResultStore) error { return s.PutPool(ctx, core.DefaultPool("p")) },
+		"RemovePool": func(ctx context.Context, s school.ResultStore) error { return s.RemovePool(ctx, "unknown") },
+		"Pools":      func(ctx context.Context, s school.ResultStore) error { _, err := s.Pools(ctx); return err },
 		"PutHostWish": func(ctx context.Context, s school.ResultStore) error {
 			_, err := s.PutHostWish(ctx, core.HostWish{Host: "h", Kind: core.WishDrain, At: 1})
 			return err

@@ -69,3 +69,38 @@ func removals(t *testing.T, s school.ResultStore) {
 	require.NoError(t, err)
 	requireCode(t, core.CodeConflict, s.MarkRemoved(ctx, grading.ID))
 }
+
+func poolsRemoved(t *testing.T, s school.ResultStore) {
+	ctx := t.Context()
+	for _, name := range []string{"default", "other"} {
+		require.NoError(t, s.PutPool(ctx, core.DefaultPool(name)))
+	}
+	refused := func(by string) {
+		t.Helper()
+		err := s.RemovePool(ctx, "default")
+		requireCode(t, core.CodeConflict, err)
+		require.ErrorContains(t, err, by)
+	}
+	spec := mustCreate(t, s, Spec("ann"))
+	refused("request " + spec.ID)
+	mustRecord(t, s, Result(spec, "1.1"), true)
+	aClass(t, s, "ann")
+	a, err := s.GetAssignment(ctx, "cs101", "hw1")
+	require.NoError(t, err)
+	a.Pool = "default"
+	a.Revision, err = s.PutAssignment(ctx, a)
+	require.NoError(t, err)
+	refused("assignment cs101/hw1")
+	a.Pool = "other"
+	_, err = s.PutAssignment(ctx, a)
+	require.NoError(t, err)
+	require.NoError(t, s.PutJobType(ctx, core.JobType{Name: "sort", Pool: "default"}))
+	refused("job type sort")
+	require.NoError(t, s.DeleteJobType(ctx, "sort"))
+	for range 2 {
+		require.NoError(t, s.RemovePool(ctx, "default"))
+	}
+	all, err := s.Pools(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []core.Pool{core.DefaultPool("other")}, all)
+}

@@ -72,6 +72,7 @@ func requestTests() []test {
 		{"BatchesRefuse", batchesRefuse},
 		{"BatchesPurge", batchesPurge},
 		{"RaceBatches", raceBatches},
+		{"PoolsRemoved", poolsRemoved},
 		{"HostWishes", hostWishes},
 		{"HostWishesRefuse", hostWishesRefuse},
 		{"RaceHostWishes", raceHostWishes},

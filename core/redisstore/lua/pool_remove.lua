@@ -1,0 +1,40 @@
+-- Remove a pool that no request waits for or runs in; its clean VMs become dirty. The result store has removed it
+-- first.
+-- ARGV    1 pool, 2 whether it only asks (1 or 0)
+-- RETURN  {waiting requests, running ones}; if there are some, nothing is removed
+-- REFUSE  -
+-- MOVES   vm clean→dirty
+-- REPEAT  the second run finds nothing to remove
+local pool, held = ARGV[1], 0
+local waiting = 0
+for _, n in ipairs(redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')) do
+  waiting = waiting + tonumber(n or 0)
+end
+for _, owner in ipairs(owners_of('testrunner')) do
+  for _, key in ipairs(redis.call('HKEYS', K.slots(owner))) do
+    if spec_head(key) == pool then
+      held = held + 1
+    end
+  end
+end
+if waiting + held > 0 or ARGV[2] == '1' or redis.call('SISMEMBER', K.pools, pool) == 0 then
+  return { waiting, held }
+end
+pass_when_full()
+redis.call('SREM', K.pools, pool)
+redis.call('DEL', K.pool(pool), K.promises(pool), K.idle(pool))
+redis.call('HDEL', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')
+local dirty = {}
+for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
+  local clean = redis.call('LRANGE', K.clean(host, pool), 0, -1)
+  if #clean > 0 then
+    for _, vm in ipairs(clean) do
+      redis.call('RPUSH', K.dirty(host), vm)
+      dirty[#dirty + 1] = vm
+    end
+    redis.call('DEL', K.clean(host, pool))
+    ring(K.factory_bell(host))
+  end
+end
+event('pool removed', '-', pool, { vms_now(dirty, {}) })
+return { 0, 0 }

@@ -1,0 +1,90 @@
+package intake_test
+
+import (
+	"slices"
+	"testing"
+
+	"drover/core"
+	"drover/core/coretest"
+	"drover/core/requests/intake"
+
+	"github.com/stretchr/testify/require"
+)
+
+// has says whether store and Redis have a pool.
+func (w *fixture) has(name string) (stored, known bool) {
+	w.t.Helper()
+	is := func(p core.Pool) bool { return p.Name == name }
+	all, err := w.store.Pools(w.t.Context())
+	require.NoError(w.t, err)
+	here, err := w.cluster.Store.ListPools(w.t.Context())
+	require.NoError(w.t, err)
+	return slices.ContainsFunc(all, is), slices.ContainsFunc(here, is)
+}
+
+func TestRemovePool(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newFixture(t, b)
+		ctx := t.Context()
+		w.submit(spec())
+		err := w.in.RemovePool(ctx, pool)
+		require.Equal(t, core.CodeConflict, core.CodeOf(err))
+		require.ErrorContains(t, err, "1 waiting requests")
+		claims := w.claim(2)
+		err = w.in.RemovePool(ctx, pool)
+		require.Equal(t, core.CodeConflict, core.CodeOf(err))
+		require.ErrorContains(t, err, "1 running requests")
+		w.run(claims)
+
+		require.NoError(t, w.in.RemovePool(ctx, pool))
+		stored, known := w.has(pool)
+		require.False(t, stored || known)
+		vms, err := w.cluster.Store.ListVMs(ctx, "")
+		require.NoError(t, err)
+		for _, vm := range vms {
+			require.Equal(t, core.VMDirty, vm.State)
+		}
+		w.cluster.AddVMs(t, 1) // they were in creation
+		vms, err = w.cluster.Store.ListVMs(ctx, "")
+		require.NoError(t, err)
+		require.Len(t, vms, 3)
+		for _, vm := range vms {
+			require.Equal(t, core.VMDirty, vm.State)
+		}
+		coretest.RequireSound(t, w.cluster.Store)
+		require.NoError(t, coretest.ErrOf(w.in.RestorePools(ctx)))
+		stored, known = w.has(pool)
+		require.False(t, stored || known, "it does not come back")
+		require.Equal(t, core.CodeNotFound, core.CodeOf(w.in.RemovePool(ctx, pool)))
+	})
+}
+
+func TestCrashInRemovePool(t *testing.T) {
+	t.Parallel()
+	dies(t, func(*fixture) {}, func(w *fixture, in *intake.Intake) error {
+		return in.RemovePool(w.t.Context(), pool)
+	}, func(w *fixture, steps []string) {
+		require.NoError(w.t, coretest.ErrOf(w.in.RestorePools(w.t.Context())))
+		stored, known := w.has(pool)
+		require.Equal(w.t, stored, known, "it is whole or gone")
+		require.Equal(w.t, len(steps) < 2, known, "after %v", steps)
+	})
+}
+
+// A request that came between the two steps keeps its pool.
+func TestRemovePoolThatIsUsedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	s, err := w.in.Check(t.Context(), spec())
+	require.NoError(t, err)
+	require.NoError(t, w.store.RemovePool(t.Context(), pool))
+	_, _, err = w.store.Create(t.Context(), s)
+	require.NoError(t, err)
+	require.NoError(t, coretest.ErrOf(w.cluster.Store.Enqueue(t.Context(), []core.Spec{s})))
+	require.NoError(t, coretest.ErrOf(w.in.RestorePools(t.Context())))
+	stored, known := w.has(pool)
+	require.True(t, stored && known)
+	w.heal()
+	w.requireWhole()
+}
