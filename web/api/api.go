@@ -76,6 +76,8 @@ func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[requests.View]():
 		return "RequestView"
+	case reflect.TypeFor[requests.Job]():
+		return "BatchJob"
 	case reflect.TypeFor[Page[requests.View]]():
 		return "PageRequestView"
 	}

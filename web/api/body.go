@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"drover/core/requests"
 )
 
 // raw are the bodies that handlers read themselves, by operation: huma would read them whole.
@@ -30,7 +32,20 @@ func raw(schemas huma.Registry) map[string]*huma.RequestBody {
 		},
 		Required: []string{partRequest},
 	}
+	batch := &huma.Schema{
+		Type: huma.TypeObject,
+		Properties: map[string]*huma.Schema{
+			partBatch:      schemas.Schema(reflect.TypeFor[requests.BatchDraft](), true, ""),
+			"file":         {Type: huma.TypeArray, Items: file, Description: "for all jobs: " + file.Description},
+			"jobs[0].file": {Type: huma.TypeArray, Items: file, Description: "for one job: " + file.Description},
+			"stdin":        {Type: huma.TypeString, Description: "standard input of all jobs; jobs[0].stdin is that of one"},
+			"harness":      {Type: huma.TypeString, Description: "a harness's folder as a tar (.tar, .tgz, …) or zip, which grades the files; jobs[0].harness is that of one job"},
+		},
+		Required: []string{partBatch},
+	}
 	return map[string]*huma.RequestBody{
+		"submitBatch":     {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: batch}}},
+		"setTypeHarness":  archive(true),
 		"submit":          {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: files}}},
 		"submitRequest":   {Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: draft}}},
 		"importRoster":    {Required: true, Content: map[string]*huma.MediaType{"text/csv": {}}},

@@ -81,6 +81,13 @@ func samples() map[string]sample {
 		"changeRequest": {prepare: requested, body: says(object{"priority": "low"})},
 		"rerunRequest":  {prepare: ended}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 
+		"submitBatch": {raw: aBatch}, "listBatches": {}, "viewBatch": {prepare: once(aWaitingBatch)}, "listBatchResults": {prepare: once(aWaitingBatch)},
+		"cancelBatch": {prepare: aWaitingBatch}, "rerunBatch": {prepare: aCancelledBatch},
+
+		"listTypes": {rule: ofTypes}, "viewType": {prepare: once(jobType), path: "/types/{id}", rule: ofTypes},
+		"setType": {path: "/types/new", body: says(object{"pool": pool})}, "setTypeHarness": {prepare: jobType, path: "/types/{id}/harness", raw: tar},
+		"deleteType": {prepare: jobType, path: "/types/{id}"},
+
 		"startExperiment": {prepare: func(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/experiments"},
 		"listExperiments": {prepare: assignment}, "viewExperiment": {prepare: once(experiment)}, "listOutcomes": {prepare: once(experiment)},
 		"applyExperiment": {prepare: experiment}, "abortExperiment": {prepare: experiment},

@@ -17,7 +17,7 @@ import (
 const (
 	maxDetail = 2000
 	maxID     = 160
-	maxFaults = 20
+	maxFaults = 200
 )
 
 // retrySeconds is when to try again if nothing better is known.
@@ -80,7 +80,9 @@ func (s *server) problem(op Operation, err error) *Problem {
 		told.Code = core.CodeLimit
 	}
 	if status < http.StatusInternalServerError {
-		return patient(newProblem(status, told))
+		p := patient(newProblem(status, told))
+		p.Errors = faultsOf(err)
+		return p
 	}
 	if s.Log != nil {
 		s.Log.WithError(err).WithField("operation", op.ID).Error("a call of the API failed")

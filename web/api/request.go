@@ -29,7 +29,8 @@ func requestTable() []entry {
 // RequestFields are what a request says beside its files.
 type RequestFields struct {
 	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"user on whose behalf the request is made, for operators; the caller by default"`
-	Pool       string          `json:"pool" maxLength:"64" doc:"where it runs"`
+	Type       string          `json:"type,omitempty" maxLength:"64" doc:"job type, which says what is left out"`
+	Pool       string          `json:"pool,omitempty" maxLength:"64" doc:"where it runs; that of its type by default"`
 	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"normal by default; high only for operators"`
 	Command    []string        `json:"command,omitempty" maxItems:"256" doc:"program and arguments of a plain command"`
 	Env        []string        `json:"env,omitempty" doc:"NAME=value"`
@@ -57,7 +58,7 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.fields(form)
+	f, err := firstPart[RequestFields](s, form, partRequest, core.MaxSpecBytes, `{"pool": "p1", "command": ["true"]}`)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (s *server) previewRequest(ctx context.Context, a core.Actor, in *struct{ B
 // draft is the request without files and idempotency key.
 func (f RequestFields) draft() requests.Draft {
 	return requests.Draft{
-		Submitter: f.Submitter, Pool: f.Pool, Priority: f.Priority, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
+		Submitter: f.Submitter, Type: f.Type, Pool: f.Pool, Priority: f.Priority, Command: f.Command, Env: f.Env, Input: f.Input, Collect: f.Collect,
 		Assignment: f.Assignment, Supersede: f.Supersede, Notify: f.Notify, OnHostLoss: f.OnHostLoss, Limits: f.Limits,
 	}
 }

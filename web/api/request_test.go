@@ -28,9 +28,14 @@ import (
 // requestForm is a body that requests something, with files: name of the part, path and
 // content in turn.
 func requestForm(says string, files ...string) (kind string, body *bytes.Buffer) {
+	return formOf("request", says, files...)
+}
+
+// formOf makes a form of a first part, and of files as requestForm has them.
+func formOf(first, says string, files ...string) (kind string, body *bytes.Buffer) {
 	body = &bytes.Buffer{}
 	f := multipart.NewWriter(body)
-	_ = f.WriteField("request", says)
+	_ = f.WriteField(first, says)
 	for i := 0; i < len(files); i += 3 {
 		part, _ := f.CreatePart(textproto.MIMEHeader{
 			"Content-Disposition": {`form-data; name="` + files[i] + `"; filename="` + files[i+1] + `"`}, "File-Mode": {"755"},

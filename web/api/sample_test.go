@@ -112,6 +112,39 @@ func requested(w *fixture, _ int) string {
 	return row.Spec.ID
 }
 
+func aBatch(*testing.T) (kind, body string) {
+	kind, raw := formOf("batch", `{"pool": "p1", "command": ["true"], "jobs": [{}, {"stdin": "2"}]}`, "file", "main.py", "print()")
+	return kind, raw.String()
+}
+
+// aWaitingBatch is a batch of ann's.
+func aWaitingBatch(w *fixture, _ int) string {
+	b, _, err := w.in.SubmitBatch(w.t.Context(), core.Batch{Submitter: "ann", Specs: []core.Spec{{Pool: pool, Submitter: "ann", Command: []string{"true"}}}})
+	require.NoError(w.t, err)
+	return b.ID
+}
+
+func aCancelledBatch(w *fixture, n int) string {
+	id := aWaitingBatch(w, n)
+	_, err := w.in.CancelBatch(w.t.Context(), id, "ann")
+	require.NoError(w.t, err)
+	return id
+}
+
+func jobType(w *fixture, n int) string {
+	t := core.JobType{Name: fmt.Sprintf("type-%d", n), Pool: pool, Priority: core.PriorityNormal}
+	require.NoError(w.t, w.in.Store.(core.JobTypes).PutJobType(w.t.Context(), t))
+	return t.Name
+}
+
+// ofTypes is the rule of job types: they are for those who make requests or look at the cluster.
+func ofTypes(a core.Actor) error {
+	if core.Allow(a, core.ActClusterView, core.Object{}) == nil {
+		return nil
+	}
+	return core.Allow(a, core.ActRequestCreate, core.Object{})
+}
+
 // ended is a request of ann's that left main.py.
 func ended(w *fixture, n int) string {
 	digest, size, err := w.reg.Blobs.Put(w.t.Context(), strings.NewReader("print()"), 100)
