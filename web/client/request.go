@@ -18,7 +18,8 @@ import (
 // draft are the fields of a request besides its files.
 type draft struct {
 	Submitter  string          `json:"submitter,omitempty"`
-	Pool       string          `json:"pool"`
+	Type       string          `json:"type,omitempty"`
+	Pool       string          `json:"pool,omitempty"`
 	Priority   core.Priority   `json:"priority,omitempty"`
 	Command    []string        `json:"command,omitempty"`
 	Env        []string        `json:"env,omitempty"`
@@ -46,7 +47,7 @@ func (c *Client) SubmitRequest(ctx context.Context, d requests.Draft) (requests.
 
 func draftOf(d requests.Draft) draft {
 	return draft{
-		d.Submitter, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
+		d.Submitter, d.Type, d.Pool, d.Priority, d.Command, d.Env, d.Input, d.Collect, d.Assignment, d.Supersede, d.Notify, d.OnHostLoss, d.Limits,
 	}
 }
 

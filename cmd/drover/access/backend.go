@@ -30,6 +30,7 @@ type Backend interface {
 	experimentBackend
 	submissionBackend
 	requestBackend
+	batchBackend
 	taskBackend
 }
 
@@ -107,6 +108,17 @@ type requestBackend interface {
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
 	// WhyRequestWaits returns nil for a request that does not wait.
 	WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error)
+}
+
+// batchBackend is the part of a backend about batches.
+type batchBackend interface {
+	SubmitBatch(ctx context.Context, draft requests.BatchDraft) (requests.BatchView, error)
+	ViewBatch(ctx context.Context, id string) (requests.BatchView, error)
+	ListBatches(ctx context.Context, f core.BatchFilter) ([]requests.BatchView, error)
+	// BatchResults returns a page of results, in the order of the jobs, from one on.
+	BatchResults(ctx context.Context, id string, from, limit int) (requests.ResultPage, error)
+	CancelBatch(ctx context.Context, id string) (requests.BatchView, error)
+	RerunBatch(ctx context.Context, id, key string) (requests.BatchView, error)
 }
 
 // taskBackend is the part of a backend about tasks.

@@ -58,3 +58,30 @@ func (s *Session) WhyRequestWaits(ctx context.Context, id string) (*requests.Wai
 func (s *Session) FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error] {
 	return s.follow(ctx, s.Actor, id, last)
 }
+
+func (s *Session) SubmitBatch(ctx context.Context, draft requests.BatchDraft) (requests.BatchView, error) {
+	v, _, err := s.Requests().SubmitBatch(ctx, s.Actor, draft)
+	return v, err
+}
+
+func (s *Session) ViewBatch(ctx context.Context, id string) (requests.BatchView, error) {
+	return s.Requests().ViewBatch(ctx, s.Actor, id)
+}
+
+func (s *Session) ListBatches(ctx context.Context, f core.BatchFilter) ([]requests.BatchView, error) {
+	page, err := s.Requests().ListBatches(ctx, s.Actor, f)
+	return page.Items, err
+}
+
+func (s *Session) BatchResults(ctx context.Context, id string, from, limit int) (requests.ResultPage, error) {
+	return s.Requests().BatchResults(ctx, s.Actor, id, from, limit)
+}
+
+func (s *Session) CancelBatch(ctx context.Context, id string) (requests.BatchView, error) {
+	return s.Requests().CancelBatch(ctx, s.Actor, id)
+}
+
+func (s *Session) RerunBatch(ctx context.Context, id, key string) (requests.BatchView, error) {
+	v, _, err := s.Requests().RerunBatch(ctx, s.Actor, id, key)
+	return v, err
+}

@@ -31,7 +31,7 @@ func RunCommand() *cli.Command {
 			"Example: drover run --stdin input.txt -- wc -l",
 		Flags: terminal.WithSettings(append(own, terminal.JSONFlag()), "client"),
 		Action: func(c *cli.Context) error {
-			if c.NArg() == 0 {
+			if c.NArg() == 0 && !c.IsSet("type") {
 				return core.Errorf(core.CodeInvalid, "", "no command to run: drover run [flags] -- CMD ARG...")
 			}
 			return wiring.MaybeEmbedded(c, runOn)
@@ -42,6 +42,7 @@ func RunCommand() *cli.Command {
 // requestFlags are the flags of every command that makes a request.
 func requestFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.StringFlag{Name: "type", Usage: "a request of the job `TYPE`, which says what is left out"},
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: access.DefaultPool},
 		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal or low", Value: string(core.PriorityNormal)},
 		&cli.StringFlag{Name: "submitter", Usage: "on behalf of `NAME`; turns are fair between submitters", DefaultText: "who you are"},
@@ -61,8 +62,14 @@ func embeddedFlag() cli.Flag {
 // requestDraft starts a draft from the flags of requestFlags.
 func requestDraft(c *cli.Context) (requests.Draft, error) {
 	draft := requests.Draft{
-		Pool: c.String("pool"), Priority: core.Priority(c.String("priority")), Idempotency: c.String("key"),
+		Type: c.String("type"), Pool: c.String("pool"), Priority: core.Priority(c.String("priority")), Idempotency: c.String("key"),
 		Submitter: c.String("submitter"), OnHostLoss: c.String("on-host-loss"), Notify: c.StringSlice("notify"),
+	}
+	if draft.Type != "" && !c.IsSet("pool") { // it has its own
+		draft.Pool = ""
+	}
+	if draft.Type != "" && !c.IsSet("priority") {
+		draft.Priority = ""
 	}
 	if c.IsSet("timeout") {
 		if draft.Limits.Timeout = c.Duration("timeout"); draft.Limits.Timeout <= 0 {

@@ -42,7 +42,7 @@ func SubmitCommand() *cli.Command {
 			if err := terminal.NoArgs(c); err != nil {
 				return err
 			}
-			if c.String("harness") == "" || len(c.StringSlice("submission")) == 0 {
+			if c.String("harness") == "" && !c.IsSet("type") || len(c.StringSlice("submission")) == 0 {
 				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? %s", submitUsage)
 			}
 			if c.Bool("embedded") && c.Bool("no-wait") {
@@ -59,7 +59,13 @@ func submitOn(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	draft.Assignment, draft.Supersede = c.String("assignment"), c.Bool("supersede")
-	if err := GradingDraft(&draft, c.String("harness"), c.StringSlice("submission"), kindFlag(c)); err != nil {
+	if dir := c.String("harness"); dir == "" { // its type has one
+		draft.Files = Uploads(c.StringSlice("submission"))
+		err = checkUploads(draft.Files)
+	} else {
+		err = GradingDraft(&draft, dir, c.StringSlice("submission"), kindFlag(c))
+	}
+	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {

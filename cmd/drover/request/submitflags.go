@@ -19,7 +19,7 @@ const submitUsage = "drover submit [flags] --harness DIR --submission PATH..., o
 
 // gradingFlags are the flags for a submission without an assignment.
 var gradingFlags = []string{
-	"harness", "submission", "assignment", "supersede", "embedded", "pool", "priority", "submitter", "timeout", "on-host-loss", "notify", "memory", "dry-run",
+	"harness", "submission", "assignment", "supersede", "embedded", "type", "pool", "priority", "submitter", "timeout", "on-host-loss", "notify", "memory", "dry-run",
 }
 
 // checkSubmit refuses flags for what an assignment's own settings determine.

@@ -133,6 +133,22 @@ func (r running) Submit(ctx context.Context, spec core.Spec) (core.Row, bool, er
 	return row, is, err
 }
 
+// SubmitBatch is the intake's.
+func (r running) SubmitBatch(ctx context.Context, b core.Batch) (core.Batch, bool, error) {
+	b, is, err := r.Intake.SubmitBatch(ctx, b)
+	for job := 0; is && err == nil && !r.w.Held && job < b.Jobs; job++ {
+		var row core.Row
+		id := ""
+		if id, err = intake.JobID(b.ID, job); err == nil {
+			row, err = r.w.Store.Get(ctx, id)
+		}
+		if err == nil {
+			r.w.Run(row.Spec)
+		}
+	}
+	return b, is, err
+}
+
 // Run runs a request as a testrunner would, but in a folder of this machine.
 func (w *Fixture) Run(spec core.Spec) {
 	w.T.Helper()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/requests/intake"
 )
 
 const (
@@ -110,7 +111,7 @@ func (d *API) wait(w http.ResponseWriter, r *http.Request, c *call, token string
 // answerTime is the time left to write an answer after waiting.
 const answerTime = 30 * time.Second
 
-// createBatch makes many submissions independently of one another.
+// createBatch makes a batch of those submissions of a call that are valid; the others are answered with their faults.
 func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {
 	var body struct {
 		Submissions []map[string]json.RawMessage `json:"submissions"`
@@ -129,33 +130,68 @@ func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
-	answers := make([]any, 0, len(body.Submissions))
-	status := http.StatusUnprocessableEntity
-	for _, values := range body.Submissions {
-		row, wrong, err := d.submit(ctx, c, values, pool, "")
-		switch {
-		case err != nil && status == http.StatusCreated: // submissions that were made are returned all the same
-			wrong = problems{}
-			wrong.add("base", "%s", sentence(err))
-			fallthrough
-		case err == nil && len(wrong) > 0:
-			answers = append(answers, wrong)
-		case err != nil:
+	answers := make([]any, len(body.Submissions))
+	var specs []core.Spec
+	var at []int // of each spec, its submission
+	for i, values := range body.Submissions {
+		spec, wrong, err := d.prepare(ctx, c, values, pool)
+		if err != nil {
 			return err
-		default:
-			status = http.StatusCreated
-			answers = append(answers, map[string]string{"token": row.Spec.ID})
 		}
+		if len(wrong) > 0 {
+			answers[i] = wrong
+			continue
+		}
+		specs, at = append(specs, spec), append(at, i)
+	}
+	tokens, err := d.submitAll(ctx, c, specs, at, answers, r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	status := http.StatusUnprocessableEntity
+	if tokens > 0 {
+		status = http.StatusCreated
 	}
 	d.answer(w, status, answers)
 	return nil
 }
 
-func sentence(err error) string {
-	if core.Is(err, core.CodeFull) {
-		return "queue is full"
+// submitAll submits the valid ones of the specs as one batch, all or nothing, and adds the answers for all. Returns how
+// many were submitted.
+func (d *API) submitAll(ctx context.Context, c *call, specs []core.Spec, at []int, answers []any, key string) (int, error) {
+	faults, err := d.requests.CheckStored(ctx, c.who.Actor, specs)
+	if err != nil {
+		return 0, err
 	}
-	return err.Error()
+	var good []core.Spec
+	var of []int
+	for i := range specs {
+		if why := faults[i].First(); why != nil {
+			wrong := problems{}
+			wrong.add("base", "%s", why.Error())
+			answers[at[i]] = wrong
+			continue
+		}
+		good, of = append(good, specs[i]), append(of, at[i])
+	}
+	if len(good) == 0 {
+		return 0, nil
+	}
+	if key != "" {
+		key = "judge0/" + key
+	}
+	b, err := d.requests.SubmitStoredBatch(ctx, c.who.Actor, good, key)
+	if err != nil {
+		return 0, err
+	}
+	for i := range good {
+		token, err := intake.JobID(b.ID, i)
+		if err != nil {
+			return 0, err
+		}
+		answers[of[i]] = map[string]string{"token": token}
+	}
+	return len(good), nil
 }
 
 func (d *API) pool(ctx context.Context) (core.Pool, error) {
@@ -171,6 +207,22 @@ func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMes
 			return row, nil, err
 		}
 	}
+	spec, wrong, err := d.prepare(ctx, c, values, p)
+	if err != nil || len(wrong) > 0 {
+		return core.Row{}, wrong, err
+	}
+	spec.Idempotency = key
+	row, err := d.requests.SubmitStored(ctx, c.who.Actor, spec)
+	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
+		wrong = problems{}
+		wrong.add("base", "%s", err.Error())
+		return core.Row{}, wrong, nil
+	}
+	return row, nil, err
+}
+
+// prepare stores the files of a submission and returns its request, or what is wrong with it.
+func (d *API) prepare(ctx context.Context, c *call, values map[string]json.RawMessage, p core.Pool) (core.Spec, problems, error) {
 	most := d.own.Limits.in(p)
 	f := form{values: values, base64: c.base64, wrong: problems{}}
 	s := f.submission(most)
@@ -178,7 +230,7 @@ func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMes
 	s.check(l, most, f.wrong)
 	d.checkCallback(&s, c, f.wrong)
 	if len(f.wrong) > 0 {
-		return core.Row{}, f.wrong, nil
+		return core.Spec{}, f.wrong, nil
 	}
 	spec := core.Spec{
 		Pool: d.own.Pool, Submitter: c.who.Actor.Handle, Command: s.command(*l, most), Collect: s.collected(), Limits: s.within(*l, most, p),
@@ -186,27 +238,20 @@ func (d *API) submit(ctx context.Context, c *call, values map[string]json.RawMes
 	if s.Callback != "" {
 		spec.Callback = Name
 	}
-	spec.Idempotency = key
 	more, err := d.unpack(ctx, s.MoreFiles, l.Source, most.MaxExtract*1024)
 	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
 		f.wrong.add("additional_files", "%s", err.Error())
-		return core.Row{}, f.wrong, nil
+		return core.Spec{}, f.wrong, nil
 	}
 	spec.Files = more
 	if err == nil {
 		err = d.store(ctx, &s, *l, &spec)
 	}
-	if err == nil {
-		var row core.Row
-		if row, err = d.requests.SubmitStored(ctx, c.who.Actor, spec); err == nil {
-			return row, nil, nil
-		}
-	}
 	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
 		f.wrong.add("base", "%s", err.Error())
-		return core.Row{}, f.wrong, nil
+		return core.Spec{}, f.wrong, nil
 	}
-	return core.Row{}, nil, err
+	return spec, nil, err
 }
 
 // store stores all files of a submission in the blob store.

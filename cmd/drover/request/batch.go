@@ -1,0 +1,284 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+	"drover/core/harness"
+	"drover/core/requests"
+	"drover/core/requests/intake"
+)
+
+// BatchCommand is drover batch.
+func BatchCommand() *cli.Command {
+	key := &cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` and content again get the first batch"}
+	return &cli.Command{
+		Name: "batch", Usage: "submit many jobs at once, and follow them as one", OnUsageError: terminal.UsageError,
+		Subcommands: []*cli.Command{
+			access.BackendCommand("submit", "submit the jobs of a file in YAML or JSON, all or nothing", "FILE|-", "drover batch submit jobs.yaml", []cli.Flag{key}, submitBatch),
+			access.BackendCommand("list", "list batches, newest first", "", "drover batch list", []cli.Flag{
+				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
+				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with batch `ID`"},
+				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 500", Value: 50},
+			}, listBatches),
+			access.BackendCommand("show", "show a batch, and how many of its requests are in which state", "ID", "drover batch show 01j8x3k4", nil, showBatch),
+			access.BackendCommand("results", "list the results of a batch in the order of its jobs", "ID", "drover batch results 01j8x3k4", []cli.Flag{
+				&cli.IntFlag{Name: "from", Usage: "begin with job `N`; the first is 0"},
+				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 100", Value: 100},
+			}, batchResults),
+			access.BackendCommand("cancel", "cancel all requests of a batch that have not ended", "ID", "drover batch cancel 01j8x3k4", nil, cancelBatch),
+			access.BackendCommand("rerun", "run the jobs of an ended batch again, as a new batch", "ID", "drover batch rerun 01j8x3k4", []cli.Flag{key}, rerunBatch),
+		},
+	}
+}
+
+// batchFile is a batch as people write it: the fields of the API, and files by their paths.
+type batchFile struct {
+	requests.BatchDraft
+
+	Files   []string  `json:"files"`
+	Harness string    `json:"harness"`
+	Jobs    []fileJob `json:"jobs"`
+}
+
+type fileJob struct {
+	requests.Job
+
+	Files []string `json:"files"`
+}
+
+// maxBatchFile bounds a file of jobs.
+const maxBatchFile = 2 * core.MaxBatchBytes
+
+// readBatch reads a file of jobs. Paths in it are relative to its folder.
+func readBatch(c *cli.Context, at string) (requests.BatchDraft, error) {
+	from, dir := c.App.Reader, "."
+	if at != "-" {
+		in, _, err := openPlain(at, true)
+		if err != nil {
+			return requests.BatchDraft{}, err
+		}
+		defer in.Close() //nolint:errcheck // only read from
+		from, dir = in, filepath.Dir(at)
+	}
+	raw, err := io.ReadAll(io.LimitReader(from, maxBatchFile+1))
+	if err != nil {
+		return requests.BatchDraft{}, core.Wrap(err, core.CodeInvalid, at, "%s cannot be read", at)
+	}
+	if len(raw) > maxBatchFile {
+		return requests.BatchDraft{}, core.Errorf(core.CodeLimit, at, "%s has more than %d bytes: put what is long into files of their own", at, maxBatchFile)
+	}
+	var f batchFile
+	if err := decodeBatch(raw, &f); err != nil {
+		return requests.BatchDraft{}, core.Wrap(err, core.CodeInvalid, at, "%s is no batch: it names what all jobs have, and under jobs a list of what each has", at)
+	}
+	return f.draft(dir)
+}
+
+// decodeBatch reads YAML, of which JSON is a part, by the names of JSON.
+func decodeBatch(raw []byte, f *batchFile) error {
+	var any map[string]any
+	if err := yaml.Unmarshal(raw, &any); err != nil {
+		return err
+	}
+	text, err := json.Marshal(any)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(f)
+}
+
+// draft returns the batch with its files.
+func (f *batchFile) draft(dir string) (requests.BatchDraft, error) {
+	d := f.BatchDraft
+	if d.Type == "" && d.Pool == "" {
+		d.Pool = access.DefaultPool
+	}
+	var tar []byte
+	if f.Harness != "" {
+		p, err := harness.Pack(inFolder(dir, f.Harness)[0])
+		if err != nil {
+			return d, err
+		}
+		tar = p.Tar
+	}
+	for _, j := range f.Jobs {
+		d.Jobs = append(d.Jobs, j.Job)
+	}
+	d.Files = func(yield func(requests.JobUpload, error) bool) {
+		if tar != nil && !yield(requests.JobUpload{Job: requests.AllJobs, Upload: intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(tar)}}, nil) {
+			return
+		}
+		if !ofJob(requests.AllJobs, Uploads(inFolder(dir, f.Files...)), yield) {
+			return
+		}
+		for i, j := range f.Jobs {
+			if !ofJob(i, Uploads(inFolder(dir, j.Files...)), yield) {
+				return
+			}
+		}
+	}
+	return d, checkUploads(d.Files)
+}
+
+// inFolder returns paths that are relative to a folder.
+func inFolder(dir string, paths ...string) []string {
+	all := make([]string, len(paths))
+	for i, p := range paths {
+		if all[i] = p; !filepath.IsAbs(p) {
+			all[i] = filepath.Join(dir, p)
+		}
+		if strings.HasSuffix(p, string(os.PathSeparator)) {
+			all[i] = strings.TrimSuffix(all[i], string(os.PathSeparator)) + string(os.PathSeparator)
+		}
+	}
+	return all
+}
+
+// ofJob yields the files of a job, and returns false once no more are wanted.
+func ofJob(job int, files iter.Seq2[intake.Upload, error], yield func(requests.JobUpload, error) bool) bool {
+	for u, err := range files {
+		if !yield(requests.JobUpload{Job: job, Upload: u}, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func submitBatch(c *cli.Context, d access.Backend) error {
+	at, err := terminal.OneArg(c, "file of jobs, or -")
+	if err != nil {
+		return err
+	}
+	draft, err := readBatch(c, at)
+	if err != nil {
+		return err
+	}
+	draft.Idempotency = c.String("key")
+	v, err := d.SubmitBatch(c.Context, draft)
+	if err != nil {
+		return err
+	}
+	return terminal.Say(c, v, "%s", v.ID)
+}
+
+func listBatches(c *cli.Context, d access.Backend) error {
+	if err := terminal.NoArgs(c); err != nil {
+		return err
+	}
+	if limit := c.Int("limit"); limit < 1 || limit > 500 {
+		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 500", limit)
+	}
+	all, err := d.ListBatches(c.Context, core.BatchFilter{Submitter: c.String("submitter"), Before: c.String("before"), Limit: c.Int("limit")})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, terminal.OrEmpty(all))
+	}
+	rows := make([]table.Row, len(all))
+	for i, v := range all {
+		rows[i] = table.Row{v.ID, v.State, v.Jobs, v.Submitter, terminal.Since(v.Created), v.Of, v.Cancelled}
+	}
+	return terminal.PrintTable(c.App.Writer, "no batches", table.Row{"id", "state", "jobs", "submitter", "submitted", "rerun of", "cancelled by"}, rows)
+}
+
+func showBatch(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "batch id")
+	if err != nil {
+		return err
+	}
+	v, err := d.ViewBatch(c.Context, id)
+	if err != nil {
+		return err
+	}
+	return printBatch(c, v)
+}
+
+func printBatch(c *cli.Context, v requests.BatchView) error {
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, v)
+	}
+	rows := []table.Row{{"batch", v.ID}, {"state", v.State}, {"submitter", v.Submitter}, {"submitted", terminal.Since(v.Created)}, {"jobs", v.Jobs}}
+	for _, state := range slices.Sorted(maps.Keys(v.Counts)) {
+		rows = append(rows, table.Row{"  " + string(state), v.Counts[state]})
+	}
+	if v.Deleted > 0 {
+		rows = append(rows, table.Row{"  deleted since", v.Deleted})
+	}
+	if v.Of != "" {
+		rows = append(rows, table.Row{"rerun of", v.Of})
+	}
+	if v.Cancelled != "" {
+		rows = append(rows, table.Row{"cancelled by", v.Cancelled})
+	}
+	return terminal.PrintTable(c.App.Writer, "", table.Row{"", ""}, rows)
+}
+
+func batchResults(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "batch id")
+	if err != nil {
+		return err
+	}
+	page, err := d.BatchResults(c.Context, id, c.Int("from"), c.Int("limit"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, terminal.OrEmpty(page.Items))
+	}
+	rows := make([]table.Row, len(page.Items))
+	for i, v := range page.Items {
+		code := ""
+		if v.State.Terminal() {
+			code = fmt.Sprint(v.ExitCode)
+		}
+		rows[i] = table.Row{v.Job, v.ID, v.State, code, score(v.View), v.Blame, terminal.FirstLine(v.Stdout), terminal.FirstLine(v.Reason)}
+	}
+	err = terminal.PrintTable(c.App.Writer, "no results", table.Row{"job", "request", "state", "exit code", "score", "blame", "output", "reason"}, rows)
+	if err == nil && page.Next > 0 {
+		_, err = fmt.Fprintf(c.App.Writer, "more: drover batch results --from %d %s\n", page.Next, id)
+	}
+	return err
+}
+
+func cancelBatch(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "batch id")
+	if err != nil {
+		return err
+	}
+	v, err := d.CancelBatch(c.Context, id)
+	if err != nil {
+		return err
+	}
+	return printBatch(c, v)
+}
+
+func rerunBatch(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "batch id")
+	if err != nil {
+		return err
+	}
+	v, err := d.RerunBatch(c.Context, id, c.String("key"))
+	if err != nil {
+		return err
+	}
+	return terminal.Say(c, v, "%s", v.ID)
+}
