@@ -21,6 +21,7 @@ var apart = map[string]string{
 	"cluster":   "operators have the cluster itself",
 	"schedules": "as above",
 	"stats":     "as above",
+	"types":     "as above; a request names its type",
 	"users":     "as above; a link is made where people are taught, too",
 	"webhooks":  "set up once, by the page or with curl",
 }
