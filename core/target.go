@@ -44,7 +44,7 @@ const MinIdleAfter = time.Minute
 // checkPlacement returns an INVALID error that names the first invalid setting of where the pool's VMs are made.
 func (p Pool) checkPlacement() error {
 	words := func(all []string) string { return strings.Join(all, ", ") }
-	strategies, orders := texts(Strategies()), texts(PlacementOrders())
+	strategies, orders := Texts(Strategies()), Texts(PlacementOrders())
 	switch {
 	case p.WarmTotal < 0 || p.WarmTotal > MaxWarmTotal:
 		return Errorf(CodeInvalid, p.Name, "pool %s: warm total %d must be between 0 and %d", p.Name, p.WarmTotal, MaxWarmTotal)
@@ -62,8 +62,8 @@ func (p Pool) checkPlacement() error {
 	return nil
 }
 
-// texts returns values as plain strings.
-func texts[T ~string](all []T) []string {
+// Texts returns values as plain strings.
+func Texts[T ~string](all []T) []string {
 	out := make([]string, len(all))
 	for i, v := range all {
 		out[i] = string(v)

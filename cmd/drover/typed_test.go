@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
 
 	"drover/cmd/drover/terminal"
+	"drover/core"
 	"drover/core/coretest"
 	"drover/core/requests"
 )
@@ -95,6 +97,7 @@ var excused = map[string]string{
 	`harness.md: drover-run --time 30s --save built -- sh -c 'gcc -O2 -o prog "$DROVER_SUBMISSION"/*.c' 2>err || fail "build error" err`:                "is a part of a harness",
 	"operations.md: drover up --data /var/lib/drover":                                                                                                   "stays up; the README's block does the same",
 	"operations.md: drover host set h1 --reserve-memory 4G --reserve-cpu 1":                                                                             needsIDs,
+	"operations.md: drover pool set training --warm 0 --warm-total 6 --spread 2":                                                                        "TestWhereVMsAreMadeIsTyped",
 	"operations.md: drover host drain h1 --preview":                                                                                                     needsIDs,
 	"operations.md: drover image build debian12 --suite bookworm --packages gcc,python3":                                                                needsLXC,
 	"operations.md: drover pool set grading --provider lxc --image debian12 --cpu 1 --memory 256M --disk 512M --pids 64 --warm 4 --max 16":              needsLXC,
@@ -270,6 +273,28 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 	out := h.typesBlock(h.desktop(), "", text.String())
 	require.Contains(t, out, request)
 	require.Contains(t, out, task)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// What is kept warm in the whole cluster is decided by the overseer and made by the vmfactory.
+func TestWhereVMsAreMadeIsTyped(t *testing.T) {
+	t.Parallel()
+	h, up := newUpCluster(t)
+	block := "operations.md: drover pool set training --warm 0 --warm-total 6 --spread 2"
+	h.typesBlock(h.desktop(), "", blockOf(t, block).text)
+	h.said("pool", "set", "training", "--warm-total", "3")
+	require.Eventually(t, func() bool {
+		hosts := jsonOf[[]core.HostInfo](h, "host", "list")
+		return len(hosts) == 1 && hosts[0].Targets["training"] == core.Target{Warm: 3} && hosts[0].VMsOf["training"][core.VMClean] == 3
+	}, time.Minute, 50*time.Millisecond)
+	shown := h.said("pool", "show", "training")
+	for _, want := range []string{"up to 40", "30m0s", "worst-fit", "fifo"} {
+		require.Contains(t, shown, want)
+	}
+	for _, bad := range [][]string{{"--strategy", "tight"}, {"--order", "lifo"}, {"--warm-total", "-1"}, {"--spread", "100000"}, {"--idle-after", "1s"}} {
+		h.refused(terminal.ExitUsage, bad[1], append([]string{"pool", "set", "training"}, bad...)...)
+	}
 	up.stop()
 	h.requireNothingLeft()
 }

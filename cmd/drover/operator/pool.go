@@ -44,6 +44,12 @@ func poolFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
 		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
 		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
+		&cli.IntFlag{Name: "warm-total", Usage: "clean VMs to keep in the whole cluster, those of --warm included"},
+		&cli.IntFlag{Name: "warm-most", Usage: "keep up to so many in the whole cluster as its use asks for; 0 is none for that"},
+		&cli.IntFlag{Name: "spread", Usage: "hosts to spread its VMs over, if there are as many"},
+		&cli.StringFlag{Name: "strategy", Usage: "which host gets its next VM: worst-fit (the one with the most room), best-fit, first-fit or next-fit"},
+		&cli.StringFlag{Name: "order", Usage: "which pool gets a VM first where not all fit: fifo (whose request waits longest), maxmin (the largest, before them) or minmin (the smallest, behind them)"},
+		&cli.DurationFlag{Name: "idle-after", Usage: "keep nothing warm while nobody used the pool for so long, such as 30m; 0 keeps VMs warm always"},
 		&cli.DurationFlag{Name: "keep-outputs", Usage: "how long a result keeps its stdout, stderr and files, such as 168h; scores and tests stay; 0 is as long as itself"},
 		&cli.StringFlag{Name: "on-host-loss", Usage: "what to do with requests of a lost host: `POLICY`; requeue runs them elsewhere, fail never runs one twice"},
 	})
@@ -92,7 +98,7 @@ func setPool(c *cli.Context, h *access.Cluster) error {
 }
 
 func applyPoolFlags(c *cli.Context, p *core.Pool) error {
-	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss, "requires": &p.Requires} {
+	for name, into := range map[string]*string{"provider": &p.Provider, "image": &p.Image, "network": &p.Network, "on-host-loss": &p.OnHostLoss, "requires": &p.Requires, "strategy": (*string)(&p.Strategy), "order": (*string)(&p.Order)} {
 		if c.IsSet(name) {
 			*into = c.String(name)
 		}
@@ -102,7 +108,9 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 			return err
 		}
 	}
-	for name, into := range map[string]*int{"warm": &p.Warm, "max": &p.Max, "max-waiting-each": &p.MaxWaiting} {
+	for name, into := range map[string]*int{
+		"warm": &p.Warm, "warm-total": &p.WarmTotal, "warm-most": &p.WarmMost, "spread": &p.Spread, "max": &p.Max, "max-waiting-each": &p.MaxWaiting,
+	} {
 		if c.IsSet(name) {
 			*into = c.Int(name)
 		}
@@ -121,7 +129,7 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		p.Paused = c.Bool("paused")
 	}
 	for name, into := range map[string]*time.Duration{
-		"max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs,
+		"max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs, "idle-after": &p.IdleAfter,
 	} {
 		if c.IsSet(name) {
 			*into = c.Duration(name)
@@ -179,12 +187,20 @@ func listPools(c *cli.Context, h *access.Cluster) error {
 		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
 }
 
-// keptFor is how long outputs are kept, for people.
-func keptFor(d time.Duration) string {
+// span is a length of time, for people; zero says what 0 means.
+func span(d time.Duration, zero string) string {
 	if d == 0 {
-		return "as long as their results"
+		return zero
 	}
 	return d.String()
+}
+
+// upTo is a bound, for people.
+func upTo(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("up to %d", n)
 }
 
 // processors are thousandths of a processor, for people.
@@ -221,7 +237,13 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"provider", p.Provider},
 		{"image", image},
 		{"warm", p.Warm},
+		{"warm in all", p.WarmTotal},
+		{"warm as used", upTo(p.WarmMost)},
+		{"warm until idle for", span(p.IdleAfter, "ever")},
 		{"max", p.Max},
+		{"spread over hosts", max(p.Spread, 1)},
+		{"strategy", cmp.Or(p.Strategy, core.Strategies()[0])},
+		{"order", cmp.Or(p.Order, core.PlacementOrders()[0])},
 		{"paused", p.Paused},
 		{"timeout", l.Timeout},
 		{"network", cmp.Or(p.Network, core.NetworkNone)},
@@ -235,7 +257,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"max wait", p.MaxWait},
 		{"max waiting of one submitter", p.MaxWaiting},
 		{"stage timeout", p.StageTimeout},
-		{"keep outputs", keptFor(p.KeepOutputs)},
+		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
 		{"on host loss", p.OnHostLoss},
 	}
 	for _, host := range hosts {

@@ -394,7 +394,7 @@ func TestTargetsPlaceAsManyAsCanBe(t *testing.T) {
 	})
 }
 
-// Once the hosts follow the targets, they stay: nothing moves for ever.
+// Once the hosts follow the targets, they stay: nothing keeps moving.
 func TestTargetsComeToRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -37,7 +37,7 @@ func (in *Intake) remove(ctx context.Context, id, by string) (bool, error) {
 	if err != nil {
 		return core.Is(err, core.CodeNotFound), notFound(err)
 	}
-	// While Redis has it, its owner may still die, and whoever settles for that owner must find the end in the store.
+	// While Redis has it, its owner may still die, and what settles for that owner must find the end in the store.
 	key := row.Spec.Key()
 	present, err := in.Queue.Present(ctx, []string{key})
 	if err != nil || present[0] {
