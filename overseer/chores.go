@@ -3,6 +3,8 @@ package overseer
 import (
 	"context"
 	"time"
+
+	"drover/core/cluster/placement"
 )
 
 // table lists the chores, in the order of an overseer that runs once: monitors decide which hosts are lost, and their
@@ -15,7 +17,7 @@ func (o *Overseer) table() []Chore {
 	}
 	chores = append(chores, []Chore{
 		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
-		{Name: "place", Every: placeEvery(0), Routine: true, Run: o.place, Wait: o.awaitPlacement},
+		{Name: "place", Every: placement.Every(0), Routine: true, Run: o.place, Wait: o.awaitPlacement},
 		{Name: "hung", Every: hungEvery, Run: o.hung},
 		{Name: "drained", Every: drainedEvery, Run: o.drained},
 		{Name: "assigned", Every: assignedEvery, Run: o.assigned},

@@ -10,21 +10,11 @@ import (
 	"drover/core/service/clock"
 )
 
-// placeEvery is the time between two rounds of placement of a cluster with so many hosts, so that reading them takes
-// Redis a bounded part of its time. Work that no host has a VM for is placed sooner.
-func placeEvery(hosts int) time.Duration {
-	return time.Second + time.Duration(hosts)*2*time.Millisecond
-}
-
 // placeLasts is how many rounds vmfactories follow a target: then they build for waiting work by themselves.
 const placeLasts = 5
 
-// A round for waiting work comes after this many times the duration of the last one, and not before the shortest
-// pause.
-const (
-	placePauses     = 20
-	placeShortPause = 100 * time.Millisecond
-)
+// placePauses is after how many times the duration of the last round one for waiting work comes.
+const placePauses = 20
 
 // place decides how many clean VMs of each pool each host should hold. A round in which another overseer was faster is
 // done.
@@ -36,7 +26,7 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 	}
 	r := placed(g, nil)
 	_, err = o.deps.Placements.SetTargets(ctx, g.Number, r)
-	o.placed.Store(int64(max(placeShortPause, placePauses*o.clock.Now().Sub(begun))))
+	o.placed.Store(int64(max(placement.ShortPause, placePauses*o.clock.Now().Sub(begun))))
 	o.hosts.Store(int64(len(g.Hosts)))
 	if core.Is(err, core.CodeConflict) {
 		return nil, nil
@@ -49,7 +39,7 @@ func (o *Overseer) awaitPlacement(ctx context.Context, _ time.Duration) error {
 	if err := clock.Sleep(ctx, o.clock, time.Duration(o.placed.Load())); err != nil {
 		return err
 	}
-	every := placeEvery(int(o.hosts.Load()))
+	every := placement.Every(int(o.hosts.Load()))
 	if err := o.deps.Placements.WaitPlacement(ctx, every); err != nil && ctx.Err() == nil {
 		return clock.Sleep(ctx, o.clock, every)
 	}
@@ -59,7 +49,7 @@ func (o *Overseer) awaitPlacement(ctx context.Context, _ time.Duration) error {
 // placed returns the round for a ground: what changes. Rates are how many claims per second are expected of pools, if
 // that is more than they had of late.
 func placed(g core.Ground, rates map[string]float64) core.Round {
-	every := placeEvery(len(g.Hosts))
+	every := placement.Every(len(g.Hosts))
 	r := core.Round{Targets: make(map[string]core.Targets), Use: make(map[string]core.Use), Lasts: placeLasts * every}
 	busy := make(map[string]int)
 	hosts := make([]placement.Host, len(g.Hosts))

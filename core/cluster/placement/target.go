@@ -1,6 +1,19 @@
 package placement
 
-import "drover/core"
+import (
+	"time"
+
+	"drover/core"
+)
+
+// Every is the time between two rounds of placement of a cluster with so many hosts, so that reading them takes Redis
+// a bounded part of its time. Work that no host has a VM for is placed sooner.
+func Every(hosts int) time.Duration {
+	return time.Second + time.Duration(hosts)*2*time.Millisecond
+}
+
+// ShortPause is the shortest time between two rounds.
+const ShortPause = 100 * time.Millisecond
 
 // Host is a host for which targets are computed.
 type Host struct {

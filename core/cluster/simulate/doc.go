@@ -1,0 +1,13 @@
+// Package simulate replays a trace of submissions on a cluster that is not there, in virtual time: what would people
+// have waited, and what would the VMs have cost, with other hosts or other settings of pools?
+//
+// Placement is the real one, package placement, called as overseers call it. The queue follows the scripts that claim;
+// a test compares the two. What is simplified:
+//
+//   - Making a VM always takes the same time and never fails. It includes destroying the one before it.
+//   - Claims, rounds of placement and the start of a VM take no time. Hosts do not die.
+//   - Which of the hosts with a clean VM claims a request is by turns. In a cluster the fastest does.
+//   - Requests never time out while they wait.
+//
+// The same trace and settings give the same report.
+package simulate
