@@ -75,6 +75,9 @@ type Deps struct {
 	Clock       clock.Clock                                                         // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
+	// Expected returns how many requests per second are to be expected of pools, beside those that come anyway; nil:
+	// none.
+	Expected func(ctx context.Context) (map[string]float64, error)
 	// Oversee records the overseer's heartbeat, whose next one is due within the given time; may be nil.
 	Oversee func(ctx context.Context, within time.Duration) error
 	Log     logrus.FieldLogger
@@ -95,6 +98,9 @@ type Overseer struct {
 
 	placed atomic.Int64 // pause after the last round of placement, ns
 	hosts  atomic.Int64 // that it found
+
+	expected map[string]float64 // as last read, by the chore place alone
+	expectAt time.Time          // when it is read again
 }
 
 // New checks the config and makes an overseer with the whole table of chores. Returns INVALID for an invalid config.

@@ -3,6 +3,7 @@ package overseer
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"drover/core"
@@ -24,7 +25,7 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := placed(g, nil)
+	r := placed(g, o.expects(ctx, g.Pools))
 	_, err = o.deps.Placements.SetTargets(ctx, g.Number, r)
 	o.placed.Store(int64(max(placement.ShortPause, placePauses*o.clock.Now().Sub(begun))))
 	o.hosts.Store(int64(len(g.Hosts)))
@@ -32,6 +33,26 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 		return nil, nil
 	}
 	return Counts{"hosts": len(r.Targets)}, err
+}
+
+// expectEvery is the time between two looks at what is to be expected.
+const expectEvery = time.Minute
+
+// expects returns the rates of requests that are expected of pools, if any pool keeps VMs warm by its use. A round does
+// without them rather than fail.
+func (o *Overseer) expects(ctx context.Context, pools []core.Pool) map[string]float64 {
+	learns := slices.ContainsFunc(pools, func(p core.Pool) bool { return p.WarmMost > 0 })
+	if o.deps.Expected == nil || !learns {
+		return nil
+	}
+	if now := o.clock.Now(); !now.Before(o.expectAt) {
+		rates, err := o.deps.Expected(ctx)
+		if err != nil {
+			o.log.WithError(err).Warn("cannot read what is due: warm VMs follow the use of late alone")
+		}
+		o.expected, o.expectAt = rates, now.Add(expectEvery)
+	}
+	return o.expected
 }
 
 // awaitPlacement returns when the next round is due, or work waits that has no VM.

@@ -163,6 +163,35 @@ func TestWarmVMsFollowTheUseOfAPool(t *testing.T) {
 	require.Equal(t, 2, warm(), "one is in use")
 }
 
+// What is due soon is expected before it comes, and read once a minute; a round does not fail for it.
+func TestWarmVMsFollowWhatIsDue(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		s := newScene(t, b)
+		s.only(func(p *core.Pool) { p.WarmMost = 50 })
+		s.hostWith("h1", time.Hour, 0)
+		deps, read := s.deps(), 0
+		var failed error
+		deps.Expected = func(context.Context) (map[string]float64, error) {
+			read++
+			return map[string]float64{"again": 10}, failed
+		}
+		o, err := overseer.New(overseer.Config{Beat: time.Minute, Suspect: time.Minute, Down: time.Hour}, deps)
+		require.NoError(t, err)
+		for range 2 {
+			_, err = o.Once(t.Context())
+			require.NoError(t, err)
+		}
+		require.Equal(t, map[string]string{"h1": "19/0"}, s.targets("again"), "ten in the second that making a VM takes")
+		require.Equal(t, 1, read)
+		failed = core.Errorf(core.CodeUnavailable, "", "the store is away")
+		s.round(deps)
+		s.only(func(p *core.Pool) { p.WarmMost = 0 })
+		s.round(deps)
+		require.Equal(t, 2, read, "nobody needs it")
+	})
+}
+
 func TestWhichWorkAHostGets(t *testing.T) {
 	t.Parallel()
 	p := core.DefaultPool("p")

@@ -22,6 +22,7 @@ import (
 	"drover/cmd/drover/access"
 	"drover/core"
 	"drover/core/blobs"
+	"drover/core/classes"
 	"drover/core/config"
 	"drover/core/school"
 	"drover/core/service"
@@ -262,6 +263,9 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
 		History: s.Cluster.Redis, Consistency: s.Cluster.Redis, Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
 		Oversee: s.Cluster.Redis.Oversee,
+		Expected: func(ctx context.Context) (map[string]float64, error) {
+			return classes.Expected(ctx, s.Cluster.Store, time.Now())
+		},
 	})
 	if err == nil {
 		err = errors.Join(s.Metrics.Register(o.Collector()), s.Metrics.Register(&clusterMetrics{cluster: s.Cluster.Redis, now: time.Now}))
