@@ -10,6 +10,8 @@ type Ended struct {
 	Key        string // of the generation that ended
 	At         int64  // ms since 1970, when it was recorded
 	Pool       string
+	Type       string // its job type; "": it named none
+	VM         string // of the last attempt
 	Priority   Priority
 	Submitter  string
 	Assignment string
@@ -24,6 +26,7 @@ type Ended struct {
 func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 	var s struct {
 		Pool       string   `json:"pool"`
+		Type       string   `json:"type"`
 		Priority   Priority `json:"priority"`
 		Submitter  string   `json:"submitter"`
 		Assignment string   `json:"assignment"`
@@ -34,6 +37,7 @@ func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 		State      RequestState `json:"state"`
 		Blame      Blame        `json:"blame"`
 		Attempt    int          `json:"attempt"`
+		VM         string       `json:"vm"`
 		Times      Times        `json:"times"`
 		Usage      Usage        `json:"usage"`
 	}
@@ -44,7 +48,7 @@ func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 		return Ended{}, err
 	}
 	return Ended{
-		Key: Key(r.ID, r.Generation), At: at, Pool: s.Pool, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment,
+		Key: Key(r.ID, r.Generation), At: at, Pool: s.Pool, Type: s.Type, VM: r.VM, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment,
 		State: r.State, Blame: r.Blame, Attempt: r.Attempt, Times: r.Times, CPUMs: r.Usage.CPUMs,
 	}, nil
 }

@@ -28,7 +28,7 @@ func periods(r *page.Request) []period {
 // ways are all by which what ended can be parted, those that have no words yet by their names.
 func ways(r *page.Request) []way {
 	titles := map[string]string{
-		history.ByDay: r.T("day"), "pool": r.T("pool"), "submitter": r.T("submitter"), "class": r.T("class"), "priority": r.T("priority"),
+		history.ByDay: r.T("day"), "pool": r.T("pool"), "submitter": r.T("submitter"), "class": r.T("class"), "type": r.T("job type"), "priority": r.T("priority"),
 	}
 	var all []way
 	for _, name := range history.Ways() {

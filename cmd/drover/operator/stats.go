@@ -42,11 +42,11 @@ func showStats(c *cli.Context, h *access.Cluster) error {
 	for i, r := range all {
 		good := r.Ends[core.RequestCompleted]
 		rows[i] = table.Row{
-			terminal.Clean(r.Value), r.Total, good, r.Total - good, r.Retries, ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs),
+			terminal.Clean(r.Value), r.Total, good, r.Total - good, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute",
-		table.Row{c.String("by"), "ended", "completed", "other", "retries", "wait p50", "p95", "run p50", "p95", "cpu"}, rows)
+		table.Row{c.String("by"), "ended", "completed", "other", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu"}, rows)
 }
 
 // ms is a time as people read it.

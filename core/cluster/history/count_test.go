@@ -3,6 +3,7 @@ package history_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"drover/core/store/sqlite"
 	"drover/core/store/storetest"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -192,4 +194,30 @@ func TestOddQuestionsAreRefused(t *testing.T) {
 		_, err := history.Read(t.Context(), b.Store, c.by, c.from, c.until, now)
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 	}
+}
+
+// A claim met a VM if this was begun before the request came; VMs tell when by their names.
+func TestClaimsThatMetAVM(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	for begun, kind := range map[int64]string{-5000: "tests", 0: "tests", 1: "tests", 700: ""} {
+		spec := storetest.Spec("ann")
+		spec.Type = kind
+		_, _, err := b.Create(t.Context(), spec)
+		require.NoError(t, err)
+		r := storetest.Result(spec, "1.1")
+		r.Times.Queued, r.Times.Claimed = 0, 900
+		var id ulid.ULID
+		require.NoError(t, id.SetTime(uint64(spec.Submitted+begun))) //nolint:gosec // of this century
+		r.VM = strings.ToLower(id.String())
+		_, err = b.Record(t.Context(), r)
+		require.NoError(t, err)
+	}
+	b.end(t, "ann", "", 1, 1) // of a VM with another name it is not known
+	b.run(t)
+	s := b.is(t, "type", map[string]int{"tests": 3})
+	require.Equal(t, "66 %", s.Rows[0].Met())
+	require.Equal(t, 2, s.Total.Warm)
+	require.Equal(t, 1, s.Total.Cold)
+	require.Equal(t, "-", history.Row{}.Met())
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"drover/core"
@@ -39,8 +40,19 @@ type Row struct {
 	Retries  int                       `json:"retries"`  // attempts before the last one
 	Platform int                       `json:"platform"` // ends that were the platform's fault
 	CPUMs    int64                     `json:"cpu_ms"`
+	Warm     int                       `json:"warm"` // claims whose VM was begun before their request was queued
+	Cold     int                       `json:"cold"` // those that waited until a VM was made
 	Wait     Quantiles                 `json:"wait"`
 	Run      Quantiles                 `json:"run"`
+}
+
+// Met returns which part of the claims met a VM that was there, or being made, when their request came, as "97 %"; "-"
+// if that is not known of any.
+func (r Row) Met() string {
+	if r.Warm+r.Cold == 0 {
+		return "-"
+	}
+	return strconv.Itoa(100*r.Warm/(r.Warm+r.Cold)) + " %"
 }
 
 // Quantiles say how times spread, ms. Of nothing all are 0.
@@ -69,7 +81,7 @@ func (t Tally) row(value string) Row {
 	}
 	return Row{
 		Value: value, Total: t.Total(), Ends: ends, Retries: t.Retries, Platform: t.Platform, CPUMs: t.CPUMs,
-		Wait: t.Wait.times(), Run: t.Run.times(),
+		Warm: t.Warm, Cold: t.Cold, Wait: t.Wait.times(), Run: t.Run.times(),
 	}
 }
 

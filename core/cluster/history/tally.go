@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oklog/ulid/v2"
+
 	"drover/core"
 )
 
-// A dimension parts what ended. Of "" nothing is counted. Another dimension, such as a type of jobs, is one more line.
+// A dimension parts what ended. Of "" nothing is counted. Another dimension is one more line.
 type dimension struct {
 	name string
 	of   func(core.Ended) string
@@ -30,6 +32,7 @@ var dimensions = []dimension{
 		}
 		return class
 	}},
+	{"type", func(e core.Ended) string { return e.Type }},
 	{"priority", func(e core.Ended) string { return string(e.Priority) }},
 }
 
@@ -89,8 +92,10 @@ type Tally struct {
 	Retries  int                       `json:"retries,omitempty"`  // attempts before the last one
 	Platform int                       `json:"platform,omitempty"` // ends that were the platform's fault
 	CPUMs    int64                     `json:"cpu_ms,omitempty"`
-	Wait     Spread                    `json:"wait"` // from the queue to the claim, of the last attempt
-	Run      Spread                    `json:"run"`  // of the command
+	Warm     int                       `json:"warm,omitempty"` // claims whose VM was begun before their request was queued
+	Cold     int                       `json:"cold,omitempty"` // those that waited until a VM was made
+	Wait     Spread                    `json:"wait"`           // from the queue to the claim, of the last attempt
+	Run      Spread                    `json:"run"`            // of the command
 }
 
 // Total is how many ended.
@@ -114,6 +119,13 @@ func (t *Tally) add(e core.Ended) {
 	if e.Times.Claimed >= 0 && e.Attempt > 0 {
 		t.Wait.add(e.Times.Claimed - max(0, e.Times.Queued))
 	}
+	if begun, err := ulid.Parse(e.VM); err == nil && e.Times.Claimed >= 0 { // of other names it is not known
+		if int64(begun.Time()) <= e.Times.Submitted+max(0, e.Times.Queued) { //nolint:gosec // 48 bits
+			t.Warm++
+		} else {
+			t.Cold++
+		}
+	}
 	if e.Times.Started >= 0 && e.Times.Finished >= e.Times.Started {
 		t.Run.add(e.Times.Finished - e.Times.Started)
 	}
@@ -127,6 +139,7 @@ func (t *Tally) merge(o Tally) {
 		t.Ends[state] += n
 	}
 	t.Retries, t.Platform, t.CPUMs = t.Retries+o.Retries, t.Platform+o.Platform, t.CPUMs+o.CPUMs
+	t.Warm, t.Cold = t.Warm+o.Warm, t.Cold+o.Cold
 	t.Wait.merge(o.Wait)
 	t.Run.merge(o.Run)
 }
