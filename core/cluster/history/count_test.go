@@ -208,7 +208,7 @@ func TestClaimsThatMetAVM(t *testing.T) {
 		r := storetest.Result(spec, "1.1")
 		r.Times.Queued, r.Times.Claimed = 0, 900
 		var id ulid.ULID
-		require.NoError(t, id.SetTime(uint64(spec.Submitted+begun))) //nolint:gosec // of this century
+		require.NoError(t, id.SetTime(uint64(spec.Submitted+begun)))
 		r.VM = strings.ToLower(id.String())
 		_, err = b.Record(t.Context(), r)
 		require.NoError(t, err)
