@@ -15,6 +15,7 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/cluster/simulate"
 	"drover/core/coretest"
 	"drover/core/requests"
 )
@@ -64,9 +65,10 @@ var typed = map[string]string{
 	"README.md: make build": "TestWhatTheREADMEShowsIsTyped",
 	`courses.md: drover user add --name "Tom Lee" --email tom@example.org tom`:                                  "TestATermByTheCommandLine",
 	"students.md: git archive --format=zip -o hw1.zip HEAD":                                                     "TestSmallBlocksAreTyped",
+	"operations.md: drover simulate --list":                                                                     "TestWhatWouldHappenIsTyped",
 	"operations.md: drover doctor":                                                                              "TestWhatOperatorsLookAtIsTyped",
 	`migrate.md: echo "whsec_$(printf 'drover callback' | openssl dgst -sha256 -hmac "$KEY" -binary | base64)"`: "TestSmallBlocksAreTyped",
-	"harness.md: #!/bin/sh": "examples TestTheHarnessOfTheGuide and its like",
+	"harness.md: #!/bin/sh":                                                                                     "examples TestTheHarnessOfTheGuide and its like",
 }
 
 // Reasons why nobody types a block.
@@ -273,6 +275,45 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 	out := h.typesBlock(h.desktop(), "", text.String())
 	require.Contains(t, out, request)
 	require.Contains(t, out, task)
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// Traces are replayed by name, from a file and from the cluster's own history.
+func TestWhatWouldHappenIsTyped(t *testing.T) {
+	t.Parallel()
+	h, up := newUpCluster(t)
+	h.refused(terminal.ExitNotFound, "nothing ran", "simulate", "--from-history")
+	h.said("run", "--", "true")
+	dir := h.desktop()
+	out := h.typesBlock(dir, "", blockOf(t, "operations.md: drover simulate --list").text)
+	for _, want := range []string{"quiet-week", "FIXED, 2 ON EACH HOST", "LEARNING, UP TO 32", "VM-hours warm", "95.2 %", "98.4 %"} {
+		require.Contains(t, out, want)
+	}
+	drawn, err := os.ReadFile(filepath.Join(dir, "rush.svg"))
+	require.NoError(t, err)
+	require.Contains(t, string(drawn), "Simulation of deadline-rush")
+
+	type simulated struct {
+		Trace string
+		Runs  []simulate.Named
+	}
+	own := jsonOf[simulated](h, "simulate", "--from-history")
+	require.Equal(t, "the last 24h0m0s", own.Trace)
+	require.Equal(t, 1, own.Runs[0].Requests)
+	require.Equal(t, 1, own.Runs[0].Hosts)
+	require.Contains(t, h.said("simulate", "--from-history", "--print"), `"submitter":"s1"`)
+	compared := jsonOf[simulated](h, "simulate", "contest", "--compare", "--warm", "1", "--learn", "9")
+	require.Equal(t, "fixed, 1 on each host", compared.Runs[0].Name)
+	require.Equal(t, "learning, up to 9", compared.Runs[1].Name)
+
+	bad := filepath.Join(dir, "bad.jsonl")
+	require.NoError(t, os.WriteFile(bad, []byte("\n{\"at_ms\":1}\n"), 0o600))
+	h.refused(terminal.ExitUsage, "line 2 of the trace", "simulate", bad)
+	h.refused(terminal.ExitNotFound, "drover simulate --list", "simulate", "nosuch")
+	h.refused(terminal.ExitUsage, "between 1 and 5000 hosts", "simulate", "burst", "--hosts", "0")
+	h.refused(terminal.ExitUsage, "is not a size", "simulate", "burst", "--memory", "much")
+	h.refused(terminal.ExitUsage, "strategy", "simulate", "burst", "--strategy", "tight")
 	up.stop()
 	h.requireNothingLeft()
 }

@@ -43,9 +43,14 @@ func SizeFlag(c *cli.Context, name string, into *int64) error {
 	if !c.IsSet(name) {
 		return nil
 	}
-	n, err := units.RAMInBytes(c.String(name))
+	return ReadSize(name, c.String(name), into)
+}
+
+// ReadSize reads the value of a flag that is a number of bytes.
+func ReadSize(name, value string, into *int64) error {
+	n, err := units.RAMInBytes(value)
 	if err != nil || n < 0 {
-		return core.Errorf(core.CodeInvalid, name, "--%s %q is not a size: write a number and a unit, such as 64MiB", name, c.String(name))
+		return core.Errorf(core.CodeInvalid, name, "--%s %q is not a size: write a number and a unit, such as 64MiB", name, value)
 	}
 	*into = n
 	return nil
