@@ -8,6 +8,7 @@
 //   - Claims, rounds of placement and the start of a VM take no time. Hosts do not die.
 //   - Which of the hosts with a clean VM claims a request is by turns. In a cluster the fastest does.
 //   - Requests never time out while they wait.
+//   - Learned warm counts follow arrivals alone. A cluster with assignments also expects what is due soon.
 //
 // The same trace and settings give the same report.
 package simulate
