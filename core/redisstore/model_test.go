@@ -52,6 +52,7 @@ type model struct {
 	draining  bool
 
 	weights []int                // of the actions, in this game
+	changes bool                 // waiting requests are changed, too
 	seen    *redisstore.Look     // after the last call; nil: look again
 	acted   map[string]int64     // lane of an owner's epoch → its last call that acted, as Redis remembers
 	epochs  map[string]bool      // owner and epoch: those that it ever had
@@ -102,7 +103,7 @@ const lateBy = 5 * time.Second
 
 func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
 	m := &model{
-		dice: d, ctx: context.Background(), b: b, hook: hook, at: start,
+		dice: d, ctx: context.Background(), b: b, hook: hook, at: start, changes: true,
 		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), revoked: make(map[string]bool),
 		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time), heardNow: make(map[string]bool),
 	}
@@ -233,7 +234,7 @@ func (m *model) actions() []action {
 			}
 		}
 	}
-	return []action{
+	all := []action{
 		{40, some((*runner).exchange)},
 		{4, some((*runner).giveBack)},
 		{6, some((*runner).progress)},
@@ -254,7 +255,6 @@ func (m *model) actions() []action {
 		{5, one((*factory).reconcile)},
 		{12, m.submit},
 		{6, m.cancel},
-		{6, m.change},
 		{2, m.expire},
 		{5, m.sweep},
 		{24, m.oversee},
@@ -277,6 +277,10 @@ func (m *model) actions() []action {
 		{1, m.wipe},
 		{1, m.setBack},
 	}
+	if m.changes {
+		all = append(all, action{6, m.change})
+	}
+	return all
 }
 
 // action is something to do, so many times of all.
