@@ -14,7 +14,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 	flags, commands, top := app.Flags, app.Commands, true
 	at := 1
 	for at < len(args) {
-		if strings.HasPrefix(args[at], "-") {
+		if strings.HasPrefix(args[at], "-") && args[at] != "-" {
 			at += words(flags, args[at])
 			continue
 		}
