@@ -210,7 +210,7 @@ func TestWhichWorkAHostGets(t *testing.T) {
 		"late": {func(h *core.HostInfo) {
 			h.State, h.VMsOf = core.HostSuspect, map[string]map[core.VMState]int{"p": {core.VMClean: 1, core.VMCreating: 1, core.VMDirty: 9}}
 		}, 2, true},
-		"broken": {func(h *core.HostInfo) { h.Broken = map[string]string{"p": "no image"} }, 0, true},
+		"broken": {func(h *core.HostInfo) { h.Broken = map[string]string{"p": "no image"} }, 1, true},
 		"full":   {func(h *core.HostInfo) { h.MaxVMs = 2 }, 2, true},
 	} {
 		h := core.HostInfo{Name: "h1", State: core.HostUp, Ready: true, Serves: []string{"p"}}

@@ -105,6 +105,13 @@ func (r *round) serve() {
 			}
 		}
 	}
+	for at := range r.hosts {
+		for name, broken := range r.hosts[at].Broken {
+			if p := r.lot[name]; p != nil && broken {
+				p.others.clear(at)
+			}
+		}
+	}
 }
 
 // hold begins to deal anew, with the room of what was dealt out already.
@@ -142,7 +149,7 @@ func (r *round) fits(p *lot, at int) bool {
 		return true
 	}
 	h := &r.hosts[at]
-	makes := !p.Paused && !h.Broken[p.Name] && h.Opening != Late
+	makes := !p.Paused && h.Opening != Late && (c.got == 0 || !h.Broken[p.Name])
 	return c.Busy+c.got < p.Max && (makes || c.Clean > c.got) && r.vms[at] > 0 && r.free[at].Lacks(p.size) == ""
 }
 
@@ -176,6 +183,23 @@ func (r *round) dealAssigned() {
 			served := slices.DeleteFunc(r.serves(h), func(p *lot) bool { return h.Assigned[p.Name] == 0 })
 			r.dealOn(at, served, func(p *lot) int { return h.Assigned[p.Name] })
 		}
+	}
+}
+
+// dealTrials deals out one VM for each pool that wants any on each host that gets nothing else of it: one on probation,
+// or one where its VMs cannot be made. Only so it is found out that the host or the pool works again. Nothing relies on
+// these VMs.
+func (r *round) dealTrials(wants func(*lot) bool) {
+	for at := range r.hosts {
+		h := &r.hosts[at]
+		if h.Opening == Shut || h.Opening == Late {
+			continue
+		}
+		if h.Opening != Trial && len(h.Broken) == 0 {
+			continue
+		}
+		tried := slices.DeleteFunc(r.serves(h), func(p *lot) bool { return !wants(p) || h.Opening == Open && !h.Broken[p.Name] })
+		r.dealOn(at, tried, func(*lot) int { return 1 })
 	}
 }
 

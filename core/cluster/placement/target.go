@@ -34,7 +34,7 @@ type Opening int
 const (
 	Open  Opening = iota // any
 	Late                 // nothing that is not there yet: its heartbeat is late
-	Trial                // what its pools keep warm on each host, but nothing more: it is on probation
+	Trial                // what its pools keep warm on each host, and one VM for work that waits: it is on probation
 	Shut                 // none: it is down, drained, reported failed, or not reconciled
 )
 
@@ -65,6 +65,9 @@ const headroom = 1
 // else to the host that the pool's strategy prefers among those with room. A pool's VMs are first spread over as many
 // hosts as it asks for.
 //
+// A host on probation, and a pool on a host where its VMs cannot be made, get one VM for work that waits, so that it is
+// found out when they work again; nothing relies on it.
+//
 // No host gets more than its size, its number of VMs and its pools' max allow, whatever it has now: what it has beyond
 // its target is to go. The result does not depend on the order of hosts and pools.
 func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
@@ -76,6 +79,7 @@ func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 		}
 		return p.Waiting + headroom
 	})
+	r.dealTrials(func(p *lot) bool { return p.Waiting > 0 && !p.Paused })
 	out := make(map[string]core.Targets)
 	r.each(out, func(c *cell, t *core.Target) { t.Most = c.Busy + c.got })
 	r.hold()
@@ -86,6 +90,7 @@ func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 		}
 		return max(p.WarmTotal, p.Learned)
 	})
+	r.dealTrials(func(p *lot) bool { return p.short })
 	r.each(out, func(c *cell, t *core.Target) { t.Warm = c.got })
 	return out
 }

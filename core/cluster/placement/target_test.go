@@ -144,6 +144,18 @@ func TestTargets(t *testing.T) {
 			hosts: []placement.Host{{Name: "a", Size: core.Size{Memory: 900}, Serves: []string{"p"}, Broken: map[string]bool{"p": true}, VMs: clean("p", 1)}},
 			pools: []placement.Pool{pool("p", waits(3))}, want: targets{"a": {"p": 1}},
 		},
+		"a broken pool is tried with one VM for waiting work": {
+			hosts: []placement.Host{host("a", 9, nil), {Name: "b", Size: core.Size{Memory: 900}, Serves: []string{"p"}, Broken: map[string]bool{"p": true}}},
+			pools: []placement.Pool{pool("p", waits(1))}, want: targets{"a": {"p": 2}, "b": {"p": 1}},
+		},
+		"a broken pool is tried for what is kept warm": {
+			hosts: []placement.Host{{Name: "a", Size: core.Size{Memory: 900}, Serves: []string{"p", "q"}, Broken: map[string]bool{"p": true, "q": true}}},
+			pools: []placement.Pool{with("", 4), pool("q", func(p *placement.Pool) { p.Warm = 2 })}, want: targets{"a": {"p": 1, "q": 1}},
+		},
+		"a host on probation gets one VM for waiting work": {
+			hosts: []placement.Host{{Name: "a", Opening: placement.Trial, Size: core.Size{Memory: 900}, Serves: []string{"p"}}},
+			pools: []placement.Pool{pool("p", waits(9))}, want: targets{"a": {"p": 1}},
+		},
 		"a paused pool keeps what it has warm": {
 			hosts: []placement.Host{host("a", 9, clean("p", 1))},
 			pools: []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.Waiting, p.Paused = 2, 3, true })}, want: targets{"a": {"p": 1}},
@@ -302,8 +314,11 @@ func TestTargetsNeverOversell(t *testing.T) {
 			}
 			for _, p := range pools {
 				n := its[p.Name]
-				if h.Broken[p.Name] || p.Paused || h.Opening == placement.Late {
+				if p.Paused || h.Opening == placement.Late {
 					require.LessOrEqual(t, n, h.VMs[p.Name].Clean, "made where it cannot be")
+				}
+				if h.Broken[p.Name] {
+					require.LessOrEqual(t, n, max(1, h.VMs[p.Name].Clean), "more than one is tried")
 				}
 				if !slices.Contains(h.Serves, p.Name) {
 					require.Zero(t, n, "made where it is not served")
@@ -342,7 +357,7 @@ func TestTargetsLeaveNothingThatFits(t *testing.T) {
 				n := its[p.Name]
 				its[p.Name]++
 				_, _, fits := left(h, pools, its)
-				makes := !h.Broken[p.Name] && !p.Paused && h.Opening != placement.Late || n < h.VMs[p.Name].Clean
+				makes := (n == 0 || !h.Broken[p.Name]) && !p.Paused && h.Opening != placement.Late || n < h.VMs[p.Name].Clean
 				if !fits || !makes || !slices.Contains(h.Serves, p.Name) {
 					continue
 				}
@@ -369,7 +384,10 @@ func TestTargetsPlaceAsManyAsCanBe(t *testing.T) {
 		p = p[:1]
 		p[0].Warm, p[0].WarmTotal = 0, 0
 		for i := range hosts {
-			hosts[i].Assigned = nil
+			hosts[i].Assigned, hosts[i].Broken = nil, nil
+			if hosts[i].Opening == placement.Trial {
+				hosts[i].Opening = placement.Open
+			}
 		}
 		total, most := 0, 0
 		for _, its := range targetsOf(hosts, p) {
@@ -379,7 +397,7 @@ func TestTargetsPlaceAsManyAsCanBe(t *testing.T) {
 			n := 0
 			for h.Opening <= placement.Late && slices.Contains(h.Serves, "p") && n < 100 {
 				_, _, fits := left(h, p, map[string]int{"p": n + 1})
-				if !fits || (h.Broken["p"] || p[0].Paused || h.Opening == placement.Late) && n >= h.VMs["p"].Clean {
+				if !fits || (p[0].Paused || h.Opening == placement.Late) && n >= h.VMs["p"].Clean {
 					break
 				}
 				n++
