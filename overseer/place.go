@@ -26,7 +26,10 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 		return nil, err
 	}
 	r := placed(g, o.expects(ctx, g.Pools))
-	_, err = o.deps.Placements.SetTargets(ctx, g.Number, r)
+	// What holds still is not written each time, so that an idle cluster stays idle.
+	if holds := g.Age >= 0 && g.Age < r.Lasts/2; !holds || len(r.Targets)+len(r.Use) > 0 {
+		_, err = o.deps.Placements.SetTargets(ctx, g.Number, r)
+	}
 	o.placed.Store(int64(max(placement.ShortPause, placePauses*o.clock.Now().Sub(begun))))
 	o.hosts.Store(int64(len(g.Hosts)))
 	if core.Is(err, core.CodeConflict) {

@@ -68,7 +68,12 @@ func TestOneWaitingRequestOnThirtyHosts(t *testing.T) {
 		}
 		want["h00"], want["h01"] = "0/1", "0/1"
 		require.Equal(t, want, s.targets("again"), "itself, and one for a creation that fails")
+		before, err := s.cluster.Ground(t.Context())
+		require.NoError(t, err)
 		require.Zero(t, s.round(s.deps())["hosts"], "nothing changes")
+		after, err := s.cluster.Ground(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, before.Number, after.Number, "and nothing is written")
 	})
 }
 
