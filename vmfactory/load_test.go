@@ -2,6 +2,7 @@ package vmfactory_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,14 +16,30 @@ import (
 
 // meter measures what a test says.
 type meter struct {
+	mu    sync.Mutex
 	now   core.HostMeasure
 	err   error
 	calls int
 }
 
 func (m *meter) Measure() (core.HostMeasure, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.calls++
 	return m.now, m.err
+}
+
+// is changes what it measures.
+func (m *meter) is(change func(*core.HostMeasure)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.now)
+}
+
+func (m *meter) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls
 }
 
 func (r *rig) measures(m vmfactory.Meter) *process {
@@ -47,14 +64,14 @@ func TestTheLoadIsSentOnAChangeAndAtAnAge(t *testing.T) {
 		require.Equal(t, 1, r.cluster.loads(), "the first one at once")
 		settle(8 * time.Second)
 		require.Equal(t, 1, r.cluster.loads(), "nothing changes")
-		require.LessOrEqual(t, m.calls, 5)
+		require.LessOrEqual(t, m.count(), 5)
 		settle(4 * time.Second)
 		require.Equal(t, 2, r.cluster.loads(), "but it is old")
-		m.now.Free.CPU = 1000
+		m.is(func(now *core.HostMeasure) { now.Free.CPU = 1000 })
 		settle(4 * time.Second)
 		require.Equal(t, 3, r.cluster.loads())
 		for range 60 {
-			m.now.Free.CPU = 4000 - m.now.Free.CPU
+			m.is(func(now *core.HostMeasure) { now.Free.CPU = 4000 - now.Free.CPU })
 			settle(time.Second)
 		}
 		require.LessOrEqual(t, r.cluster.loads(), 3+30, "however fast it changes")
@@ -115,7 +132,7 @@ func TestAHostThatCannotBeMeasuredSaysSoOnce(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, said)
-		require.Greater(t, m.calls, 2)
+		require.Greater(t, m.count(), 2)
 		p.end()
 	})
 }
@@ -152,7 +169,7 @@ func TestMetricsOfTheLoad(t *testing.T) {
 			"drover_host_pressure_ratio cpu": 0.5, "drover_host_pressure_ratio memory": 0, "drover_host_pressure_ratio io": 0.25,
 		}
 		require.Equal(t, want, gauges())
-		m.now.Pressure = nil
+		m.is(func(now *core.HostMeasure) { now.Pressure = nil })
 		settle(4 * time.Second)
 		for _, name := range []string{"cpu", "memory", "io"} {
 			delete(want, "drover_host_pressure_ratio "+name)

@@ -19,7 +19,7 @@ func ended(t *testing.T, s school.ResultStore) {
 	mustCreate(t, s, Spec("ann")) // waits
 	plain := mustCreate(t, s, Spec("ann"))
 	graded := Spec("bob")
-	graded.Assignment, graded.Pool, graded.Priority = "cs101/hw1", "gpu", core.PriorityHigh
+	graded.Assignment, graded.Pool, graded.Priority, graded.Type = "cs101/hw1", "gpu", core.PriorityHigh, "tests"
 	mustCreate(t, s, graded)
 	mustRecord(t, s, Result(plain, "1.1"), true)
 	mustRecord(t, s, Result(plain, "1.2"), false)
@@ -43,11 +43,11 @@ func ended(t *testing.T, s school.ResultStore) {
 		return all
 	}
 	first := core.Ended{
-		Key: plain.Key(), Pool: "default", Priority: core.PriorityNormal, Submitter: "ann", State: core.RequestCompleted, Attempt: 1,
+		Key: plain.Key(), Pool: "default", VM: "vm-1-1", Priority: core.PriorityNormal, Submitter: "ann", State: core.RequestCompleted, Attempt: 1,
 		Times: core.Times{Submitted: plain.Submitted, Queued: 1, Claimed: 2, Started: 3, Finished: 4},
 	}
 	second := core.Ended{
-		Key: graded.Key(), Pool: "gpu", Priority: core.PriorityHigh, Submitter: "bob", Assignment: "cs101/hw1", State: core.RequestFailed,
+		Key: graded.Key(), Pool: "gpu", VM: "vm-2-1", Type: "tests", Priority: core.PriorityHigh, Submitter: "bob", Assignment: "cs101/hw1", State: core.RequestFailed,
 		Blame: core.BlameHarness, Attempt: 3, CPUMs: 77, Times: bad.Times,
 	}
 	long := time.Now().Add(-time.Hour)
