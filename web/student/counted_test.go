@@ -92,6 +92,26 @@ func (s *counted) ListAuditEntries(ctx context.Context, a core.AuditFilter) ([]c
 	return s.Store.ListAuditEntries(ctx, a)
 }
 
+func (s *counted) GetBatch(ctx context.Context, a string) (core.Batch, error) {
+	s.n.Add(1)
+	return s.Store.GetBatch(ctx, a)
+}
+
+func (s *counted) ListBatches(ctx context.Context, a core.BatchFilter) ([]core.Batch, error) {
+	s.n.Add(1)
+	return s.Store.ListBatches(ctx, a)
+}
+
+func (s *counted) GetJobType(ctx context.Context, a string) (core.JobType, error) {
+	s.n.Add(1)
+	return s.Store.GetJobType(ctx, a)
+}
+
+func (s *counted) JobTypes(ctx context.Context) ([]core.JobType, error) {
+	s.n.Add(1)
+	return s.Store.JobTypes(ctx)
+}
+
 func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.ListExperiments(ctx, a, b, c)
