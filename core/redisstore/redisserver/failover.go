@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
-	"strings"
 
 	"drover/core"
 	"drover/core/service/guard"
@@ -98,20 +98,29 @@ func (f *Failover) Stop() error {
 	return nil
 }
 
+// The ports that servers listen on lie below those that the kernel gives out by itself, and so do those of the buses of
+// a Redis Cluster, which are 10,000 higher. A killed server keeps its port so: another program that was given it and
+// answered as Redis does would be taken for the server, and its Sentinels would see no failure.
+const (
+	firstPort = 12_000
+	lastPort  = 22_000
+)
+
 // listening starts a server that listens on a free port of the loopback as well. Another
 // program may take the port first; then another one is tried.
 func listening(ctx context.Context, file string, settings ...string) (*Server, error) {
 	var last error
-	for range 5 {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	for range 20 {
+		port := strconv.Itoa(firstPort + rand.IntN(lastPort-firstPort)) //nolint:gosec // a port is no secret
+		addr := net.JoinHostPort("127.0.0.1", port)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 		if err != nil {
-			return nil, core.Wrap(err, core.CodeUnavailable, "", "there is no free port")
+			last = core.Wrap(err, core.CodeUnavailable, "", "there is no free port")
+			continue
 		}
-		addr := l.Addr().String()
 		if err := l.Close(); err != nil {
 			return nil, core.Wrap(err, core.CodeUnavailable, "", "there is no free port")
 		}
-		port := strings.TrimPrefix(addr, "127.0.0.1:")
 		s, err := start(ctx, file, append([]string{"--port", port, "--bind", "127.0.0.1"}, settings...)...)
 		if err == nil {
 			s.Addr = addr
