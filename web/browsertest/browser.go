@@ -35,8 +35,13 @@ func Start(t *testing.T) *Browser {
 	if err != nil {
 		coretest.Missing(t, "chromium", err)
 	}
+	// A browser that is killed leaves the shared memory that it was just making. The folder's name is short, because it
+	// becomes part of a socket's.
+	scratch, err := os.MkdirTemp("", "chromium")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(scratch)) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR="+scratch),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-dev-shm-usage", true),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
