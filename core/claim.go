@@ -102,6 +102,10 @@ type Preceding struct {
 	AtLeast bool             // Turns is a lower bound: there are too many submitters to look at all
 	Waiting map[Priority]int // waiting requests of its pool, itself included, by priority
 	Parked  int              // parked requests of its pool; they go before the queues
+	Soon    bool             // it is due within the hour: of four turns three are those of such requests
+	Running int              // requests of its submitter and priority that run, if the pool limits them
+	// MostRunning is how many of them the pool lets run at once; 0: any number.
+	MostRunning int
 }
 
 // CancelScope limits what a cancel may touch.
@@ -150,7 +154,8 @@ type Queue interface {
 	DropOutput(ctx context.Context, key string) error
 	// Waiting counts waiting requests per pool and priority, in all places.
 	Waiting(ctx context.Context) ([]QueueInfo, error)
-	// Turns lists the next turns of each of the queues in order, at most the given number.
+	// Turns lists the next turns of each of the queues in order: first those of requests that are due soon, then the
+	// others, at most the given number of either.
 	Turns(ctx context.Context, queues []QueueInfo, most int) ([][]Turn, error)
 	// ListDead lists keys of dead requests, newest first.
 	ListDead(ctx context.Context, limit int) ([]string, error)
@@ -172,9 +177,10 @@ type QueueInfo struct {
 // Turn is a submitter's in one queue.
 type Turn struct {
 	Submitter string `json:"submitter"`
-	Waiting   int    `json:"waiting"`  // in its own order
-	Next      string `json:"next"`     // key of the first request
-	Since     int64  `json:"since_ms"` // when that request was submitted, ms since 1970; the submitting program's clock
+	Waiting   int    `json:"waiting"`        // in its own order
+	Next      string `json:"next"`           // key of the first request
+	Since     int64  `json:"since_ms"`       // when that request was submitted, ms since 1970; the submitting program's clock
+	Soon      bool   `json:"soon,omitempty"` // it is due within the hour: of four turns three are those of such requests
 }
 
 // OutputChunk is a piece of live output.

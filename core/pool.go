@@ -31,6 +31,7 @@ type Pool struct {
 
 	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waits longer ends timed_out; 0: no limit
 	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and priority
+	Running      int           `json:"running,omitempty"`         // requests of one submitter and priority that run at once; 0: any number
 	StageTimeout time.Duration `json:"stage_ns"`                  // from claim to the command's start
 	OnHostLoss   string        `json:"on_host_loss"`              // requeue or fail
 	KeepOutputs  time.Duration `json:"keep_outputs_ns,omitempty"` // how long a result keeps stdout, stderr and files; 0: as long as the result itself
@@ -163,6 +164,8 @@ func (p Pool) Check() error {
 		return Errorf(CodeInvalid, p.Name, "pool %s: output %d must be between 1 and %d bytes", p.Name, l.Output, MaxOutputBytes)
 	case p.MaxWait < 0 || p.MaxWaiting < 1 || p.StageTimeout <= 0:
 		return Errorf(CodeInvalid, p.Name, "pool %s: max wait must not be negative, max waiting and stage time-out must be above 0", p.Name)
+	case p.Running < 0 || p.Running > MaxPoolVMs:
+		return Errorf(CodeInvalid, p.Name, "pool %s: running %d must be between 1 and %d, or 0 for any number", p.Name, p.Running, MaxPoolVMs)
 	case p.KeepOutputs != 0 && (p.KeepOutputs < MinKeepOutputs || p.KeepOutputs > MaxKeepOutputs):
 		return Errorf(CodeInvalid, p.Name, "pool %s: keep outputs %s must be between %s and %s, or 0 to keep them as long as their results", p.Name, p.KeepOutputs, MinKeepOutputs, MaxKeepOutputs)
 	case p.OnHostLoss != OnHostLossRequeue && p.OnHostLoss != OnHostLossFail:

@@ -146,6 +146,7 @@ type Spec struct {
 	Pool        string          `json:"pool"`
 	Priority    Priority        `json:"priority"`
 	Submitter   string          `json:"submitter"`
+	Due         int64           `json:"due,omitempty"`    // ms since 1970, when what it was submitted for is due; 0: at no time
 	Change      int             `json:"change,omitempty"` // of Changes that its pool, priority and limits are from; 0 is its submission
 	Command     []string        `json:"command,omitempty"`
 	Env         []string        `json:"env,omitempty"`        // NAME=value, added to the VM's own
@@ -172,10 +173,10 @@ type Spec struct {
 // Key returns the spec's key in Redis.
 func (s *Spec) Key() string { return Key(s.ID, s.Generation) }
 
-// SameAs reports whether two specs of one id ask for the same. Generation and time of submission do not count, nor what
-// was changed since.
+// SameAs reports whether two specs of one id ask for the same. Generation, time of submission and when it is due do not
+// count, nor what was changed since.
 func (s Spec) SameAs(there Spec) bool {
-	there.Generation, there.Submitted = s.Generation, s.Submitted
+	there.Generation, there.Submitted, there.Due = s.Generation, s.Submitted, s.Due
 	if there.Change > 0 {
 		there = there.With(s.Change, Change{Pool: s.Pool, Priority: s.Priority, Limits: s.Limits})
 	}

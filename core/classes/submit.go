@@ -240,6 +240,6 @@ func (r *Service) grading(ctx context.Context, as school.Assignment, s school.Su
 		return core.Spec{}, err
 	}
 	spec := harness.Grading(as, s)
-	spec.ID, spec.Submitter, spec.Notify, spec.Supersede = s.ID, s.User, notify, true
+	spec.ID, spec.Submitter, spec.Notify, spec.Supersede, spec.Due = s.ID, s.User, notify, true, as.Due
 	return spec, nil
 }

@@ -49,6 +49,7 @@ func TestSubmitAsksForItsGrading(t *testing.T) {
 	spec := row.Spec
 	assert.Equal(t, []string{s.ID, "ann", "cs101/hw1", pool, ""}, []string{spec.Submission, spec.Submitter, spec.Assignment, spec.Pool, spec.Idempotency})
 	assert.True(t, spec.Supersede)
+	assert.Equal(t, theDue+hour, spec.Due, "so that it has its turn before what is due later")
 	assert.Equal(t, as.Harness.File, *spec.Harness)
 	assert.Equal(t, stored.Files, spec.Files)
 	assert.Equal(t, []string{"told"}, spec.Notify)

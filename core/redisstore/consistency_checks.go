@@ -20,7 +20,7 @@ type checker struct {
 func (a *checker) check() {
 	for _, check := range []func(*checker){
 		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
-		checkTaskNotes, checkLeft, checkCounts, checkOutputs,
+		checkTaskNotes, checkLeft, checkRunning, checkCounts, checkOutputs,
 	} {
 		check(a)
 	}
@@ -167,7 +167,7 @@ func checkRequests(a *checker) {
 	for _, v := range a.reading["queue"] {
 		for _, key := range v.list {
 			where.put(key, v.key)
-			if its, ok := specs[key]; ok && its != v.key {
+			if its, ok := specs[key]; ok && its != below("queue", v.args[0], string(priorityOf(v.args[1])), v.args[2]) {
 				a.report(core.RuleRequests, key, "it is in %s, but by its spec it belongs into %q", v.key, its)
 			}
 		}
@@ -261,6 +261,17 @@ func checkVMs(a *checker) {
 		}
 	})
 	where.check(a, core.RuleVMs, pool)
+}
+
+// checkRunning requires that what counts as running is in a slot.
+func checkRunning(a *checker) {
+	runs := make(map[string]bool)
+	a.slotsOf(core.RoleTestrunner, func(_, _, key string, _ core.Held) { runs[key] = true })
+	for _, id := range slices.Sorted(maps.Keys(a.one("running").hash)) {
+		if !runs[id] {
+			a.report(core.RuleLeft, id, "running has it, but it does not run")
+		}
+	}
 }
 
 func checkLeft(a *checker) {

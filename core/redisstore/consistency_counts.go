@@ -21,7 +21,10 @@ func checkCounts(a *checker) {
 		}
 	}
 	for _, v := range a.reading["queue"] {
-		are[v.args[0]+":"+v.args[1]] += int64(len(v.list))
+		are[v.args[0]+":"+string(priorityOf(v.args[1]))] += int64(len(v.list))
+	}
+	for _, whose := range a.one("running").hash {
+		are["running:"+whose]++
 	}
 	for _, name := range []string{"assigned", "parked", "apart"} {
 		for _, v := range a.reading[name] {

@@ -197,6 +197,12 @@ var flaws = map[string]flaw{
 	"VMs of a lost host": {core.RuleHosts, "o0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.RPush(ctx, key("clean", "o0", "p1"), "vm-x").Err()
 	}},
+	"a request that counts as running and does not run": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return errors.Join(db.HSet(ctx, key("running"), "w0-1", "p1:normal:ann").Err(), db.HSet(ctx, key("counts"), "running:p1:normal:ann", 1).Err())
+	}},
+	"a wrong count of what runs": {core.RuleCounts, "running:p1:normal:ann", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HSet(ctx, key("counts"), "running:p1:normal:ann", 1).Err()
+	}},
 	"a wrong count of what waits": {core.RuleCounts, "p1:normal", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HIncrBy(ctx, key("counts"), "p1:normal", 3).Err()
 	}},

@@ -26,6 +26,8 @@ func TestKeys(t *testing.T) {
 		"drover:pools":                        s.Key("pools"),
 		"drover:pool:p1":                      s.Key("pool", "p1"),
 		"drover:turns:p1:high":                s.Key("turns", "p1", "high"),
+		"drover:due":                          s.Key("due"),
+		"drover:running":                      s.Key("running"),
 		"drover:queue:p1:high:ann":            s.Key("queue", "p1", "high", "ann"),
 		"drover:assigned:h1:p1":               s.Key("assigned", "h1", "p1"),
 		"drover:parked:p1":                    s.Key("parked", "p1"),
@@ -82,7 +84,7 @@ func TestKeys(t *testing.T) {
 	} {
 		require.Equal(t, want, got)
 	}
-	require.Len(t, redisstore.Keys(), 59, "the list above names each")
+	require.Len(t, redisstore.Keys(), 61, "the list above names each")
 }
 
 // Another key, type or record is another schema: a program that finds a sorted set where it keeps
@@ -96,9 +98,9 @@ func TestSchemaGrowsWithTheKeys(t *testing.T) {
 	for _, r := range redisstore.Records() {
 		fmt.Fprintln(digest, r.Name, r.Parts)
 	}
-	require.Equal(t, "a000a044708455d9", hex.EncodeToString(digest.Sum(nil))[:16],
+	require.Equal(t, "84e16e5c33cb34ec", hex.EncodeToString(digest.Sum(nil))[:16],
 		"the keys are not those of schema %d: if programs of both cannot share a namespace, raise it", redisstore.Schema)
-	require.Equal(t, 9, redisstore.Schema)
+	require.Equal(t, 10, redisstore.Schema)
 }
 
 func TestKeysRefuseWhatIsNone(t *testing.T) {
@@ -146,7 +148,7 @@ func TestLuaKeys(t *testing.T) {
 		require.Equal(t, want, redisstore.LuaKey(k))
 	}
 	for _, c := range []struct{ name, want string }{
-		{"queue", "local function K_queue(pool,priority,submitter) return P..'queue:'..pool..':'..priority..':'..submitter end"},
+		{"queue", "local function K_queue(pool,line,submitter) return P..'queue:'..pool..':'..line..':'..submitter end"},
 		{"factory_bell", "local function K_factory_bell(host) return P..'bell:'..host..':vmfactory' end"},
 	} {
 		for _, k := range redisstore.Keys() {

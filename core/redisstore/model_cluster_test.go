@@ -160,7 +160,7 @@ func (m *model) drainHost() {
 }
 
 func (m *model) pause() {
-	m.must(m.s.SetPool(m.ctx, modelPool(pick(m, "pool", modelPools), m.chance("paused", 3))))
+	m.must(m.s.SetPool(m.ctx, modelPool(pick(m, "pool", modelPools), m.chance("paused", 3), m.n("running", 3))))
 }
 
 func (m *model) tick() { m.pass(time.Duration(1+m.n("ms", 1000)) * time.Millisecond) }
@@ -206,6 +206,9 @@ func (m *model) submit() {
 		m.made++
 		s := coretest.Spec(fmt.Sprintf("r%d", m.made), pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}))
 		s.Priority = pick(m, "priority", core.Priorities())
+		if m.chance("due", 3) {
+			s.Due = m.at.Add(pick(m, "due", []time.Duration{-time.Minute, 10 * time.Minute, time.Hour + time.Second, 90 * time.Minute, 48 * time.Hour})).UnixMilli()
+		}
 		m.ledger[s.Key()] = &row{spec: s}
 		m.keys = append(m.keys, s.Key())
 		specs = append(specs, s)

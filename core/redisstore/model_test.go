@@ -150,15 +150,15 @@ func (m *model) open() {
 		r.known = false
 	}
 	for _, name := range modelPools {
-		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
+		m.must(m.s.SetPool(m.ctx, modelPool(name, false, 0)))
 	}
 }
 
 func (m *model) incarnation() string { return fmt.Sprintf("life-%d", m.life) }
 
-func modelPool(name string, paused bool) core.Pool {
+func modelPool(name string, paused bool, running int) core.Pool {
 	p := core.DefaultPool(name)
-	p.Paused = paused
+	p.Paused, p.Running = paused, running
 	return p
 }
 
@@ -334,7 +334,7 @@ func (m *model) drain() {
 	m.steps, m.draining = math.MaxInt, true
 	m.trust()
 	for _, name := range modelPools {
-		m.must(m.s.SetPool(m.ctx, modelPool(name, false)))
+		m.must(m.s.SetPool(m.ctx, modelPool(name, false, 0)))
 	}
 	left := m.round()
 	for round := 1; len(left) > 0 || round < 3; round++ { // the first may be spent on hearing that one is fenced

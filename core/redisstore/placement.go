@@ -29,7 +29,7 @@ func (s *Store) Ground(ctx context.Context) (core.Ground, error) {
 	if g.Use, err = s.use(ctx, g.Pools); err != nil {
 		return g, err
 	}
-	if g.Waiting, g.Oldest, err = s.waitingByPool(ctx); err != nil {
+	if g.Waiting, g.Oldest, err = s.waitingByPool(ctx, g.Pools); err != nil {
 		return g, err
 	}
 	g.Assigned, err = s.assignedByHost(ctx, g.Pools)
@@ -75,8 +75,8 @@ func (s *Store) use(ctx context.Context, pools []core.Pool) (map[string]core.Use
 	return out, nil
 }
 
-// waitingByPool reads how many requests wait for each pool, and since when the first of its queues.
-func (s *Store) waitingByPool(ctx context.Context) (map[string]int, map[string]int64, error) {
+// waitingByPool reads how many requests wait for each pool and could run, and since when the first of its queues.
+func (s *Store) waitingByPool(ctx context.Context, pools []core.Pool) (map[string]int, map[string]int64, error) {
 	queues, err := s.Waiting(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -86,8 +86,15 @@ func (s *Store) waitingByPool(ctx context.Context) (map[string]int, map[string]i
 	if err != nil {
 		return nil, nil, err
 	}
+	each := make(map[string]int, len(pools))
+	for i := range pools {
+		each[pools[i].Name] = pools[i].Running
+	}
 	waiting, oldest := make(map[string]int), make(map[string]int64)
 	for i, q := range queues {
+		if most := each[q.Pool]; most > 0 && q.Submitters > 0 {
+			q.Waiting = min(q.Waiting, most*q.Submitters)
+		}
 		waiting[q.Pool] += q.Waiting
 		for _, t := range turns[i] {
 			if since, known := oldest[q.Pool]; t.Since > 0 && (!known || t.Since < since) {

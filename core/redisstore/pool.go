@@ -21,7 +21,7 @@ func (s *Store) SetPool(ctx context.Context, p core.Pool) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, p.Name, "pool %s cannot be written as JSON", p.Name)
 	}
-	_, err = s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max)
+	_, err = s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max, p.Running)
 	return err
 }
 

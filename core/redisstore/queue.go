@@ -42,9 +42,9 @@ func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]er
 			continue
 		}
 		good = append(good, i)
-		args = append(args, spec.Key(), spec.Pool, string(spec.Priority), spec.Submitter, text)
+		args = append(args, spec.Key(), spec.Pool, string(spec.Priority), spec.Submitter, spec.Due, text)
 	}
-	const width = 5
+	const width = 6
 	for len(good) > 0 {
 		n := min(len(good), maxBatch)
 		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
@@ -196,13 +196,13 @@ func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool
 	const mostSubmitters = 300
 	reply, err := s.run(ctx, "preceding", key, key, mostSubmitters)
 	f := list(reply)
-	if err != nil || len(f) < 6 {
+	if err != nil || len(f) < 9 {
 		return core.Preceding{}, false, err
 	}
 	return core.Preceding{
 		Turns: int(num(f[0])), AtLeast: num(f[1]) == 1,
 		Waiting: map[core.Priority]int{core.PriorityHigh: int(num(f[2])), core.PriorityNormal: int(num(f[3])), core.PriorityLow: int(num(f[4]))},
-		Parked:  int(num(f[5])),
+		Parked:  int(num(f[5])), Soon: num(f[6]) == 1, Running: int(num(f[7])), MostRunning: int(num(f[8])),
 	}, true, nil
 }
 

@@ -12,28 +12,31 @@ import (
 // Turns implements core.Queue, in three round trips, however many queues there are. It uses no script, so it does not
 // block Redis; a submitter served in the meantime is left out.
 func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error) {
-	names := make([]*redis.StringSliceCmd, len(queues))
-	if err := s.pipelined(ctx, len(queues), func(p redis.Pipeliner, i int) {
-		names[i] = p.LRange(ctx, s.space.Key("turns", queues[i].Pool, string(queues[i].Priority)), 0, int64(max(most, 1))-1)
+	lines := [...]func(core.Priority) string{soonLine, ownLine}
+	names := make([]*redis.StringSliceCmd, len(lines)*len(queues))
+	if err := s.pipelined(ctx, len(names), func(p redis.Pipeliner, i int) {
+		q := queues[i/len(lines)]
+		names[i] = p.LRange(ctx, s.space.Key("turns", q.Pool, lines[i%len(lines)](q.Priority)), 0, int64(max(most, 1))-1)
 	}); err != nil {
 		return nil, err
 	}
 	type place struct {
-		queue, turn int
-		length      *redis.IntCmd
-		first       *redis.StringCmd
+		queue  int
+		line   string
+		turn   core.Turn
+		length *redis.IntCmd
+		first  *redis.StringCmd
 	}
-	out := make([][]core.Turn, len(queues))
 	var places []place
-	for i := range queues {
+	for i := range names {
+		q, soon := i/len(lines), i%len(lines) == 0
 		for _, name := range names[i].Val() {
-			places = append(places, place{queue: i, turn: len(out[i])})
-			out[i] = append(out[i], core.Turn{Submitter: name})
+			places = append(places, place{queue: q, line: lines[i%len(lines)](queues[q].Priority), turn: core.Turn{Submitter: name, Soon: soon}})
 		}
 	}
 	if err := s.pipelined(ctx, len(places), func(p redis.Pipeliner, i int) {
 		at := &places[i]
-		key := s.space.Key("queue", queues[at.queue].Pool, string(queues[at.queue].Priority), out[at.queue][at.turn].Submitter)
+		key := s.space.Key("queue", queues[at.queue].Pool, at.line, at.turn.Submitter)
 		at.length, at.first = p.LLen(ctx, key), p.LIndex(ctx, key, 0)
 	}); err != nil {
 		return nil, err
@@ -52,13 +55,11 @@ func (s *Store) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([
 	for i := range specs {
 		since[specs[i].Key()] = specs[i].Submitted
 	}
-	for i := range out {
-		out[i] = out[i][:0]
-	}
+	out := make([][]core.Turn, len(queues))
 	for _, at := range places {
 		if key := at.first.Val(); key != "" {
-			name := names[at.queue].Val()[at.turn]
-			out[at.queue] = append(out[at.queue], core.Turn{Submitter: name, Waiting: int(at.length.Val()), Next: key, Since: since[key]})
+			at.turn.Waiting, at.turn.Next, at.turn.Since = int(at.length.Val()), key, since[key]
+			out[at.queue] = append(out[at.queue], at.turn)
 		}
 	}
 	return out, nil

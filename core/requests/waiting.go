@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonTurn         Reason = "turn"          // it waits for its turn and a VM
+	ReasonRunning      Reason = "running"       // as many of its submitter's run as its pool allows at once
 	ReasonPaused       Reason = "paused"        // its pool is paused
 	ReasonNoVMFactory  Reason = "no_vmfactory"  // no vmfactory makes VMs
 	ReasonNoTestrunner Reason = "no_testrunner" // no testrunner runs requests
@@ -35,6 +37,7 @@ type Waiting struct {
 	Text     string    `json:"text"`               // a sentence, for operators or for the submitter
 	Ahead    *int      `json:"ahead,omitempty"`    // requests that take their turns before it, as of now; nil: unknown
 	AtLeast  bool      `json:"at_least,omitempty"` // Ahead is a lower bound: there are too many submitters to look at all
+	Soon     bool      `json:"soon,omitempty"`     // it is due within the hour: of four turns three are those of such requests
 	Expected *Expected `json:"expected,omitempty"` // nil: not known
 }
 
@@ -68,6 +71,10 @@ var sentences = map[Reason]worded{
 	ReasonTurn: {
 		"it waits for its turn and a VM of pool {pool}; drover doctor says more",
 		"it waits for its turn",
+	},
+	ReasonRunning: {
+		"{fault} of its submitter run, as many as pool {pool} allows at once (drover pool set --running-each); it begins when one of them ends",
+		"as many requests of its submitter run as may at once; it begins when one of them ends",
 	},
 	ReasonPaused: {
 		"pool {pool} is paused; drover pool set --paused=false {pool} lets it go on",
@@ -148,6 +155,11 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	preceding, queued, err := d.Queue.Preceding(ctx, spec.Key())
 	if err != nil || !queued {
 		return w, err
+	}
+	w.Soon = preceding.Soon
+	if w.Reason == ReasonTurn && preceding.MostRunning > 0 && preceding.Running >= preceding.MostRunning {
+		w.Reason = ReasonRunning
+		w.Text = d.wording(w.Reason, &spec, at, strconv.Itoa(preceding.Running), operator)
 	}
 	ahead := before(preceding, spec.Priority)
 	w.Ahead, w.AtLeast = &ahead, preceding.AtLeast

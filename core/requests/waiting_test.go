@@ -41,6 +41,26 @@ func TestWaitingCountsTurns(t *testing.T) {
 	require.Equal(t, 3+5+1, *w.waiting("rosa", second.ID).Ahead, "three of its class, and of the others by their shares")
 }
 
+// What is due soon is said, and so is that others of the same submitter must end first.
+func TestWaitingForWhatIsDueSoonAndForOnesOwn(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.submit("bob")
+	soon := w.submit("rosa", func(s *core.Spec) { s.Due = time.Now().Add(20 * time.Minute).UnixMilli() })
+	got := w.waiting("rosa", soon.ID)
+	require.True(t, got.Soon)
+	require.Equal(t, 0, *got.Ahead, "it came later, and goes first")
+	w.pool(func(p *core.Pool) { p.Running = 1 })
+	require.Equal(t, requests.ReasonTurn, w.waiting("rosa", soon.ID).Reason)
+	next := w.submit("rosa")
+	require.Equal(t, soon.Key(), w.claim().Key)
+	got = w.waiting("rosa", next.ID)
+	require.Equal(t, requests.ReasonRunning, got.Reason)
+	require.Contains(t, got.Text, "as many requests of its submitter run as may at once")
+	require.Nil(t, got.Expected)
+	require.Contains(t, w.waiting("olga", next.ID).Text, "1 of its submitter run, as many as pool p1 allows at once (drover pool set --running-each)")
+}
+
 func TestExpectedWait(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

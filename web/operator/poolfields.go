@@ -60,6 +60,7 @@ func poolFields(p *core.Pool) []field {
 		size("output", page.Sentence("Kept of each of stdout and stderr"), &l.Output),
 		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0: forever."), &p.MaxWait),
 		number("max_waiting", page.Sentence("Maximum waiting requests of one submitter and priority"), &p.MaxWaiting),
+		number("running", page.Sentence("Of one submitter and priority run at once (0: any number)"), &p.Running),
 		span("stage_timeout", page.Sentence("Maximum time from claim to start"), "", &p.StageTimeout),
 		choice("on_host_loss", page.Sentence("When a host is lost"), &p.OnHostLoss, core.OnHostLossRequeue, core.OnHostLossFail),
 		span("keep_outputs", page.Sentence("Keep outputs for"), page.Sentence("0: as long as their results."), &p.KeepOutputs),

@@ -24,6 +24,7 @@ var reasons = map[requests.Reason]string{
 	requests.ReasonNoHost:       page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
 	requests.ReasonCapacity:     page.Sentence("The machines that are up now are too small for it. It keeps its place."),
 	requests.ReasonTurn:         page.Sentence("It waits for its turn."),
+	requests.ReasonRunning:      page.Sentence("As many of your submissions run as may at once. It begins when one of them ends."),
 	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
 	requests.ReasonNoVMFactory:  page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
 	requests.ReasonNoTestrunner: page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
@@ -43,6 +44,9 @@ func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64
 	p := progress{Waits: true, Why: r.T(reasons[w.Reason])}
 	if core.Allow(r.Actor(), core.ActClusterView, core.Object{}) == nil {
 		p.Operator = w.Text
+	}
+	if w.Soon {
+		p.Why += " " + r.T("It is due soon: three of four turns are those of such submissions.")
 	}
 	if w.Ahead != nil && *w.Ahead == 0 {
 		p.Ahead = r.T("It is next.")

@@ -42,7 +42,8 @@ func poolFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
 		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
-		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and class"},
+		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and priority"},
+		&cli.IntFlag{Name: "running-each", Usage: "most requests of one submitter and priority that run at once; 0 is any number"},
 		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
 		&cli.IntFlag{Name: "warm-total", Usage: "clean VMs to keep in the whole cluster, those of --warm included"},
 		&cli.IntFlag{Name: "warm-most", Usage: "keep up to so many in the whole cluster as its use asks for; 0 is none for that"},
@@ -109,7 +110,7 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		}
 	}
 	for name, into := range map[string]*int{
-		"warm": &p.Warm, "warm-total": &p.WarmTotal, "warm-most": &p.WarmMost, "spread": &p.Spread, "max": &p.Max, "max-waiting-each": &p.MaxWaiting,
+		"warm": &p.Warm, "warm-total": &p.WarmTotal, "warm-most": &p.WarmMost, "spread": &p.Spread, "max": &p.Max, "max-waiting-each": &p.MaxWaiting, "running-each": &p.Running,
 	} {
 		if c.IsSet(name) {
 			*into = c.Int(name)
@@ -203,6 +204,14 @@ func upTo(n int) string {
 	return fmt.Sprintf("up to %d", n)
 }
 
+// anyNumber is a bound, for people.
+func anyNumber(n int) string {
+	if n == 0 {
+		return "any number"
+	}
+	return strconv.Itoa(n)
+}
+
 // processors are thousandths of a processor, for people.
 func processors(cpu int) string {
 	if cpu == 0 {
@@ -256,6 +265,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"output", terminal.Size(l.Output)},
 		{"max wait", p.MaxWait},
 		{"max waiting of one submitter", p.MaxWaiting},
+		{"max running of one submitter", anyNumber(p.Running)},
 		{"stage timeout", p.StageTimeout},
 		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
 		{"on host loss", p.OnHostLoss},

@@ -70,7 +70,7 @@ func newCluster(t Trace, s Settings) *cluster {
 	c := &cluster{trace: t, now: -lead, round: -lead, number: make(map[string]int), measured: newMeasure(t, len(s.Pools))}
 	for i, p := range s.Pools {
 		c.number[p.Name] = i
-		c.pools = append(c.pools, &pool{Pool: p, size: p.Size(), makes: s.makes(p.Name), queue: newQueue(), is: make([]bool, len(s.Hosts))})
+		c.pools = append(c.pools, &pool{Pool: p, size: p.Size(), makes: s.makes(p.Name), queue: newQueue(p.Running), is: make([]bool, len(s.Hosts))})
 	}
 	for _, h := range s.Hosts {
 		its := &host{Host: h, free: h.Size, slots: h.Slots, cells: make([]cell, len(s.Pools))}
@@ -128,10 +128,20 @@ func (c *cluster) submit(request int) {
 	r := &c.trace[request]
 	n := c.number[r.Pool]
 	p := c.pools[n]
-	p.queue.add(r.Priority, r.Submitter, request)
+	soon := isSoon(r.Due, c.now)
+	p.queue.add(r.Priority, r.Submitter, request, soon)
+	if later := r.Due - dueSoon - c.now; later > 0 && later <= dueNoted {
+		c.events.push(event{at: r.Due - dueSoon, what: isDueSoon, pool: n, request: request})
+	}
 	p.oldest = append(p.oldest, request)
 	c.queued++
 	c.changed = true
+	c.wake(n)
+}
+
+// wake lets a host that has a clean VM of a pool look for work; if there is none, placement looks.
+func (c *cluster) wake(n int) {
+	p := c.pools[n]
 	for len(p.ready) > 0 {
 		at := p.ready[0]
 		p.ready, p.is[at] = p.ready[1:], false
@@ -187,8 +197,12 @@ func (c *cluster) claim(at, n, request int) {
 func (c *cluster) handle(e event) {
 	h, p := c.hosts[e.host], c.pools[e.pool]
 	its := &h.cells[e.pool]
-	switch e.what {
+	switch r := &c.trace[e.request]; e.what {
+	case isDueSoon:
+		p.queue.hasten(r.Priority, r.Submitter, e.request)
+		return
 	case runEnds:
+		p.queue.end(r.Priority, r.Submitter)
 		its.busy--
 		p.busy--
 		h.slots++
@@ -206,6 +220,9 @@ func (c *cluster) handle(e event) {
 	c.changed = true
 	c.work(e.host)
 	c.refill(e.host)
+	if e.what == runEnds && p.Running > 0 && p.queue.waiting > 0 {
+		c.wake(e.pool) // another one of its submitter may begin now
+	}
 }
 
 // surplusAfter is how long a vmfactory keeps more clean VMs than it should have.
@@ -261,7 +278,7 @@ func (c *cluster) make(at int) (short bool) {
 
 // wants is how many clean VMs the host should have of the pool, made and in creation: see vmfactory's plan.
 func (c *cell) wants(p *pool) int {
-	return max(0, min(max(c.Warm, min(p.queue.waiting, c.Most-c.busy)), p.Max-c.busy))
+	return max(0, min(max(c.Warm, min(p.queue.able(), c.Most-c.busy)), p.Max-c.busy))
 }
 
 // place is a round of placement, as an overseer does it.
@@ -278,7 +295,7 @@ func (c *cluster) place() {
 		}
 		c.changed = c.changed || learned != p.learned || asleep != p.asleep
 		p.learned, p.asleep = learned, asleep
-		pools[i] = placement.Pool{Pool: p.Pool, Waiting: p.queue.waiting, Learned: learned, Asleep: asleep}
+		pools[i] = placement.Pool{Pool: p.Pool, Waiting: p.queue.able(), Learned: learned, Asleep: asleep}
 		if first := c.first(p); first >= 0 {
 			pools[i].Oldest = c.trace[first].At + epoch
 		}

@@ -19,6 +19,7 @@ const (
 	runEnds what = iota
 	vmMade
 	surplusLasts // the time for which more clean VMs than wanted are kept is over
+	isDueSoon    // a request, wherever it is
 )
 
 // events is a heap of events, the next one first, those of one moment in the order in which they were pushed.

@@ -2,13 +2,18 @@ package simulate
 
 import (
 	"slices"
+	"time"
 
 	"drover/core"
 )
 
-// queue is what waits for one pool. It gives requests out in the order of the scripts dequeue.lua and by_priority.lua.
+// queue is what waits for one pool. It gives requests out in the order of the scripts dequeue.lua, by_priority.lua,
+// share.lua and take.lua.
 type queue struct {
 	lines   map[core.Priority]*line
+	soon    map[core.Priority]*line // what is due within the hour
+	most    int                     // of a submitter and priority that run at once; 0: any number
+	ran     map[core.Priority]map[string]int
 	tickets int // all that were ever taken
 	waiting int
 }
@@ -19,35 +24,103 @@ type line struct {
 	of    map[string][]int
 }
 
-func newQueue() *queue {
-	q := &queue{lines: make(map[core.Priority]*line)}
+func newQueue(most int) *queue {
+	q := &queue{lines: make(map[core.Priority]*line), soon: make(map[core.Priority]*line), most: most, ran: make(map[core.Priority]map[string]int)}
 	for _, p := range core.Priorities() {
-		q.lines[p] = &line{of: make(map[string][]int)}
+		q.lines[p], q.soon[p] = &line{of: make(map[string][]int)}, &line{of: make(map[string][]int)}
+		q.ran[p] = make(map[string]int)
 	}
 	return q
 }
 
+// dueSoon is how long before it is due a request gets its turns sooner, ms. What waits changes its line then, if that
+// was less than dueNoted away when it came.
+const (
+	dueSoon  = int64(time.Hour / time.Millisecond)
+	dueNoted = 24*dueSoon - dueSoon
+)
+
+// isSoon reports whether what is due then (0: never) is due soon.
+func isSoon(due, now int64) bool { return due != 0 && due >= now && due-now <= dueSoon }
+
 // add puts a request behind its submitter's others.
-func (q *queue) add(priority core.Priority, submitter string, request int) {
+func (q *queue) add(priority core.Priority, submitter string, request int, soon bool) {
 	l := q.lines[priority]
+	if soon {
+		l = q.soon[priority]
+	}
+	l.add(submitter, request)
+	q.waiting++
+}
+
+// hasten moves a request that waits, and is due soon now, behind the others of its submitter that are.
+func (q *queue) hasten(priority core.Priority, submitter string, request int) {
+	if q.lines[priority].remove(submitter, request) {
+		q.soon[priority].add(submitter, request)
+	}
+}
+
+// able is at most how many of those that wait could run now.
+func (q *queue) able() int {
+	if q.most == 0 {
+		return q.waiting
+	}
+	submitters := 0
+	for _, p := range core.Priorities() {
+		submitters += len(q.lines[p].turns) + len(q.soon[p].turns)
+	}
+	return min(q.waiting, q.most*submitters)
+}
+
+// end notes that a request of a submitter runs no more.
+func (q *queue) end(priority core.Priority, submitter string) { q.ran[priority][submitter]-- }
+
+func (l *line) remove(submitter string, request int) bool {
+	at := slices.Index(l.of[submitter], request)
+	if at < 0 {
+		return false
+	}
+	if l.of[submitter] = slices.Delete(l.of[submitter], at, at+1); len(l.of[submitter]) == 0 {
+		delete(l.of, submitter)
+		l.turns = slices.DeleteFunc(l.turns, func(s string) bool { return s == submitter })
+	}
+	return true
+}
+
+func (l *line) add(submitter string, request int) {
 	if len(l.of[submitter]) == 0 {
 		l.turns = append(l.turns, submitter)
 	}
 	l.of[submitter] = append(l.of[submitter], request)
-	q.waiting++
 }
 
 // take takes up to so many requests.
 func (q *queue) take(want int) []int {
 	var out []int
 	byPriority(want, q.tickets, func(p core.Priority, n int) int {
-		got := q.lines[p].take(n)
+		got := q.share(p, n)
 		out = append(out, got...)
 		return n - len(got)
 	})
 	q.tickets += len(out)
 	q.waiting -= len(out)
 	return out
+}
+
+// Of four turns of a priority three are those of what is due soon.
+const soonShare = 4
+
+// share takes requests of a priority.
+func (q *queue) share(p core.Priority, want int) []int {
+	others := want / soonShare
+	for i := soonShare * others; i < want; i++ {
+		if (q.tickets+q.tickets/tickets+i)%soonShare == soonShare-1 {
+			others++
+		}
+	}
+	soon := q.soon[p].take(want-others, q.most, q.ran[p])
+	out := append(soon, q.lines[p].take(want-len(soon), q.most, q.ran[p])...)
+	return append(out, q.soon[p].take(want-len(out), q.most, q.ran[p])...)
 }
 
 // Of every ten tickets each priority gets some, in this order.
@@ -85,9 +158,11 @@ func byPriority(want, taken int, take func(core.Priority, int) int) {
 const maxRounds = 64
 
 // take lets submitters take turns until it has so many, and puts those that have more behind the others: last those
-// that got one more than the others.
-func (l *line) take(want int) (out []int) {
+// that got one more than the others. Who has as many running as there may be is passed over.
+func (l *line) take(want, most int, ran map[string]int) (out []int) {
+	passed := 0
 	for range maxRounds {
+		before := len(out)
 		n := min(want, len(l.turns))
 		if n == 0 {
 			break
@@ -101,9 +176,13 @@ func (l *line) take(want int) (out []int) {
 			if i < extra {
 				count++
 			}
+			if most > 0 {
+				count = max(0, min(count, most-ran[submitter]))
+			}
 			has := l.of[submitter]
 			got := min(count, len(has))
 			out, want = append(out, has[:got]...), want-got
+			ran[submitter] += got
 			switch rest := has[got:]; {
 			case len(rest) == 0:
 				delete(l.of, submitter)
@@ -114,6 +193,12 @@ func (l *line) take(want int) (out []int) {
 			}
 		}
 		l.turns = append(append(l.turns, back...), last...)
+		if passed += n; len(out) > before {
+			passed = 0
+		}
+		if most > 0 && passed >= len(l.turns) {
+			break
+		}
 	}
 	return out
 }

@@ -36,27 +36,26 @@ end
 if more > 0 and tonumber(redis.call('HGET', K.counts, 'bytes') or 0) + more > tonumber(ARGV[7]) then
   return { 'full-bytes', has }
 end
-if moves and redis.call('LLEN', K.queue(ARGV[4], ARGV[5], submitter)) >= most then
+local _, _, _, due = spec_head(key)
+if moves and waiting_of(ARGV[4], ARGV[5], submitter) >= most then
   return { 'full-submitter', has }
 end
 redis.call('HSET', K.specs, key, spec)
 count('bytes', more)
 if moves then
-  local clock, queue = now(), K.queue(pool, priority, submitter)
+  local clock = now()
+  local line = line_of(ARGV[5], due, clock)
   count(pool .. ':' .. priority, -1)
   count(ARGV[4] .. ':' .. ARGV[5], 1)
-  if redis.call('LREM', queue, 1, key) == 1 then
-    if redis.call('EXISTS', queue) == 0 then
-      redis.call('LREM', K.turns(pool, priority), 0, submitter)
-    end
-    enqueue(ARGV[4], ARGV[5], submitter, { key }, false)
+  if unqueue(key, pool, priority, submitter, due) then
+    enqueue(ARGV[4], line, submitter, { key }, false)
   elseif pool ~= ARGV[4] and not redis.call('ZSCORE', K.later, key) then
     if redis.call('LREM', K.apart(pool), 1, key) == 1 then
       redis.call('RPUSH', K.apart(ARGV[4]), key)
     else
       redis.call('LREM', its[1] == 'parked' and K.parked(pool) or K.assigned(its[11], pool), 1, key)
       evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'its pool was changed')
-      enqueue(ARGV[4], ARGV[5], submitter, { key }, false)
+      enqueue(ARGV[4], line, submitter, { key }, false)
     end
   end
   wake(ARGV[4], 1, clock)

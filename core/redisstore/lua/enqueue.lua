@@ -1,6 +1,6 @@
 -- Put accepted requests into their queues, each behind its submitter's others; or only ask whether they could be.
 -- ARGV    1 most requests in all, 2 most bytes of specs, 3 whether it only asks (1 or 0), 4 number of requests,
---         then per request: key, pool, priority, submitter, spec
+--         then per request: key, pool, priority, submitter, when it is due, ms; 0: at no time, spec
 -- RETURN  per request: ok, have (Redis has it), ended, nopool, full-total, full-bytes, full-submitter
 -- REFUSE  -
 -- MOVES   request →queued
@@ -8,20 +8,23 @@
 local most, most_bytes, asks, n = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', tonumber(ARGV[4])
 local keys = {}
 for i = 0, n - 1 do
-  keys[i + 1] = ARGV[5 + 5 * i]
+  keys[i + 1] = ARGV[5 + 6 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
 local ended = has_tombstone(keys)
 local total, before = redis.call('HLEN', K.specs), tonumber(redis.call('HGET', K.counts, 'bytes') or 0)
 local bytes = before
-local verdict, groups, order, limits, seen = {}, {}, {}, {}, {}
+local verdict, groups, order, limits, seen, sums, near = {}, {}, {}, {}, {}, {}, {}
+local clock = now()
 for i = 0, n - 1 do
-  local at = 5 + 5 * i
+  local at = 5 + 6 * i
   local key, pool, priority, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   if limits[pool] == nil then
     limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
   end
-  local name = pool .. ':' .. priority .. ':' .. submitter
+  local due = tonumber(ARGV[at + 4])
+  local line = due > 0 and line_of(priority, due, clock) or priority
+  local sum, name = pool .. ':' .. priority .. ':' .. submitter, pool .. ':' .. line .. ':' .. submitter
   local group = groups[name]
   if have[i + 1] or seen[key] then
     verdict[i + 1] = 'have'
@@ -29,15 +32,14 @@ for i = 0, n - 1 do
     verdict[i + 1] = 'ended'
   elseif limits[pool] == 0 then
     verdict[i + 1] = 'nopool'
-  elseif bytes + weight(key, #ARGV[at + 4]) > most_bytes then
+  elseif bytes + weight(key, #ARGV[at + 5]) > most_bytes then
     verdict[i + 1] = 'full-bytes'
   elseif total >= most then
     verdict[i + 1] = 'full-total'
   else
-    if not group then
-      group = { pool, priority, submitter, {}, {}, redis.call('LLEN', K.queue(pool, priority, submitter)) }
-    end
-    if group[6] >= limits[pool] then
+    group = group or { pool, line, submitter, {}, {}, priority }
+    sums[sum] = sums[sum] or waiting_of(pool, priority, submitter)
+    if sums[sum] >= limits[pool] then
       verdict[i + 1] = 'full-submitter'
     else
       if #group[4] == 0 then
@@ -45,9 +47,13 @@ for i = 0, n - 1 do
       end
       group[4][#group[4] + 1] = key
       group[5][#group[5] + 1] = key
-      group[5][#group[5] + 1] = ARGV[at + 4]
-      group[6], total, seen[key] = group[6] + 1, total + 1, true
-      bytes = bytes + weight(key, #ARGV[at + 4])
+      group[5][#group[5] + 1] = ARGV[at + 5]
+      sums[sum], total, seen[key] = sums[sum] + 1, total + 1, true
+      bytes = bytes + weight(key, #ARGV[at + 5])
+      if line == priority and due > clock and due - clock <= 86400000 then
+        near[#near + 1] = int(due - 3600000)
+        near[#near + 1] = key
+      end
       verdict[i + 1] = 'ok'
     end
   end
@@ -64,12 +70,14 @@ for i = 1, #order do
   local group = order[i]
   redis.call('HSET', K.specs, unpack(group[5]))
   enqueue(group[1], group[2], group[3], group[4], false)
-  count(group[1] .. ':' .. group[2], #group[4])
+  count(group[1] .. ':' .. group[6], #group[4])
   pools[group[1]] = (pools[group[1]] or 0) + #group[4]
   added[i] = table.concat(group[4], ' ')
 end
+if #near > 0 then
+  redis.call('ZADD', K.due, unpack(near))
+end
 count('bytes', bytes - before)
-local clock = now()
 for pool, count in pairs(pools) do
   wake(pool, count, clock)
 end

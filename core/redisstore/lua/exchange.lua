@@ -61,9 +61,10 @@ else
       local pool = ARGV[11 + p]
       local clean = K.clean(host, pool)
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
-      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets')
+      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running')
       if its_pool and its_pool[1] ~= '1' then
-        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), owner, host, clock)
+        local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), tonumber(its_pool[3] or 0), owner,
+          host, clock)
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
           -- What a slot holds stands before all else.

@@ -12,6 +12,9 @@ if what == 'note' then
   if not holder(id, owners_of('taskrunner')) then
     redis.call('HDEL', K.tasks_progress, id)
   end
+  if not holder(id, owners_of('testrunner')) then
+    note_rest({ id }, now())
+  end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then
     forget({ id }, 'failed', now(), 'it is not there any more')
   else

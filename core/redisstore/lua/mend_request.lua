@@ -1,7 +1,7 @@
 -- Correct a request that a consistency check found in no place, in several, or in a wrong one: if
 -- an owner holds it, it stays there, else it waits at the front of its queue; one without a spec is
 -- removed.
--- ARGV    1 key, then the places that it was found in: queue, pool, priority, submitter; assigned, host, pool;
+-- ARGV    1 key, then the places that it was found in: queue, pool, line, submitter; assigned, host, pool;
 --         parked or apart, pool; ...
 -- RETURN  1
 -- REFUSE  -
@@ -10,11 +10,11 @@
 local key, clock = ARGV[1], now()
 pass_when_full()
 local pool, priority, submitter = spec_head(key)
-local function unqueue(its_pool, its_class, its_submitter)
-  local n = redis.call('LREM', K.queue(its_pool, its_class, its_submitter), 0, key)
+local function remove(its_pool, line, its_submitter)
+  local n = redis.call('LREM', K.queue(its_pool, line, its_submitter), 0, key)
   if n > 0 then
-    count(its_pool .. ':' .. its_class, -n)
-    right_turn(its_pool, its_class, its_submitter)
+    count(its_pool .. ':' .. string.match(line, '^%a+'), -n)
+    right_turn(its_pool, line, its_submitter)
   end
 end
 local record, owner = redis.call('HGET', K.evacuations, key), holder(key, owners_of('testrunner'))
@@ -22,7 +22,7 @@ local its = R.move(record)
 local n, at = redis.call('ZREM', K.later, key), 2
 while ARGV[at] do
   if ARGV[at] == 'queue' then
-    unqueue(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+    remove(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
     at = at + 4
   elseif ARGV[at] == 'assigned' then
     n = n + redis.call('LREM', K.assigned(ARGV[at + 1], ARGV[at + 2]), 0, key)
@@ -37,7 +37,8 @@ while ARGV[at] do
 end
 if pool then
   -- It may have moved since it was found.
-  unqueue(pool, priority, submitter)
+  remove(pool, priority, submitter)
+  remove(pool, priority .. '-soon', submitter)
   n = n + redis.call('LREM', K.parked(pool), 0, key) + redis.call('LREM', K.apart(pool), 0, key)
   if its and its.to ~= '' then
     n = n + redis.call('LREM', K.assigned(its.to, pool), 0, key)

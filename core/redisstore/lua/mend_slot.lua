@@ -12,6 +12,7 @@ if not slot or epoch > 0 and epoch <= tonumber(redis.call('HGET', K.owner(ARGV[1
   return 0
 end
 redis.call('HDEL', K.slots(ARGV[1]), ARGV[2])
+note_rest({ ARGV[2] }, now())
 ring(K.notice(ARGV[1]))
 event('mend', '-', ARGV[2])
 return 1

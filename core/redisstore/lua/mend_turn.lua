@@ -1,5 +1,5 @@
 -- Make a submitter's turn agree with its waiting requests.
--- ARGV    1 pool, 2 priority, 3 submitter
+-- ARGV    1 pool, 2 line, 3 submitter
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   -

@@ -1,4 +1,5 @@
--- Requeue retries whose pause is over, and queue delayed tasks that are due, at most 64 of each.
+-- Requeue retries whose pause is over, and queue delayed tasks that are due, at most 64 of each. Requests that
+-- have become due within the hour get their turns sooner.
 -- ARGV    -
 -- RETURN  how many were queued
 -- REFUSE  -
@@ -6,6 +7,7 @@
 -- REPEAT  queues those that are due by then
 local clock = now()
 local due, tasks = promote(clock), promote_tasks(clock)
+hasten(clock)
 if #due > 0 then
   event('promote', '-', table.concat(due, ' '))
 end

@@ -36,18 +36,19 @@ for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
 end
 for i = 3, #ARGV do
   local pool = ARGV[i]
-  local set = redis.call('HMGET', K.pool(pool), 'settings', 'max')
+  local set = redis.call('HMGET', K.pool(pool), 'settings', 'max', 'running')
   if set[1] then
-    local most = tonumber(set[2])
+    local most, each = tonumber(set[2]), tonumber(set[3] or 0)
     local waiting = redis.call('LLEN', K.assigned(host, pool))
     waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
-    for _, priority in ipairs({ 'high', 'normal', 'low' }) do
-      local turns = K.turns(pool, priority)
+    for _, line in ipairs({ 'high', 'high-soon', 'normal', 'normal-soon', 'low', 'low-soon' }) do
+      local turns = K.turns(pool, line)
       -- Each of them has one at least.
       waiting = waiting + redis.call('LLEN', turns)
       if waiting < most then
         for _, submitter in ipairs(redis.call('LRANGE', turns, 0, 63)) do
-          waiting = waiting + redis.call('LLEN', K.queue(pool, priority, submitter)) - 1
+          local its_own = redis.call('LLEN', K.queue(pool, line, submitter))
+          waiting = waiting + (each > 0 and math.min(its_own, each) or its_own) - 1
         end
       end
     end

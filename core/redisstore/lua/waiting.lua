@@ -11,7 +11,7 @@ for _, pool in ipairs(pools) do
     out[#out + 1] = pool
     out[#out + 1] = priority
     out[#out + 1] = redis.call('HGET', K.counts, pool .. ':' .. priority) or '0'
-    out[#out + 1] = redis.call('LLEN', K.turns(pool, priority))
+    out[#out + 1] = redis.call('LLEN', K.turns(pool, priority)) + redis.call('LLEN', K.turns(pool, priority .. '-soon'))
   end
 end
 return out

@@ -6,16 +6,11 @@
 --         scheduled→failed, parked→failed
 -- REPEAT  the second run returns 0
 local key = ARGV[1]
-local pool, priority, submitter = spec_head(key)
+local pool, priority, submitter, due = spec_head(key)
 if not pool then
   return 0
 end
-local queue = K.queue(pool, priority, submitter)
-if redis.call('LREM', queue, 1, key) == 1 then
-  if redis.call('EXISTS', queue) == 0 then
-    redis.call('LREM', K.turns(pool, priority), 0, submitter)
-  end
-elseif redis.call('ZREM', K.later, key) == 0 then
+if not unqueue(key, pool, priority, submitter, due) and redis.call('ZREM', K.later, key) == 0 then
   local its = R.move(redis.call('HGET', K.evacuations, key)) or {}
   local list = its.state == 'parked' and K.parked(pool)
     or its.state == 'scheduled' and K.assigned(its.to, pool) or K.apart(pool)

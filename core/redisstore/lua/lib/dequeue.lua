@@ -1,51 +1,8 @@
 -- The only way out of the queues towards a claim: first a request that runs apart, unless the owner
 -- already holds one, then requests assigned to the host, then parked ones, then the queues of the
--- pool. There submitters take turns within a priority, and priorities share by weight. tickets
--- counts all that was ever taken from the pool. A request that met a death while it waited is moved
--- to those that run apart.
-local function take(pool, priority, want, out)
-  local turns, before = K.turns(pool, priority), #out
-  local rounds = 0
-  while want > 0 and rounds < 64 do
-    rounds = rounds + 1
-    local submitters = redis.call('LPOP', turns, int(want))
-    if not submitters or #submitters == 0 then
-      break
-    end
-    local n = #submitters
-    local share, extra = math.floor(want / n), want % n
-    local back, last, filled = {}, {}, #out
-    for i = 1, n do
-      local queue = K.queue(pool, priority, submitters[i])
-      local count = share
-      if i <= extra then
-        count = count + 1
-      end
-      local got = redis.call('LPOP', queue, int(count))
-      if got then
-        for j = 1, #got do
-          out[filled + j] = got[j]
-        end
-        filled, want = filled + #got, want - #got
-        if #got == count and redis.call('EXISTS', queue) == 1 then
-          if i <= extra then
-            last[#last + 1] = submitters[i]
-          else
-            back[#back + 1] = submitters[i]
-          end
-        end
-      end
-    end
-    for i = 1, #last do
-      back[#back + 1] = last[i]
-    end
-    if #back > 0 then
-      redis.call('RPUSH', turns, unpack(back))
-    end
-  end
-  count(pool .. ':' .. priority, before - #out)
-  return want
-end
+-- pool. There priorities share by weight. tickets counts all that was ever taken from the pool, most
+-- is how many of a submitter and priority may run at once, 0: any number. A request that met a death
+-- while it waited is moved to those that run apart.
 local function count_one(pool, key, n)
   local _, priority = spec_head(key)
   if priority then
@@ -79,7 +36,7 @@ local function ahead(pool, want, host, clock)
   end
   return out
 end
-local function dequeue(pool, want, tickets, owner, host, clock)
+local function dequeue(pool, want, tickets, most, owner, host, clock)
   local out, deaths, first, apart = {}, false, nil, false
   if redis.call('EXISTS', K.assigned(host, pool), K.parked(pool), K.deaths) > 0 then
     deaths = redis.call('EXISTS', K.deaths) == 1
@@ -97,8 +54,11 @@ local function dequeue(pool, want, tickets, owner, host, clock)
     want = want - #out
   end
   if want > 0 then
+    local soon = redis.call('EXISTS', K.turns(pool, 'high-soon'), K.turns(pool, 'normal-soon'),
+      K.turns(pool, 'low-soon')) > 0
+    local ran = { high = {}, normal = {}, low = {} }
     by_priority(want, tickets, function(priority, n)
-      return take(pool, priority, n, out)
+      return share(pool, priority, n, tickets, most, ran[priority], soon, out)
     end)
   end
   if deaths then
@@ -114,6 +74,9 @@ local function dequeue(pool, want, tickets, owner, host, clock)
       end
     end
     out = mine
+  end
+  if most > 0 then
+    note_running(pool, out)
   end
   return out
 end

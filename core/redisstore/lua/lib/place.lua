@@ -2,7 +2,7 @@
 -- its next try is due, the host it is assigned to}; nil if Redis does not have it. Scans the
 -- owners, so it is only for calls on behalf of people.
 local function place(key)
-  local pool, priority, submitter = spec_head(key)
+  local pool, priority, submitter, to_be = spec_head(key)
   if not pool then
     return nil
   end
@@ -15,7 +15,7 @@ local function place(key)
   local function waits(state, ahead, due, to)
     return { state, pool, priority, '', '', '', '0', ahead, submitter, due, to }
   end
-  local ahead = redis.call('LPOS', K.queue(pool, priority, submitter), key)
+  local _, ahead = queued(key, pool, priority, submitter, to_be)
   if ahead then
     return waits('queued', ahead, '0', '')
   end

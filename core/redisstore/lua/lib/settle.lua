@@ -68,6 +68,7 @@ local function settle(owner, host, ends, clock, how)
     again_tasks(other, clock, how)
   else
     if role ~= 'vmfactory' then
+      note_rest(gone, clock)
       again_requests(other, clock, host, how)
       if apart then
         apart_next(host, clock)
