@@ -56,6 +56,26 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 	}
 }
 
+// Nor is what was deleted since.
+func TestWhatWasDeletedIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	ghost, fresh := coretest.Spec("a", w.cluster.Pool, "ann"), coretest.Spec("b", w.cluster.Pool, "bob")
+	w.cluster.Submit(t, ghost)
+	w.submit(fresh)
+	w.cluster.AddVMs(t, 2)
+	ran := make(chan string, 2)
+	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
+		ran <- run.Args[0]
+		return agent.Exit{}, nil
+	}
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
+	require.Equal(t, "b", w.result().ID)
+	require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
+	r.drain()
+	require.Len(t, ran, 1, "only what is there is run")
+}
+
 // Once Redis' incarnation is not young any more, nobody asks; and where the store does not answer, the work is run.
 func TestAClaimOfAGrownRedisAsksNobody(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,8 @@ func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
 // is refused.
 const askTimeout = 3 * time.Second
 
-// ghost returns the outcome of a claim that has its result already, because Redis was set back; "" if it has none.
+// ghost returns the outcome of a claim that has its result already, or whose request was deleted, because Redis was set
+// back; "" if it is to be run.
 func (s *session) ghost(ctx context.Context, w *worker.Work) core.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -140,12 +141,20 @@ func (s *session) ghost(ctx context.Context, w *worker.Work) core.Outcome {
 		s.r.log.WithField("request", w.Key).WithError(err).Warn("the result store does not say whether it has ended, which a Redis that was set back would not know: it is run")
 		return ""
 	case state == "":
-		return ""
+		if id, _, err := core.ParseKey(w.Key); err != nil || !s.deleted(ctx, id) {
+			return ""
+		}
 	case state == core.RequestDead:
 		return core.OutcomeDead
 	}
-	s.r.log.WithField("request", w.Key).Info("it has ended, and Redis was set back to before that: it is not run again")
+	s.r.log.WithField("request", w.Key).Info("it has ended or was deleted, and Redis was set back to before that: it is not run again")
 	return core.OutcomeDone
+}
+
+// deleted reports whether the store does not have a request: Redis has only what the store had before.
+func (s *session) deleted(ctx context.Context, id string) bool {
+	_, err := s.r.deps.Store.Get(ctx, id)
+	return core.Is(err, core.CodeNotFound)
 }
 
 // run runs a job to its end, unless too many deaths count against its request. That is decided by the next owner that
