@@ -107,8 +107,8 @@ type Retention interface {
 // PoolSettings keeps the settings of pools, so that they survive a loss of Redis.
 type PoolSettings interface {
 	PutPool(ctx context.Context, p Pool) error
-	// RemovePool removes a pool's settings. Returns CONFLICT, naming some of them, if requests without an end,
-	// assignments or job types use the pool. A pool that is not there is no error.
+	// RemovePool removes a pool's settings. Returns CONFLICT, naming some of them, if requests without an end, batches
+	// whose requests are not there yet, assignments or job types use the pool. A pool that is not there is no error.
 	RemovePool(ctx context.Context, name string) error
 	Pools(ctx context.Context) ([]Pool, error)
 }

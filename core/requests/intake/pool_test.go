@@ -88,3 +88,33 @@ func TestRemovePoolThatIsUsedMeanwhile(t *testing.T) {
 	w.heal()
 	w.requireWhole()
 }
+
+// A batch whose requests are not all there yet keeps its pool.
+func TestRemovePoolOfAnOpenBatch(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	m := &coretest.Mortal{Steps: 1}
+	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, w.cluster.Store, w.cluster.Store).SubmitBatch(t.Context(), batchOf(3, ""))
+	require.Error(t, err)
+	require.True(t, w.batches()[0].State.Open(), "it is accepted all the same")
+	err = w.in.RemovePool(t.Context(), pool)
+	require.Equal(t, core.CodeConflict, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "batch "+w.batches()[0].ID)
+	w.heal()
+	w.requireOnce(3, core.RequestCompleted)
+	require.NoError(t, w.in.RemovePool(t.Context(), pool))
+}
+
+// A request whose pool was removed is not run again: it would wait forever.
+func TestRerunInARemovedPool(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	row := w.submit(spec())
+	w.run(w.claim(1))
+	require.NoError(t, w.in.RemovePool(t.Context(), pool))
+	_, err := w.in.Rerun(t.Context(), row.Spec.ID)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "no pool "+pool)
+	w.heal()
+	w.requireWhole()
+}

@@ -100,10 +100,14 @@ func (in *Intake) end(spec core.Spec, state core.RequestState, blame core.Blame,
 }
 
 // Rerun starts a new generation of an ended request. If the queue is full or Redis away, it waits in the store until
-// Sweep can queue it. Returns NOTFOUND, CONFLICT if the request has not ended, LIMIT if it was run too often,
-// UNAVAILABLE.
+// Sweep can queue it. Returns NOTFOUND, also for a pool that was removed since, CONFLICT if the request has not ended,
+// LIMIT if it was run too often, UNAVAILABLE.
 func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) {
-	spec, err := in.Store.Rerun(ctx, id, in.now().UnixMilli())
+	row, err := in.Store.Get(ctx, id)
+	if err != nil {
+		return core.Row{}, err
+	}
+	spec, err := in.nextGeneration(ctx, row.Spec)
 	if err != nil {
 		return core.Row{}, err
 	}
@@ -111,4 +115,12 @@ func (in *Intake) Rerun(ctx context.Context, id string) (core.Row, error) {
 	_, _ = in.Queue.ForgetDead(ctx, core.Key(id, spec.Generation-1))
 	_ = in.admit(ctx, spec) // it is accepted: whatever the error, Sweep handles it
 	return core.Row{Spec: spec, State: core.RequestQueued}, nil
+}
+
+// nextGeneration starts the next generation of an ended request, if its pool is still there.
+func (in *Intake) nextGeneration(ctx context.Context, s core.Spec) (core.Spec, error) {
+	if _, err := in.pool(ctx, s.Pool); err != nil {
+		return s, err
+	}
+	return in.Store.Rerun(ctx, s.ID, in.now().UnixMilli())
 }

@@ -122,7 +122,7 @@ func wasRefused(row core.Row) bool {
 // tryAgain starts the next generation of a request that was refused as FULL. It returns false if another process just
 // did.
 func (in *Intake) tryAgain(ctx context.Context, row core.Row) (core.Row, bool, error) {
-	spec, err := in.Store.Rerun(ctx, row.Spec.ID, in.now().UnixMilli())
+	spec, err := in.nextGeneration(ctx, row.Spec)
 	if core.Is(err, core.CodeConflict) {
 		row, err = in.Store.Get(ctx, row.Spec.ID)
 		return row, false, err

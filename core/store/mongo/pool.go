@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"slices"
 
 	"drover/core"
 	"drover/core/school"
@@ -92,6 +93,18 @@ func (s *Store) RemovePool(ctx context.Context, name string) error {
 	}
 	for _, id := range idsOf(waiting) {
 		users = append(users, "request "+id)
+	}
+	for after := ""; len(users) < usedBy; {
+		open, err := s.OpenBatches(ctx, after, 1)
+		if err != nil {
+			return err
+		}
+		if len(open) == 0 {
+			break
+		}
+		if after = open[0].ID; slices.ContainsFunc(open[0].Specs, func(spec core.Spec) bool { return spec.Pool == name }) {
+			users = append(users, "batch "+after)
+		}
 	}
 	if err := core.PoolUsed(name, users[:min(len(users), usedBy)]); err != nil {
 		return err

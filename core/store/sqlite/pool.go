@@ -48,6 +48,8 @@ var poolUsers = []string{
 	"SELECT coalesce(min('assignment ' || class || '/' || handle), '') FROM assignments WHERE CAST(doc AS TEXT) ->> '$.pool' = ?",
 	"SELECT coalesce('job type ' || min(name), '') FROM job_types WHERE CAST(settings AS TEXT) ->> '$.pool' = ?",
 	"SELECT coalesce('request ' || min(id), '') FROM requests WHERE state = 'queued' AND +pool = ?",
+	`SELECT coalesce('batch ' || min(id), '') FROM batches WHERE state IN ('making', 'cancelling') AND specs IS NOT NULL
+		AND EXISTS (SELECT 1 FROM json_each(CAST(specs AS TEXT)) s WHERE s.value ->> '$.pool' = ?)`,
 }
 
 // RemovePool removes a pool that nothing uses, see school.ResultStore.

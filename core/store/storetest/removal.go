@@ -97,6 +97,16 @@ func poolsRemoved(t *testing.T, s school.ResultStore) {
 	require.NoError(t, s.PutJobType(ctx, core.JobType{Name: "sort", Pool: "default"}))
 	refused("job type sort")
 	require.NoError(t, s.DeleteJobType(ctx, "sort"))
+	b := Batch("ann", 2)
+	for i := range b.Specs {
+		b.Specs[i].Pool = []string{"other", "default"}[i]
+	}
+	_, _, err = s.CreateBatch(ctx, b)
+	require.NoError(t, err)
+	refused("batch " + b.ID)
+	is, err := s.MoveBatch(ctx, b.ID, core.BatchMaking, core.BatchMade, "")
+	require.NoError(t, err)
+	require.True(t, is)
 	for range 2 {
 		require.NoError(t, s.RemovePool(ctx, "default"))
 	}
