@@ -40,6 +40,9 @@ func (in *Intake) remove(ctx context.Context, id, by string) (bool, error) {
 	// While Redis has it, its owner may still die, and what settles for that owner must find the end in the store.
 	key := row.Spec.Key()
 	present, err := in.Queue.Present(ctx, []string{key})
+	if err == nil && !present[0] {
+		err = in.complete(ctx, row.Spec.Batch)
+	}
 	if err != nil || present[0] {
 		return false, err
 	}
@@ -50,6 +53,15 @@ func (in *Intake) remove(ctx context.Context, id, by string) (bool, error) {
 	}
 	_, _ = in.Queue.ForgetDead(ctx, key) // an error does no harm: readers of the list skip it
 	return in.Store.Remove(ctx, id)
+}
+
+// complete goes on with an open batch: what makes the rest of its requests would make one again that was deleted.
+func (in *Intake) complete(ctx context.Context, batch string) error {
+	if batch == "" {
+		return nil
+	}
+	_, err := in.resume(ctx, batch)
+	return notFound(err)
 }
 
 // notFound returns nil for NOTFOUND.

@@ -122,3 +122,22 @@ func TestRemoveGoesOnAfterALoss(t *testing.T) {
 	require.Equal(t, 1, n)
 	w.requireGone(s)
 }
+
+// A request of a batch that was left open is deleted for good: what makes the rest of the batch does not make it again.
+func TestRemoveOfAnOpenBatch(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	ctx := t.Context()
+	m := &coretest.Mortal{Steps: 3}
+	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, w.cluster.Store, w.cluster.Store).SubmitBatch(ctx, batchOf(3, ""))
+	require.NoError(t, err, "it is accepted")
+	require.True(t, w.batches()[0].State.Open())
+	row := w.rows()[0]
+	gone, err := w.in.Remove(ctx, row.Spec.ID, "ann")
+	require.NoError(t, err)
+	require.True(t, gone)
+	w.heal()
+	w.requireGone(row.Spec)
+	w.requireWhole()
+	require.Len(t, w.rows(), 2)
+}
