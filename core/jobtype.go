@@ -124,10 +124,15 @@ func (t JobType) Apply(s *Spec) Faults {
 
 // MergeEnv adds own variables to those of a type or batch, in place of those of the same names.
 func MergeEnv(of, own []string) []string {
-	var all []string
+	named := make(map[string]bool, len(own))
+	for _, v := range own {
+		if name, _, ok := strings.Cut(v, "="); ok {
+			named[name] = true
+		}
+	}
+	all := slices.Grow([]string(nil), len(of)+len(own))
 	for _, v := range of {
-		name, _, _ := strings.Cut(v, "=")
-		if !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") }) {
+		if name, _, _ := strings.Cut(v, "="); !named[name] {
 			all = append(all, v)
 		}
 	}

@@ -1,10 +1,13 @@
 package requests_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,4 +292,46 @@ func TestListOfBatches(t *testing.T) {
 	require.Empty(t, last)
 	requireCode(t, core.CodeForbidden, done(w.service.ListBatches(t.Context(), as("rosa"), core.BatchFilter{Submitter: "olga"})))
 	requireCode(t, core.CodeInvalid, done(w.service.ListBatches(t.Context(), as("olga"), core.BatchFilter{Limit: 1000})))
+}
+
+// What all jobs have is not copied for each of them before it is known that the batch is not too large.
+func TestBatchOfTooMuchForEach(t *testing.T) {
+	w := newFixture(t)
+	for name, all := range map[string]requests.Job{
+		"env":   {Env: slices.Repeat([]string{"A=1"}, 100_000)},
+		"input": {Input: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
+	} {
+		d := requests.BatchDraft{Pool: pool, Job: all, Jobs: make([]requests.Job, 1000)}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := w.service.SubmitBatch(t.Context(), as("rosa"), d)
+		runtime.ReadMemStats(&after)
+		require.Equal(t, core.CodeLimit, core.CodeOf(err), "%s: %.80v", name, err)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(10*core.MaxBatchBytes), name)
+	}
+}
+
+// counting counts what is stored.
+type counting struct {
+	core.Blobs
+	puts int
+}
+
+func (c *counting) Put(ctx context.Context, r io.Reader, limit int64) (string, int64, error) {
+	c.puts++
+	return c.Blobs.Put(ctx, r, limit)
+}
+
+// The standard input of all jobs is stored once.
+func TestBatchStoresOneInputForAll(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	c := &counting{Blobs: w.service.Blobs}
+	w.service.Blobs = c
+	d := jobs(20)
+	d.Stdin, d.Jobs[3].Stdin = "all", "own"
+	v := w.batch("rosa", d)
+	require.Equal(t, "all", w.content(w.job(v.ID, 19).Spec.Stdin))
+	require.Equal(t, "own", w.content(w.job(v.ID, 3).Spec.Stdin))
+	require.Equal(t, 2, c.puts)
 }

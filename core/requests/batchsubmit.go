@@ -114,6 +114,7 @@ func (d *Service) drafts(a core.Actor, draft BatchDraft) ([]core.Spec, error) {
 		return nil, err
 	}
 	specs := make([]core.Spec, len(draft.Jobs))
+	bytes := 0
 	for i, own := range draft.Jobs {
 		var err error
 		specs[i], err = d.draft(a, Draft{
@@ -125,8 +126,23 @@ func (d *Service) drafts(a core.Actor, draft BatchDraft) ([]core.Spec, error) {
 		if err != nil {
 			return nil, err
 		}
+		if bytes += textsOf(&specs[i]); bytes > core.MaxBatchBytes {
+			return nil, core.Errorf(core.CodeLimit, "", "the batch has more than %d bytes beside its files once each job has what all have: put what is long into files, or make several batches",
+				core.MaxBatchBytes)
+		}
 	}
 	return specs, nil
+}
+
+// textsOf is how many bytes the texts of a spec have at least, when they are written.
+func textsOf(s *core.Spec) int {
+	n := len(s.Input)
+	for _, texts := range [][]string{s.Command, s.Env, s.Collect} {
+		for _, text := range texts {
+			n += len(text) + len(`""`)
+		}
+	}
+	return n
 }
 
 func orElse[S ~[]E, E any](own, of S) S {
@@ -185,12 +201,19 @@ func (d *Service) takeAll(ctx context.Context, specs []core.Spec, draft BatchDra
 	if err != nil {
 		return err
 	}
+	stored := map[string]*core.File{} // standard inputs by their text: most jobs have the one of all
 	for i, own := range draft.Jobs {
-		if text := cmp.Or(own.Stdin, draft.Stdin); text != "" {
+		text := cmp.Or(own.Stdin, draft.Stdin)
+		if text == "" {
+			continue
+		}
+		if stored[text] == nil {
 			if _, err := d.keep(ctx, &specs[i], intake.Upload{Part: intake.PartStdin, Content: strings.NewReader(text)}, room); err != nil {
 				return core.Wrap(err, core.CodeOf(err), "", "jobs[%d].stdin", i)
 			}
+			stored[text] = specs[i].Stdin
 		}
+		specs[i].Stdin = stored[text]
 	}
 	if draft.Files == nil {
 		return nil
