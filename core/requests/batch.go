@@ -141,7 +141,8 @@ type BatchPage struct {
 }
 
 // ListBatches lists batches that the actor may view, newest first: all of them for an actor who may view all requests,
-// else the actor's own. Returns INVALID, FORBIDDEN for another user's.
+// else the actor's own. A page may be short without being the last: it ends when it has looked for as many requests as
+// a page of requests may have. Returns INVALID, FORBIDDEN for another user's.
 func (d *Service) ListBatches(ctx context.Context, a core.Actor, f core.BatchFilter) (BatchPage, error) {
 	f.Limit, f.Idempotency = cmp.Or(f.Limit, somePage), ""
 	if f.Limit < 1 || f.Limit >= maxPage {
@@ -162,32 +163,33 @@ func (d *Service) ListBatches(ctx context.Context, a core.Actor, f core.BatchFil
 	if err != nil {
 		return BatchPage{}, err
 	}
-	page := BatchPage{Items: []BatchView{}}
+	page, looked := BatchPage{Items: []BatchView{}}, 0
 	for i, b := range found {
-		if i == limit {
+		if i == limit || looked >= maxPage {
 			page.Next = found[i-1].ID
 			break
 		}
-		v, err := d.inList(ctx, b)
+		v, n, err := d.inList(ctx, b)
 		if err != nil {
 			return BatchPage{}, err
 		}
-		page.Items = append(page.Items, v)
+		page.Items, looked = append(page.Items, v), looked+n
 	}
 	return page, nil
 }
 
-// inList returns a batch as lists show it: one whose requests have all ended is not counted.
-func (d *Service) inList(ctx context.Context, b core.Batch) (BatchView, error) {
-	v := recordOf(b)
+// inList returns a batch as lists show it, and how many requests it looked for: one whose requests have all ended is
+// not counted.
+func (d *Service) inList(ctx context.Context, b core.Batch) (v BatchView, looked int, err error) {
+	v = recordOf(b)
 	open, err := d.rowsOf(ctx, b, 1, core.RequestQueued)
 	if err != nil || len(open) == 0 && !b.State.Open() {
-		return v, err
+		return v, 0, err
 	}
 	if v, err = d.batchView(ctx, b); err == nil {
 		v.Counts, v.Deleted = nil, 0
 	}
-	return v, err
+	return v, b.Jobs, err
 }
 
 // ResultPage is a part of a batch's results.

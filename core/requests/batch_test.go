@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,7 +295,45 @@ func TestListOfBatches(t *testing.T) {
 	requireCode(t, core.CodeInvalid, done(w.service.ListBatches(t.Context(), as("olga"), core.BatchFilter{Limit: 1000})))
 }
 
+// looking counts looks for requests in Redis.
+type looking struct {
+	requests.Queue
+	n atomic.Int64
+}
+
+func (q *looking) Locate(ctx context.Context, key string) (core.Place, error) {
+	q.n.Add(1)
+	return q.Queue.Locate(ctx, key)
+}
+
+// A page of batches looks for as many requests as one of requests, however many a batch has: then it ends early.
+func TestListOfBatchesIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	var made []string
+	for range 5 {
+		made = append([]string{w.batch("rosa", jobs(400)).ID}, made...)
+	}
+	q := &looking{Queue: w.service.Queue}
+	w.service.Queue = q
+	var all []string
+	for f, more := (core.BatchFilter{}), true; more; more = f.Before != "" {
+		q.n.Store(0)
+		page, err := w.service.ListBatches(t.Context(), as("rosa"), f)
+		require.NoError(t, err)
+		require.LessOrEqual(t, q.n.Load(), int64(1200))
+		for _, v := range page.Items {
+			require.Equal(t, requests.BatchQueued, v.State)
+			all = append(all, v.ID)
+		}
+		f.Before = page.Next
+	}
+	require.Equal(t, made, all)
+}
+
 // What all jobs have is not copied for each of them before it is known that the batch is not too large.
+//
+//nolint:paralleltest // it measures what the process allocates
 func TestBatchOfTooMuchForEach(t *testing.T) {
 	w := newFixture(t)
 	for name, all := range map[string]requests.Job{

@@ -69,8 +69,14 @@ func (s *Session) ViewBatch(ctx context.Context, id string) (requests.BatchView,
 }
 
 func (s *Session) ListBatches(ctx context.Context, f core.BatchFilter) ([]requests.BatchView, error) {
-	page, err := s.Requests().ListBatches(ctx, s.Actor, f)
-	return page.Items, err
+	var all []requests.BatchView
+	for limit := f.Limit; ; f.Limit = limit - len(all) {
+		page, err := s.Requests().ListBatches(ctx, s.Actor, f)
+		all, f.Before = append(all, page.Items...), page.Next
+		if err != nil || f.Before == "" || len(all) >= limit {
+			return all, err
+		}
+	}
 }
 
 func (s *Session) BatchResults(ctx context.Context, id string, from, limit int) (requests.ResultPage, error) {
