@@ -29,7 +29,8 @@ type lot struct {
 	size   core.Size
 	cells  map[int]*cell // by host: where it has VMs or gets some
 	kept   []int         // hosts that have VMs which it did not get yet
-	others bits          // hosts that may get others
+	served bits          // hosts that may get some
+	others bits          // those of them that may have room for others
 	total  int           // VMs that stay, and got
 	got    int
 	spread int  // hosts where it got some
@@ -42,6 +43,7 @@ type cell struct {
 	VMs
 	held int // have room already
 	got  int
+	ends int // busy ones whose room another pool gets
 }
 
 const unbounded = int(^uint(0) >> 2)
@@ -53,7 +55,7 @@ func newRound(hosts []Host, pools []Pool) *round {
 		lot: make(map[string]*lot, len(pools)),
 	}
 	for _, p := range pools {
-		l := &lot{Pool: p, size: p.Size(), cells: make(map[int]*cell), others: newBits(len(hosts)), last: -1}
+		l := &lot{Pool: p, size: p.Size(), cells: make(map[int]*cell), served: newBits(len(hosts)), last: -1}
 		r.lots, r.lot[p.Name] = append(r.lots, l), l
 	}
 	slices.SortFunc(r.lots, (*lot).order)
@@ -95,10 +97,11 @@ func (r *round) serve() {
 			names, served = h.Serves, r.serves(h)
 		}
 		for _, p := range served {
-			p.others.set(at)
+			p.served.set(at)
 		}
 	}
 	for _, p := range r.lots {
+		p.others = slices.Clone(p.served)
 		for _, at := range slices.Sorted(maps.Keys(p.cells)) {
 			if p.cells[at].Clean > 0 && p.others.has(at) {
 				p.kept, p.last = append(p.kept, at), at
@@ -264,6 +267,68 @@ func (r *round) deal(want func(*lot) int) {
 	}
 }
 
+// makeWay keeps room for one more VM of each pool that is short: that of busy VMs of pools that have more, which are
+// not replaced by others of their pools when they end. A pool whose VMs are all busy when a round is made would else be
+// all that its hosts ever make, and one that has none would stay without. The next round gives the room away; one VM in
+// a round is enough, since room that is free then goes to the pool that has the fewest anyway.
+func (r *round) makeWay() {
+	var short []*lot // the one that has most first
+	for _, p := range r.lots {
+		if p.short && !p.Paused {
+			short = append(short, p)
+		}
+	}
+	slices.SortStableFunc(short, func(a, b *lot) int { return cmp.Compare(b.total, a.total) })
+	busy := make([][]*lot, len(r.hosts)) // by host: those of them that have busy VMs there
+	for _, p := range short {
+		for at, c := range p.cells {
+			if c.Busy > 0 {
+				busy[at] = append(busy[at], p)
+			}
+		}
+	}
+	for _, p := range slices.Backward(short) {
+		at, least := -1, unbounded
+		for host := 0; host < len(r.hosts) && least > 1; host++ {
+			if n := r.leave(busy[host], p, host, least-1, false); n > 0 {
+				at, least = host, n
+			}
+		}
+		if at >= 0 {
+			r.leave(busy[at], p, at, least, true)
+		}
+	}
+}
+
+// leave returns how many busy VMs of those of the others that have more have to end on a host before the pool's next one
+// fits; 0 if it never does, or more than most have to. With marks, their room is kept.
+func (r *round) leave(others []*lot, p *lot, at, most int, marks bool) int {
+	h, c := &r.hosts[at], p.cells[at]
+	if h.Opening != Open || !p.served.has(at) || h.Broken[p.Name] || c != nil && c.Busy+c.got >= p.Max {
+		return 0
+	}
+	left, vms, n := r.free[at], r.vms[at], 0
+	for _, other := range others {
+		if other.total <= p.total {
+			return 0 // and so have the rest
+		}
+		its := other.cells[at]
+		for ends := its.ends; ends < its.Busy; {
+			if n == most {
+				return 0
+			}
+			n, ends = n+1, ends+1
+			if marks {
+				its.ends = ends
+			}
+			if left, vms = left.Less(other.size, -1), vms+1; vms > 0 && left.Lacks(p.size) == "" {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // host chooses the host for one more VM of the pool; -1 if it fits nowhere.
 func (r *round) host(p *lot) int {
 	kept := r.first(p, slices.Values(p.kept), func(at int) bool { c := p.cells[at]; return max(c.Clean, c.held) > c.got })
@@ -361,7 +426,7 @@ func (p *lot) order(other *lot) int {
 }
 
 // each sets targets by what was dealt out: where a pool got VMs, and, if it did not get all that it wants, where VMs of
-// it are busy, whose room it may use next.
+// it are busy, whose room it may use next unless that is kept for another one.
 func (r *round) each(out map[string]core.Targets, set func(*cell, *core.Target)) {
 	for _, p := range r.lots {
 		for at, c := range p.cells {

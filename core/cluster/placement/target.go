@@ -65,6 +65,9 @@ const headroom = 1
 // else to the host that the pool's strategy prefers among those with room. A pool's VMs are first spread over as many
 // hosts as it asks for.
 //
+// Where not all that waits fits, hosts go on with a pool as its VMs end, without another round. Of a pool that has more
+// than another one which is short, too, as many VMs are not replaced as one of the other's needs room.
+//
 // A host on probation, and a pool on a host where its VMs cannot be made, get one VM for work that waits, so that it is
 // found out when they work again; nothing relies on it.
 //
@@ -80,8 +83,9 @@ func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 		return p.Waiting + headroom
 	})
 	r.dealTrials(func(p *lot) bool { return p.Waiting > 0 && !p.Paused })
+	r.makeWay()
 	out := make(map[string]core.Targets)
-	r.each(out, func(c *cell, t *core.Target) { t.Most = c.Busy + c.got })
+	r.each(out, func(c *cell, t *core.Target) { t.Most = c.Busy - c.ends + c.got })
 	r.hold()
 	r.dealWarm()
 	r.deal(func(p *lot) int {

@@ -232,6 +232,53 @@ func TestTargetsTellWarmFromWaiting(t *testing.T) {
 	require.Equal(t, map[string]core.Targets{"a": {"p": {Most: 2}}, "b": {"p": {Most: 4}}}, placement.Targets(hosts, []placement.Pool{warm, pool("q", nil)}))
 }
 
+// A host whose VMs are all busy in each round goes on with their pool, but not while another pool has none.
+func TestTargetsMakeWay(t *testing.T) {
+	t.Parallel()
+	large := pool("q", func(p *placement.Pool) { p.Waiting, p.Oldest, p.Limits.Memory = 9, 9, 200 })
+	for name, c := range map[string]struct {
+		hosts []placement.Host
+		pools []placement.Pool
+		want  map[string]core.Targets
+	}{
+		"the only VM": {
+			[]placement.Host{host("a", 1, busy("p", 1))}, []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, map[string]core.Targets{},
+		},
+		"one of many": {
+			[]placement.Host{host("a", 2, busy("p", 2)), host("b", 2, busy("p", 2))},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(9))},
+			map[string]core.Targets{"a": {"p": {Most: 1}}, "b": {"p": {Most: 2}}},
+		},
+		"as many as a large one needs, where these are fewest": {
+			[]placement.Host{host("a", 2, busy("p", 2)), host("b", 5, busy("p", 4))},
+			[]placement.Pool{pool("p", waits(9)), large},
+			map[string]core.Targets{"a": {"p": {Most: 2}}, "b": {"p": {Most: 3}}},
+		},
+		"of several pools": {
+			[]placement.Host{host("a", 2, map[string]placement.VMs{"p": {Busy: 1}, "r": {Busy: 1}})},
+			[]placement.Pool{pool("p", waits(9)), large, pool("r", waits(9))},
+			map[string]core.Targets{},
+		},
+		"none where both have equally many": {
+			[]placement.Host{host("a", 2, map[string]placement.VMs{"p": {Busy: 1}, "q": {Busy: 1}})},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(9))},
+			map[string]core.Targets{"a": {"p": {Most: 1}, "q": {Most: 1}}},
+		},
+		"none for a pool that is not made there": {
+			[]placement.Host{{Name: "a", Size: core.Size{Memory: 100}, Serves: []string{"p"}, VMs: busy("p", 1)}},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(9))},
+			map[string]core.Targets{"a": {"p": {Most: 1}}},
+		},
+		"none for a pool that is paused": {
+			[]placement.Host{host("a", 1, busy("p", 1))},
+			[]placement.Pool{pool("p", waits(9)), pool("q", func(p *placement.Pool) { p.Waiting, p.Paused = 9, true })},
+			map[string]core.Targets{"a": {"p": {Most: 1}}},
+		},
+	} {
+		require.Equal(t, c.want, placement.Targets(c.hosts, c.pools), name)
+	}
+}
+
 func drawHosts(t *rapid.T) []placement.Host {
 	hosts := make([]placement.Host, rapid.IntRange(0, 4).Draw(t, "hosts"))
 	for i := range hosts {
