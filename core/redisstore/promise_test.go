@@ -96,3 +96,15 @@ func TestWhatIsAssignedIsMadeThere(t *testing.T) {
 	require.Equal(t, 3, x.would(t, "h2", 0, 0, 8))
 	coretest.RequireSound(t, x.Store)
 }
+
+// A host that plans while a pool is removed makes nothing of it, and leaves nothing of it in Redis.
+func TestNothingIsPromisedOfARemovedPool(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		require.NoError(t, x.Store.RemovePool(t.Context(), "p1", false))
+		require.Zero(t, x.would(t, "h1", 0, 0, 8))
+		left, err := x.b.Admin.Exists(t.Context(), x.key("promises", "p1")).Result()
+		require.NoError(t, err)
+		require.Zero(t, left)
+	})
+}

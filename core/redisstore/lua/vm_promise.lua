@@ -30,7 +30,12 @@ for i = 2, #ARGV, 4 do
   end
   local here = redis.call('LLEN', K.assigned(host, pool))
   local grant = math.min(more, math.max(0, waiting - others - clean - creating, here - clean - creating))
-  if creating + grant == 0 then
+  local known = redis.call('SISMEMBER', K.pools, pool) == 1
+  if not known then
+    -- It was removed since the host looked.
+    grant = 0
+  end
+  if not known or creating + grant == 0 then
     redis.call('HDEL', K.promises(pool), host)
   else
     pass_when_full()
