@@ -17,3 +17,6 @@ func MomentOf(id string) time.Time { return ulid.Time(ulid.MustParse(id).Time())
 
 // Placed is the round for a ground, without rates that are expected.
 func Placed(g core.Ground) core.Round { return placed(g, nil) }
+
+// Place does one round of placement.
+func (o *Overseer) Place(ctx context.Context) (Counts, error) { return o.place(ctx) }

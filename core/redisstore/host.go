@@ -58,7 +58,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]core.HostInfo, 0, len(all.due))
+	out, served := make([]core.HostInfo, 0, len(all.due)), make(map[string][]string)
 	for some := range slices.Chunk(all.due, hostsAtOnce) {
 		facts, held := make([]*redis.MapStringStringCmd, len(some)), make([]vmPlaces, len(some))
 		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
@@ -68,7 +68,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 			return nil, err
 		}
 		for i, z := range some {
-			h, err := s.toHost(str(z.Member), facts[i].Val())
+			h, err := s.toHost(str(z.Member), facts[i].Val(), served)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +76,7 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 			if h.Load, err = toLoad(&h, facts[i].Val(), all.within, all.now); err != nil {
 				return nil, err
 			}
-			count(&h, held[i].vms(h.Name))
+			held[i].count(&h)
 			out = append(out, h)
 		}
 	}
@@ -110,8 +110,9 @@ func (s *Store) Capacities(ctx context.Context) (map[string]core.Size, error) {
 	return out, nil
 }
 
-// toHost reads Redis' record of a host itself.
-func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) {
+// toHost reads Redis' record of a host itself. Served has lists of pools that were read, by their texts: most hosts serve
+// the same pools, and reading a thousand of them for each of a thousand hosts would take longer than all else.
+func (s *Store) toHost(name string, f map[string]string, served map[string][]string) (core.HostInfo, error) {
 	h := core.HostInfo{
 		Name: name, State: core.HostState(f["state"]), Drain: f["drain"] == "1", Epoch: num(f["epoch"]),
 		CPU: int(num(f["cpu"])), Memory: num(f["memory"]), Disk: num(f["disk"]), MaxVMs: int(num(f["max_vms"])),
@@ -122,13 +123,22 @@ func (s *Store) toHost(name string, f map[string]string) (core.HostInfo, error) 
 		f["broken"], f["fetching"] = "", ""
 	}
 	for what, into := range map[string]any{
-		"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers, "settings": &h.Settings, "serves": &h.Serves,
+		"broken": &h.Broken, "fetching": &h.Fetching, "providers": &h.Providers, "settings": &h.Settings,
 		"targets": &h.Targets, "takes": &h.Takes,
 	} {
 		if err := readNote(name, what, f[what], into); err != nil {
 			return h, err
 		}
 	}
+	text := f["serves"]
+	if _, known := served[text]; !known {
+		var pools []string
+		if err := readNote(name, "serves", text, &pools); err != nil {
+			return h, err
+		}
+		served[text] = pools
+	}
+	h.Serves = slices.Clip(served[text])
 	return h, nil
 }
 
@@ -155,19 +165,6 @@ func readNote(host, field, text string, into any) error {
 	}
 	err := json.Unmarshal([]byte(text), into)
 	return core.Wrap(err, core.CodeInternal, host, "what Redis has of host %s under %s is not readable", host, field)
-}
-
-// count says of a host how many VMs it has.
-func count(h *core.HostInfo, vms []core.VMInfo) {
-	h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
-	for i := range vms {
-		vm := &vms[i]
-		h.VMs[string(vm.State)]++
-		if h.VMsOf[vm.Pool] == nil {
-			h.VMsOf[vm.Pool] = make(map[core.VMState]int)
-		}
-		h.VMsOf[vm.Pool][vm.State]++
-	}
 }
 
 // toFailed reads the report that a host failed; nil if there is none.

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,17 +77,36 @@ func luaRecord(name string) string {
 
 // readRecord returns the parts of a text that scripts wrote, by name; nil if the text is no such record.
 func readRecord(name, text string) map[string]string {
+	parts := readParts(name, text)
+	if parts == nil {
+		return nil
+	}
+	its := make(map[string]string, len(parts))
+	for i, part := range recordParts[name] {
+		its[strings.TrimSuffix(part, "#")] = parts[i]
+	}
+	return its
+}
+
+// readParts is readRecord for what is read by the hundred thousand: it returns the parts in the order of the table, see
+// partAt.
+func readParts(name, text string) []string {
 	names := recordParts[name]
-	parts, its := strings.SplitN(text, "|", len(names)), make(map[string]string, len(names))
+	parts := strings.SplitN(text, "|", len(names))
 	if len(parts) < len(names) {
 		return nil
 	}
 	for i, part := range names {
-		bare, number := strings.CutSuffix(part, "#")
-		if _, err := strconv.ParseInt(parts[i], 10, 64); number && err != nil {
-			return nil
+		if strings.HasSuffix(part, "#") {
+			if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil {
+				return nil
+			}
 		}
-		its[bare] = parts[i]
 	}
-	return its
+	return parts
+}
+
+// partAt returns the place of a part in a record.
+func partAt(name, part string) int {
+	return slices.IndexFunc(recordParts[name], func(p string) bool { return strings.TrimSuffix(p, "#") == part })
 }

@@ -300,9 +300,11 @@ func (s *Store) placesOf(ctx context.Context, p redis.Pipeliner, host string, ow
 	return at
 }
 
-// vms lists the VMs of the host in these places.
-func (at vmPlaces) vms(host string) []core.VMInfo {
-	state, owner := make(map[string]core.VMState), make(map[string]string)
+var slotWhat, slotPhase, vmPool = partAt("slot", "what"), partAt("slot", "phase"), partAt("vm", "pool")
+
+// states returns the states of the host's VMs that are not clean, and which owner has one.
+func (at vmPlaces) states() (state map[string]core.VMState, owner map[string]string) {
+	state, owner = make(map[string]core.VMState), make(map[string]string)
 	for _, vm := range at.dirty.Val() {
 		state[vm] = core.VMDirty
 	}
@@ -311,21 +313,46 @@ func (at vmPlaces) vms(host string) []core.VMInfo {
 	}
 	for o, cmd := range at.slots {
 		for key, slot := range cmd.Val() {
-			h, _ := toSlot(key, slot, "") // an unreadable slot holds no VM
-			if state[h.VM], owner[h.VM] = core.VMState(h.Phase), o; h.VM != key {
-				state[h.VM] = core.VMClaimed
+			its := readParts("slot", slot)
+			if its == nil {
+				continue // an unreadable slot holds no VM
 			}
+			vm, phase := its[slotWhat], core.VMClaimed
+			if its := core.VMState(its[slotPhase]); its == core.VMCreating || its == core.VMDestroying {
+				vm, phase = key, its
+			}
+			state[vm], owner[vm] = phase, o
 		}
 	}
+	return state, owner
+}
+
+// count says of a host how many VMs it has in these places.
+func (at vmPlaces) count(h *core.HostInfo) {
+	h.VMs, h.VMsOf = make(map[string]int), make(map[string]map[core.VMState]int)
+	states, _ := at.states()
+	for vm, fact := range at.all.Val() {
+		pool, state := "", cmp.Or(states[vm], core.VMClean)
+		if its := readParts("vm", fact); its != nil {
+			pool = its[vmPool]
+		}
+		h.VMs[string(state)]++
+		if h.VMsOf[pool] == nil {
+			h.VMsOf[pool] = make(map[core.VMState]int)
+		}
+		h.VMsOf[pool][state]++
+	}
+}
+
+// vms lists the VMs of the host in these places.
+func (at vmPlaces) vms(host string) []core.VMInfo {
+	state, owner := at.states()
 	out := make([]core.VMInfo, 0, len(at.all.Val()))
 	for vm, fact := range at.all.Val() {
 		its := readRecord("vm", fact)
 		info := core.VMInfo{
-			ID: vm, Host: host, Pool: its["pool"], State: state[vm], Since: num(its["since"]), Owner: owner[vm],
+			ID: vm, Host: host, Pool: its["pool"], State: cmp.Or(state[vm], core.VMClean), Since: num(its["since"]), Owner: owner[vm],
 			Note: at.quarantined.Val()[vm],
-		}
-		if info.State == "" {
-			info.State = core.VMClean
 		}
 		out = append(out, info)
 	}

@@ -7,11 +7,13 @@
 local out, pools = {}, redis.call('SMEMBERS', K.pools)
 table.sort(pools)
 for _, pool in ipairs(pools) do
-  for _, priority in ipairs({ 'high', 'normal', 'low' }) do
-    out[#out + 1] = pool
-    out[#out + 1] = priority
-    out[#out + 1] = redis.call('HGET', K.counts, pool .. ':' .. priority) or '0'
-    out[#out + 1] = redis.call('LLEN', K.turns(pool, priority)) + redis.call('LLEN', K.turns(pool, priority .. '-soon'))
+  local waiting = redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')
+  for i, priority in ipairs({ 'high', 'normal', 'low' }) do
+    local n = #out
+    out[n + 1], out[n + 2], out[n + 3], out[n + 4] = pool, priority, waiting[i] or '0', 0
+    if out[n + 3] ~= '0' then -- nobody waits where nothing does
+      out[n + 4] = redis.call('LLEN', K.turns(pool, priority)) + redis.call('LLEN', K.turns(pool, priority .. '-soon'))
+    end
   end
 end
 return out
