@@ -31,7 +31,8 @@ type PoolLoad struct {
 type HostLoad struct {
 	Settings HostSettings
 	Targets  Targets // VMs that the host should have; nil: no overseer decided it in the last minutes
-	Placed   bool    //  the targets include waiting work: nothing is to be made for it beyond them
+	Placed   bool    // the targets include waiting work: nothing is to be made for it beyond them
+	Ready    bool    // the host has reconciled with this incarnation of Redis; else it may have VMs that are not counted
 	Pools    []PoolLoad
 }
 

@@ -247,7 +247,7 @@ func (h *cluster) ListOwners(context.Context) ([]core.OwnerInfo, error) { panic(
 func (h *cluster) Load(ctx context.Context, _ string, pools []string) (load core.HostLoad, err error) {
 	load.Settings = h.settings
 	err = h.do(ctx, "load", "", 0, func() {
-		load.Targets, load.Placed = h.targets, h.placed
+		load.Targets, load.Placed, load.Ready = h.targets, h.placed, h.ready
 		for _, name := range pools {
 			p, ok := h.pools[name]
 			if !ok {

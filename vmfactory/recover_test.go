@@ -180,6 +180,29 @@ func TestAnotherIncarnationOfRedis(t *testing.T) {
 	})
 }
 
+// A Redis that was set back does not count what was made since, and nothing is made in its place, though the next
+// heartbeat is far.
+func TestARedisThatForgotVMs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 3, 3))
+		r.cfg.ReconcileEvery, r.cfg.CheckEvery = 24*time.Hour, 24*time.Hour
+		p := r.start()
+		settle(10500 * time.Millisecond) // between two heartbeats
+		require.Equal(t, 3, r.prov.Created())
+		r.cluster.look(func(h *cluster) {
+			h.ready, h.clean["a"] = false, nil
+			clear(h.vms)
+			h.waiting["a"] = 3
+		})
+		settle(time.Minute)
+		require.Equal(t, 3, r.prov.Created(), "they are adopted")
+		require.Len(t, r.cluster.cleanVMs("a"), 3)
+		p.end()
+		r.whole()
+	})
+}
+
 // The incarnation changes while a look is under way that did not check what is clean.
 func TestAnotherIncarnationDuringALook(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func (e *epoch) create(ctx context.Context) error {
 	e.metrics.observe(loads, moves)
 	status := e.statuses(loads, moves)
 	e.board.show(status)
-	if !e.surveyed {
+	if !e.surveyed || !load.Ready { // a Redis that was restored does not count what was made since: it would be made again
 		return nil
 	}
 	if err := e.report(ctx, status, loads); err != nil {
@@ -74,7 +74,7 @@ func (e *epoch) share(ctx context.Context, load core.HostLoad, pools []demand, w
 		clear(e.promised) // those that are not renewed expire
 		return moves, nil
 	}
-	if !e.surveyed {
+	if !e.surveyed || !load.Ready {
 		return moves, nil // nothing is made yet
 	}
 	var wants []core.VMWant

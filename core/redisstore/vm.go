@@ -16,21 +16,21 @@ import (
 
 // Load implements core.VMs.
 func (s *Store) Load(ctx context.Context, host string, pools []string) (core.HostLoad, error) {
-	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0)}
+	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0), served{s: s}}
 	reply, err := s.run(ctx, "vm_load", host, append(args, anys(pools)...)...)
 	if err != nil {
 		return core.HostLoad{}, err
 	}
 	f := list(reply)
-	if len(f) < 3 {
+	if len(f) < 4 {
 		return core.HostLoad{}, core.Errorf(core.CodeInternal, host, "the load script answered %d parts", len(f))
 	}
 	var out core.HostLoad
 	if err := cmp.Or(readNote(host, "settings", str(f[0]), &out.Settings), readNote(host, "targets", str(f[1]), &out.Targets)); err != nil {
 		return out, err
 	}
-	out.Placed = str(f[2]) == "1"
-	f = f[3:]
+	out.Placed, out.Ready = str(f[2]) == "1", str(f[3]) == "1"
+	f = f[4:]
 	for i := 0; i+6 < len(f); i += 7 {
 		l := core.PoolLoad{
 			Clean: int(num(f[i+1])), Creating: int(num(f[i+2])), Dirty: int(num(f[i+3])),

@@ -1,19 +1,20 @@
 -- Count the VMs and waiting requests of the named pools on a host.
--- ARGV    1 host, 2 the host's vmfactory, then the pools
+-- ARGV    1 host, 2 the host's vmfactory, 3 incarnation of Redis, then the pools
 -- RETURN  the host's settings; its targets, empty if there are none or no round of placement was of
---         late, and 1 if they hold for waiting work, too; then per known pool: settings, clean,
+--         late, and 1 if they hold for waiting work, too; 1 if the host has reconciled with this
+--         incarnation: else it may have VMs that are not counted; then per known pool: settings, clean,
 --         creating, dirty or destroying, quarantined, all VMs, waiting requests that the host may
 --         take, up to its max; of those whose submitter's turn is far, one each
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
 local host = ARGV[1]
-local its = redis.call('HMGET', K.host(host), 'settings', 'targets')
+local its = redis.call('HMGET', K.host(host), 'settings', 'targets', 'incarnation')
 local planned, clock = R.planned(redis.call('HGET', K.meta, 'planned')), now()
 -- A round that is yet to come was written before the clock was set back.
 local known = planned and planned.at <= clock and clock - planned.at < 600000
 local fresh = known and planned.till >= clock
-local out = { its[1] or '', known and its[2] or '', fresh and '1' or '0' }
+local out = { its[1] or '', known and its[2] or '', fresh and '1' or '0', its[3] == ARGV[3] and '1' or '0' }
 local pool_of, all, creating, dirty, quarantined = {}, {}, {}, {}, {}
 local function count(into, pool)
   into[pool] = (into[pool] or 0) + 1
@@ -34,7 +35,7 @@ end
 for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
   count(quarantined, pool_of[vm] or '')
 end
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local pool = ARGV[i]
   local set = redis.call('HMGET', K.pool(pool), 'settings', 'max', 'running')
   if set[1] then
