@@ -142,6 +142,7 @@ func (m *model) check(c *call) {
 	m.checkHosts(c)
 	m.checkClock(c)
 	m.checkCancels(c)
+	m.checkRound(c)
 	if c.name == "exchange" && c.err == nil {
 		m.checkExchange(c)
 	}

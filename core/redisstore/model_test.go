@@ -53,6 +53,8 @@ type model struct {
 
 	weights []int                // of the actions, in this game
 	changes bool                 // waiting requests are changed, too
+	places  bool                 // overseers place VMs, and vmfactories follow
+	rounds  [2]round             // of placement, of the two overseers
 	seen    *redisstore.Look     // after the last call; nil: look again
 	acted   map[string]int64     // lane of an owner's epoch → its last call that acted, as Redis remembers
 	epochs  map[string]bool      // owner and epoch: those that it ever had
@@ -103,7 +105,7 @@ const lateBy = 5 * time.Second
 
 func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(*redisstore.Store)) *model {
 	m := &model{
-		dice: d, ctx: context.Background(), b: b, hook: hook, at: start, changes: true,
+		dice: d, ctx: context.Background(), b: b, hook: hook, at: start, changes: true, places: true,
 		ledger: make(map[string]*row), real: make(map[string]realVM), served: make(map[string]string), revoked: make(map[string]bool),
 		acted: make(map[string]int64), epochs: make(map[string]bool), newest: make(map[string]int64), heard: make(map[string]time.Time), heardNow: make(map[string]bool),
 	}
@@ -279,6 +281,9 @@ func (m *model) actions() []action {
 	}
 	if m.changes {
 		all = append(all, action{6, m.change})
+	}
+	if m.places {
+		all = append(all, action{8, m.place}, action{6, one((*factory).follow)}, action{1, m.noRounds})
 	}
 	return all
 }

@@ -157,7 +157,7 @@ func (s *Store) SetTargets(ctx context.Context, number int64, r core.Round) (int
 					return number, core.Wrap(err, core.CodeInternal, host, "the targets of host %s cannot be written as JSON", host)
 				}
 			}
-			args = append(args, host, text)
+			args = append(args, host, string(text))
 		}
 		if first {
 			args = append(args, uses...)
