@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,15 +120,21 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"broken invariants", len(r.Consistency) + len(r.Unknown), "must be 0"},
 		{"dead without own fault", r.Innocent, "must be 0"},
 		{"broken promises", r.Broken, "must be 0"},
+		{"oversold", r.Oversold, "times that a host held more VMs than fit; must be 0"},
 		{"faults", r.Faults["total"], fmt.Sprintf("in %s, seed %d", (time.Duration(r.DurationMs) * time.Millisecond).Round(time.Second), r.Seed)},
 		{"requests", r.Jobs, fmt.Sprintf("accepted; %d submits were refused", r.Refused)},
 		{"tasks", r.Tasks, "accepted"},
+		{"batches", r.Batches.Accepted, fmt.Sprintf("with %d jobs; %d were cancelled, %d are reruns", r.Batches.Jobs, r.Batches.Cancelled, r.Batches.Rerun)},
+		{"rounds cut", r.Rounds, fmt.Sprintf("of placement, by stopping an overseer; %d of them were overtaken by another one's", r.Overtaken)},
 		{"dead", r.Dead, "given up after too many faults of the platform, and told so"},
 		{"crashed", r.Crashes, "components; must be 0"},
 		{"ended", r.Exits, "components that gave up by themselves, and were started again"},
 		{"zombies' writes refused", r.Zombies, ""},
 		{"noticed after", r.DetectMs, ""},
 		{"running again after", r.RedispatchMs, ""},
+	}
+	for i := range r.Pools {
+		rows = append(rows, table.Row{"pool " + r.Pools[i].Name, "", keeps(&r.Pools[i])})
 	}
 	for _, v := range r.Consistency {
 		rows = append(rows, table.Row{"consistency " + v.Rule, "", terminal.Clean(v.ID + ": " + v.Text)})
@@ -139,6 +146,20 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		return err
 	}
 	return terminal.PrintTable(w, "no fault was injected", table.Row{"fault", "times", "noticed after", "running again after"}, drillFaults(r))
+}
+
+// keeps says how a pool's VMs are made, for people.
+func keeps(p *core.Pool) string {
+	words := []string{cmp.Or(string(p.Strategy), string(core.WorstFit)), cmp.Or(string(p.Order), string(core.Fifo))}
+	for _, of := range []struct {
+		n    int
+		what string
+	}{{p.Warm, "%d warm on each host"}, {p.WarmTotal, "%d warm in all"}, {p.WarmMost, "up to %d warm by its use"}, {p.Spread, "on %d hosts at least"}} {
+		if of.n > 0 {
+			words = append(words, fmt.Sprintf(of.what, of.n))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // drillFaults is the table of the kinds of faults.

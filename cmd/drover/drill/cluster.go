@@ -19,8 +19,31 @@ import (
 // overseerRole is what is no owner, but dies as well.
 const overseerRole core.Role = "overseer"
 
-// Pools of the cluster under drill.
-var pools = []string{"exam", "practice"}
+// poolNames are the names of the pools.
+var poolNames = []string{"exam", "practice", "quiz"}
+
+// pools are those of the cluster under drill: one that keeps VMs warm on each host, one that keeps them warm in the
+// whole cluster, on several hosts, and one that learns how many it needs. They differ in their sizes, in where their VMs
+// are made, and in which is first.
+func pools(slots int) []core.Pool {
+	all := make([]core.Pool, len(poolNames))
+	for i, name := range poolNames {
+		p := core.DefaultPool(name)
+		p.Warm, p.Max, p.MaxWaiting, p.StageTimeout, p.Limits.Memory = 0, slots, 100_000, 10*time.Second, vmMemory
+		switch name {
+		case "exam":
+			p.Warm = 1
+		case "practice":
+			p.WarmTotal, p.Spread, p.Strategy, p.Order = 3, 2, core.BestFit, core.MaxMin
+			p.Limits.Memory, p.Limits.CPU = 2*vmMemory, 1000
+		case "quiz":
+			p.WarmMost, p.IdleAfter, p.Strategy, p.Order = 4, core.MinIdleAfter, core.NextFit, core.MinMin
+			p.Limits.Memory = vmMemory / 2
+		}
+		all[i] = p
+	}
+	return all
+}
 
 // cluster is the cluster under drill.
 type cluster struct {
@@ -33,6 +56,9 @@ type cluster struct {
 	watch  *watch
 	crowd  atomic.Int64 // requests that a crowd submitted
 	logs   []*os.File
+
+	rooms  *rooms
+	rounds rounds
 
 	full     atomic.Int64 // since when Redis has no room for more, ns; 0: it has
 	faults   *os.File     // the log of faults
@@ -57,7 +83,7 @@ const diskSize = "64m"
 func (o *host) owner(role core.Role) string { return core.OwnerName(role, o.name, 0) }
 
 func newCluster(cfg Config, dir string) *cluster {
-	return &cluster{cfg: cfg, dir: dir, root: Isolated()}
+	return &cluster{cfg: cfg, dir: dir, root: Isolated(), rooms: newRooms()}
 }
 
 // kind says what the hosts are.
@@ -197,14 +223,21 @@ func (h *cluster) start(ctx context.Context) error {
 	if !h.await(ctx, stopTimeout, open) {
 		return err
 	}
-	for _, name := range pools {
-		p := core.DefaultPool(name)
-		p.Max, p.MaxWaiting, p.StageTimeout = h.cfg.Slots, 100_000, 10*time.Second
+	for _, p := range pools(h.cfg.Slots) {
 		if err := h.client.Intake.SetPool(ctx, p); err != nil {
 			return err
 		}
 	}
+	machine, err := thisMachine()
+	if err != nil {
+		return err
+	}
+	h.rooms.machine = machine
 	for _, o := range h.hosts {
+		h.rooms.set(o, whole())
+		if err := h.resize(ctx, o, whole()); err != nil {
+			return err
+		}
 		for _, p := range o.parts {
 			if err := p.start(); err != nil {
 				return err

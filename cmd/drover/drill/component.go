@@ -106,6 +106,13 @@ func (p *component) newest(pid int) *life {
 	return nil
 }
 
+// setEnv changes the environment in which it starts the next time.
+func (p *component) setEnv(env []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.env = env
+}
+
 // runs is the number of the process that runs; 0: none does.
 func (p *component) runs() int {
 	p.mu.Lock()

@@ -48,7 +48,7 @@ func crowd(ctx context.Context, h *cluster, _ fault) (func(context.Context) erro
 			return
 		}
 		spec := core.Spec{
-			ID: newID(), Pool: pools[i%len(pools)], Priority: core.PriorityLow, Submitter: fmt.Sprintf("c%d", begun+int64(i)), Command: []string{"true"},
+			ID: newID(), Pool: poolNames[i%len(poolNames)], Priority: core.PriorityLow, Submitter: fmt.Sprintf("c%d", begun+int64(i)), Command: []string{"true"},
 		}
 		if _, _, err := h.client.Intake.Submit(ctx, spec); err == nil {
 			accepted[i] = spec.ID

@@ -159,6 +159,7 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 	watching, enough := context.WithCancel(always)
 	var watched sync.WaitGroup
 	watched.Go(func() { w.run(watching) })
+	watched.Go(func() { h.rooms.watch(watching, h.hosts) })
 	defer watched.Wait()
 	defer enough()
 	d.cfg.say("%d hosts, %s; seed %d", len(h.hosts), h.kind(), d.cfg.Seed)

@@ -36,6 +36,7 @@ const (
 	wipeRedisName    = "wipe-redis"
 	restoreRedisName = "restore-redis"
 	drainHostName    = "drain-host"
+	shrinkHostName   = "shrink-host"
 )
 
 // kinds is the table of all faults.
@@ -68,6 +69,8 @@ var kinds = func() []*kind {
 		&kind{name: "fill-redis", weight: 2, long: 0.3, part: "redis", inject: fillRedis},
 		&kind{name: "jump-clock", weight: 2, long: 0.3, part: "clock", inject: jumpClock},
 		&kind{name: "lock-store", weight: 3, long: 0.3, part: "store", inject: lockStore},
+		&kind{name: shrinkHostName, weight: 3, long: 0.5, victims: anyHost, part: "host", inject: shrinkHost},
+		&kind{name: "stop-in-round", weight: 3, long: 0.5, root: true, victims: having(overseerRole), role: overseerRole, inject: freezeInRound},
 		&kind{name: "crowd", weight: 1, long: 0.3, part: "crowd", inject: crowd},
 	)
 }()

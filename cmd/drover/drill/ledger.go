@@ -35,6 +35,11 @@ func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence)
 			return err
 		}
 	}
+	if err := r.countBatches(ctx, h, l, vms); err != nil {
+		return err
+	}
+	h.rooms.report(r)
+	r.Rounds, r.Overtaken = int(h.rounds.cut.Load()), int(h.rounds.overtaken.Load())
 	for _, key := range r.given {
 		if why := seen.innocent(key); why != "" {
 			r.Innocent++
@@ -105,11 +110,21 @@ func (r *Report) judge(id string, row core.Row) {
 	case row.State == core.RequestDead:
 		r.Dead++
 		r.given = append(r.given, row.Spec.Key())
+	case row.State == core.RequestCancelled && row.Spec.Batch != "":
+		// countBatch knows whether it was to be
 	case row.State != core.RequestCompleted:
 		r.double("request %s ended %s (%s): %s", id, row.State, row.Result.Blame, row.Result.Reason)
-	case row.Result.Stdout != id+"\n"+id+"\n":
+	case row.Result.Stdout != tagOf(row.Spec)+"\n"+tagOf(row.Spec)+"\n":
 		r.double("request %s printed %q", id, row.Result.Stdout)
 	}
+}
+
+// tagOf is what a job is to print: only it knows that, and reruns of it. A test of the ledger has no command.
+func tagOf(spec core.Spec) string {
+	if len(spec.Command) > tagAt {
+		return spec.Command[tagAt]
+	}
+	return spec.ID
 }
 
 func (r *Report) double(format string, args ...any) {

@@ -22,7 +22,7 @@ const submitters = 12
 // page is how many unfinished requests are counted at most.
 const page = 1000
 
-// load keeps the cluster busy: many submitters, two pools, three priorities, mostly short jobs and some longer ones.
+// load keeps the cluster busy: many submitters, three pools, three priorities, mostly short jobs and some longer ones.
 type load struct {
 	cfg     Config
 	cluster *cluster
@@ -67,6 +67,7 @@ func (l *load) run(ctx context.Context) {
 		all.Go(func() { l.hand(ctx, n) })
 	}
 	all.Go(func() { l.watch(ctx) })
+	all.Go(func() { l.batches(ctx) })
 	all.Wait()
 }
 
@@ -128,6 +129,9 @@ func (l *load) hand(ctx context.Context, n int) {
 // another job's is not two equal lines.
 const script = `mkdir used && echo "$1" && sleep "$2" && echo "$1"`
 
+// tagAt is the place of $1 in the command.
+const tagAt = 4
+
 // submit submits one job, and now and then the same one again, like a client that did not get the answer: an accepted
 // job must not be refused.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
@@ -138,7 +142,7 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	}
 	id, priorities := newID(), core.Priorities()
 	spec := core.Spec{
-		ID: id, Pool: pools[dice.IntN(len(pools))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
+		ID: id, Pool: poolNames[dice.IntN(len(poolNames))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
 	}
 	again := dice.IntN(repeats) == 0
@@ -200,12 +204,16 @@ func (l *load) promises(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// unfinished counts accepted requests and tasks without an end.
+// unfinished counts accepted requests, tasks and batches without an end.
 func (l *load) unfinished(ctx context.Context) (int, error) {
 	left, err := l.client.Store.Unfinished(ctx, "", page)
 	if err != nil {
 		return 0, err
 	}
 	tasks, err := l.client.Store.UnfinishedTasks(ctx, "", page)
-	return len(left) + len(tasks), err
+	if err != nil {
+		return 0, err
+	}
+	open, err := l.client.Store.OpenBatches(ctx, "", page)
+	return len(left) + len(tasks) + len(open), err
 }

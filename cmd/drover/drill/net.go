@@ -21,8 +21,9 @@ const (
 
 // network is a host's own network namespace. It lives as long as its holder.
 type network struct {
-	holder *exec.Cmd
-	link   string // the bridge's end of its cable
+	holder  *exec.Cmd
+	link    string // the bridge's end of its cable
+	address string
 }
 
 // newBridge makes the bridge and returns its address.
@@ -37,16 +38,17 @@ func newBridge(ctx context.Context) (string, error) {
 
 // newNetwork makes the network of the nth host and plugs it in.
 func newNetwork(ctx context.Context, n int) (*network, error) {
-	w := &network{holder: exec.Command("sleep", "infinity"), link: "host" + strconv.Itoa(n+1)} //nolint:noctx // it outlives ctx
+	const first = 10
+	w := &network{link: "host" + strconv.Itoa(n+1), address: address + strconv.Itoa(first+n)}
+	w.holder = exec.Command("sleep", "infinity") //nolint:noctx // it outlives ctx
 	w.holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := w.holder.Start(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, w.link, "a network namespace cannot be made")
 	}
-	const first = 10
 	return w, each(ctx,
 		fmt.Sprintf("ip link add %s type veth peer name eth0 netns %d", w.link, w.holder.Process.Pid),
 		fmt.Sprintf("ip link set %s master %s up", w.link, bridge),
-		w.inside("ip addr add "+address+strconv.Itoa(first+n)+mask+" dev eth0"),
+		w.inside("ip addr add "+w.address+mask+" dev eth0"),
 		w.inside("ip link set eth0 up"),
 		w.inside("ip link set lo up"),
 	)

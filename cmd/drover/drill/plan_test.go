@@ -40,7 +40,7 @@ func TestALongPlanHasEveryFaultShortAndLong(t *testing.T) {
 	h := testCluster(true)
 	down := h.cfg.down()
 	short, long := map[string]bool{}, map[string]bool{}
-	for _, f := range drawn(h, 1000, 1) {
+	for _, f := range drawn(h, 2000, 1) {
 		if f.hold > down {
 			long[f.kind.name] = true
 		} else {

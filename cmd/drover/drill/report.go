@@ -28,6 +28,13 @@ type Report struct {
 	Innocent int `json:"dead_without_own_fault"` // of them: those that cannot have been the cause
 	Broken   int `json:"broken_promises"`        // broken guarantees to submitters and owners
 
+	Batches   batchCounts    `json:"batches"`
+	Pools     []core.Pool    `json:"pools"`
+	MostVMs   map[string]int `json:"most_vms"`         // host → most VMs seen alive at a time
+	Oversold  int            `json:"oversold"`         // times that a host held more VMs than fit, with its overcommit
+	Rounds    int            `json:"rounds_cut"`       // overseers that were stopped in the middle of a round of placement
+	Overtaken int            `json:"rounds_overtaken"` // of them: those that went on when another had written a round
+
 	Lost        int              `json:"lost"`        // accepted, and without an end
 	Doubled     int              `json:"doubled"`     // with two ends, in a VM that served another, or with another's output
 	Leaked      int              `json:"leaked"`      // VMs, cgroups, mounts, network links and processes
@@ -62,6 +69,14 @@ func (s Spread) String() string {
 	return fmt.Sprintf("p50 %d ms, p99 %d ms, at most %d ms (%d times)", s.P50, s.P99, s.Max, s.N)
 }
 
+// batchCounts are the batches of a drill.
+type batchCounts struct {
+	Accepted  int `json:"accepted"`
+	Jobs      int `json:"jobs"`
+	Cancelled int `json:"cancelled"`
+	Rerun     int `json:"rerun"` // accepted as well
+}
+
 type recovery struct {
 	Detect     Spread `json:"detect_ms"`
 	Redispatch Spread `json:"redispatch_ms"`
@@ -71,12 +86,13 @@ func newReport(cfg Config) *Report {
 	return &Report{
 		Seed: cfg.Seed, Hosts: cfg.Hosts, Isolated: Isolated(), BeatMs: cfg.beat().Milliseconds(),
 		Faults: map[string]int{total: 0}, Skipped: map[string]string{}, Recovery: map[string]recovery{},
+		Pools: pools(cfg.Slots), MostVMs: map[string]int{},
 	}
 }
 
 // Sound reports whether all that must hold did.
 func (r *Report) Sound() bool {
-	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && len(r.Consistency) == 0 && len(r.Unknown) == 0
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && r.Oversold == 0 && len(r.Consistency) == 0 && len(r.Unknown) == 0
 }
 
 func (r *Report) detail(format string, args ...any) {

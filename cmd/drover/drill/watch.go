@@ -119,7 +119,7 @@ func (w *watch) healed(owners []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, owner := range owners {
-		if b := w.blows[owner]; b != nil && !strings.HasPrefix(b.kind, "kill") && b.kind != loseHostName {
+		if b := w.blows[owner]; b != nil && !strings.HasPrefix(b.kind, "kill") && b.kind != loseHostName && b.kind != shrinkHostName {
 			delete(w.blows, owner)
 			maps.DeleteFunc(w.work, func(_ string, of *blow) bool { return of == b })
 		}
