@@ -186,6 +186,16 @@ func TestTargets(t *testing.T) {
 		"no pool starves another": {
 			many(1, 4), []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"h00": {"p": 2, "q": 2}},
 		},
+		"nor on one host": {
+			many(1, 4), []placement.Pool{
+				pool("p", func(p *placement.Pool) { p.Warm = 4 }), pool("q", func(p *placement.Pool) { p.Warm = 4 }),
+			}, targets{"h00": {"p": 2, "q": 2}},
+		},
+		"nor there with what it has in use": {
+			[]placement.Host{host("a", 4, busy("p", 2))}, []placement.Pool{
+				pool("p", func(p *placement.Pool) { p.Warm = 4 }), pool("q", func(p *placement.Pool) { p.Warm = 4 }),
+			}, targets{"a": {"q": 2}},
+		},
 		"nor with what it has in use": {
 			[]placement.Host{host("a", 4, busy("p", 2))}, []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"a": {"q": 2}},
 		},
@@ -230,6 +240,42 @@ func TestTargetsTellWarmFromWaiting(t *testing.T) {
 	hosts[2].Serves = []string{"q"}
 	warm.Waiting = 9
 	require.Equal(t, map[string]core.Targets{"a": {"p": {Most: 2}}, "b": {"p": {Most: 4}}}, placement.Targets(hosts, []placement.Pool{warm, pool("q", nil)}))
+
+	// But not where nothing is to be made.
+	for name, change := range map[string]func(*placement.Host){
+		"drained":      func(h *placement.Host) { h.Opening = placement.Shut },
+		"late":         func(h *placement.Host) { h.Opening = placement.Late },
+		"on probation": func(h *placement.Host) { h.Opening = placement.Trial },
+		"broken":       func(h *placement.Host) { h.Broken = map[string]bool{"p": true} },
+	} {
+		closed := slices.Clone(hosts)
+		change(&closed[0])
+		require.Equal(t, map[string]core.Targets{"b": {"p": {Most: 4}}}, placement.Targets(closed, []placement.Pool{warm, pool("q", nil)}), name)
+	}
+}
+
+// Of many equals the first by name are taken, each time: the round does not depend on the order of a map.
+func TestTargetsAreTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	var kept, open []placement.Host
+	for i := range 8 {
+		name := fmt.Sprint("h", i)
+		kept, open = append(kept, host(name, 9, clean("p", 1))), append(open, host(name, 9, nil))
+	}
+	fewer := pool("p", func(p *placement.Pool) { p.WarmTotal = 3 })
+	// VMs for waiting work are on all hosts, and fewer of them are warm.
+	waiting := pool("p", func(p *placement.Pool) { p.Waiting, p.WarmTotal = 7, 3 })
+	for range 50 {
+		require.Equal(t, map[string]core.Targets{"h0": {"p": {Warm: 1}}, "h1": {"p": {Warm: 1}}, "h2": {"p": {Warm: 1}}},
+			placement.Targets(kept, []placement.Pool{fewer}))
+		warm := []string{}
+		for name, its := range placement.Targets(open, []placement.Pool{waiting}) {
+			if its["p"].Warm > 0 {
+				warm = append(warm, name)
+			}
+		}
+		require.ElementsMatch(t, []string{"h0", "h1", "h2"}, warm)
+	}
 }
 
 // A host whose VMs are all busy in each round goes on with their pool, but not while another pool has none.
