@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"drover/core"
 	"drover/core/coretest"
@@ -60,6 +62,81 @@ func benchExchange(b *testing.B, batch, submitters int) {
 	ended := serverMicros(b, backend)
 	b.ReportMetric((submitted-before)/float64(b.N), "submit-redis-us/op")
 	b.ReportMetric((ended-submitted)/float64(b.N), "redis-us/op")
+}
+
+// BenchmarkExchangeBesideTargets measures what targets cost a claim: jobs are claimed and finished in turns in a cluster
+// without rounds of placement, and in one whose host has targets of a hundred pools. One op is a turn of each. It says
+// the ratio of the server's processor time of the second to the first: the median of the turns, and between which
+// values half of them are.
+func BenchmarkExchangeBesideTargets(b *testing.B) {
+	const jobs, batch, pools = 4000, 16, 100
+	turns := []*exchangeTurn{newExchangeTurn(b), newExchangeTurn(b)}
+	its := make(core.Targets, pools)
+	for i := range pools {
+		its[fmt.Sprintf("pool-%d", i)] = core.Target{Warm: 2, Most: 4}
+	}
+	its["p1"] = core.Target{Warm: 1, Most: jobs}
+	number := int64(0)
+	var ratios []float64
+	for b.Loop() {
+		var err error
+		number, err = turns[1].Store.SetTargets(b.Context(), number, core.Round{Targets: map[string]core.Targets{"h1": its}, Lasts: time.Hour})
+		require.NoError(b, err)
+		var took [2]float64
+		for n := range turns {
+			at := (n + len(ratios)) % len(turns) // each is first as often
+			took[at] = turns[at].run(b, jobs, batch)
+		}
+		ratios = append(ratios, took[1]/took[0])
+	}
+	slices.Sort(ratios)
+	quarter := func(n int) float64 { return ratios[(len(ratios)-1)*n/4] }
+	b.ReportMetric(quarter(1), "quarter-below")
+	b.ReportMetric(quarter(2), "ratio")
+	b.ReportMetric(quarter(3), "quarter-above")
+}
+
+// exchangeTurn is a cluster that claims in turns with another one on the same server.
+type exchangeTurn struct {
+	*coretest.Cluster
+	b    *coretest.Backend
+	seq  int64
+	made int
+}
+
+func newExchangeTurn(b *testing.B) *exchangeTurn {
+	b.Helper()
+	backend := coretest.Real(b)
+	c := coretest.NewCluster(b, backend.Open(b), "h1", "p1")
+	pool := core.DefaultPool("p1")
+	pool.MaxWaiting, pool.Max = 1<<30, core.MaxPoolVMs
+	require.NoError(b, c.Store.SetPool(b.Context(), pool))
+	return &exchangeTurn{Cluster: c, b: backend}
+}
+
+// run claims and finishes so many jobs, and returns the processor time that the server used for it, in microseconds.
+func (x *exchangeTurn) run(b *testing.B, jobs, batch int) float64 {
+	b.Helper()
+	x.AddVMs(b, jobs)
+	specs := make([]core.Spec, jobs)
+	for i := range specs {
+		x.made++
+		specs[i] = coretest.Spec(fmt.Sprintf("r%d", x.made), "p1", fmt.Sprintf("s%d", i%100))
+	}
+	x.Submit(b, specs...)
+	before := serverMicros(b, x.b)
+	var finish []core.Finish
+	for done := 0; done < jobs; done += len(finish) {
+		x.seq++
+		got := x.Exchange(b, x.seq, batch, finish...)
+		finish = finish[:0]
+		for _, c := range got.Claims {
+			finish = append(finish, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
+		}
+	}
+	x.seq++
+	x.Exchange(b, x.seq, 0, finish...)
+	return serverMicros(b, x.b) - before
 }
 
 var cpuSeconds = regexp.MustCompile(`used_cpu_(?:user|sys)_main_thread:([0-9.]+)`)

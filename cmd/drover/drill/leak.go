@@ -43,25 +43,31 @@ func (o *host) endVMs(ctx context.Context) {
 func (h *cluster) unknown(ctx context.Context) []string {
 	var all []string
 	for _, o := range h.hosts {
-		there := o.vms()
+		before := o.vms()
 		noted, err := h.client.Redis.ListVMs(ctx, o.name)
 		if err != nil {
 			return []string{err.Error()}
 		}
-		known := map[string]bool{}
-		for _, vm := range noted {
-			known[vm.ID] = true
+		all = append(all, disagree(o.name, before, noted, o.vms())...)
+	}
+	return all
+}
+
+// disagree compares what Redis has noted of a host with what was there before it was read, and after. What comes or
+// goes meanwhile is no disagreement.
+func disagree(host string, before []string, noted []core.VMInfo, after []string) (all []string) {
+	known := map[string]bool{}
+	for i := range noted {
+		vm := &noted[i]
+		known[vm.ID] = true
+		there := slices.Contains(before, vm.ID) || slices.Contains(after, vm.ID)
+		if !there && vm.State != core.VMCreating && vm.State != core.VMDestroying {
+			all = append(all, vm.ID+" of "+host+" is not there")
 		}
-		for _, vm := range there {
-			if !known[vm] {
-				all = append(all, vm+" on "+o.name+" is not in Redis")
-			}
-			delete(known, vm)
-		}
-		for _, vm := range noted {
-			if known[vm.ID] && vm.State != core.VMCreating && vm.State != core.VMDestroying {
-				all = append(all, vm.ID+" of "+o.name+" is not there")
-			}
+	}
+	for _, vm := range before {
+		if !known[vm] && slices.Contains(after, vm) {
+			all = append(all, vm+" on "+host+" is not in Redis")
 		}
 	}
 	return all
