@@ -69,7 +69,7 @@ func benchExchange(b *testing.B, batch, submitters int) {
 // the ratio of the server's processor time of the second to the first: the median of the turns, and between which
 // values half of them are.
 func BenchmarkExchangeBesideTargets(b *testing.B) {
-	const jobs, batch, pools = 4000, 16, 100
+	const jobs, batch, pools = 1000, 16, 100
 	turns := []*exchangeTurn{newExchangeTurn(b), newExchangeTurn(b)}
 	its := make(core.Targets, pools)
 	for i := range pools {

@@ -172,7 +172,10 @@ func (h *cluster) resize(ctx context.Context, o *host, its room) error {
 	o.parts[core.RoleVMFactory].setEnv(append(slices.Clone(o.env), its.environ()))
 	settings := its.settings(h.rooms.machine)
 	w := core.HostWish{Host: o.name, Kind: core.WishSettings, Settings: &settings, By: "drill", At: time.Now().UnixMilli()}
-	var err error
+	err := w.Check()
+	if err != nil {
+		return err
+	}
 	ctx = context.WithoutCancel(ctx)
 	h.await(ctx, stopTimeout, func(ctx context.Context) bool {
 		_, err = h.client.Store.PutHostWish(ctx, w)
