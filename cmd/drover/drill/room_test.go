@@ -65,7 +65,7 @@ func TestAHostComesBackWithLess(t *testing.T) {
 		less["processors"] = less["processors"] || size.CPU < all.CPU
 		less["VMs"] = less["VMs"] || its.vms < whole().vms
 		for _, p := range pools(4) {
-			require.Empty(t, size.Lacks(p.Size()), "a VM of each pool fits, so that nothing waits for ever")
+			require.Empty(t, size.Lacks(p.Size()), "a VM of each pool fits, so that nothing waits forever")
 		}
 	}
 	require.Equal(t, map[string]bool{"memory": true, "processors": true, "VMs": true}, less)
