@@ -117,6 +117,9 @@ const (
 	CancelWaiting CancelScope = "waiting" // only if no owner has claimed it
 )
 
+// CancelWaitingIn is the scope of requests that no owner has claimed and that wait for this pool.
+func CancelWaitingIn(pool string) CancelScope { return CancelWaiting + CancelScope(" in "+pool) }
+
 // Queue is the waiting side of requests.
 type Queue interface {
 	// Enqueue puts accepted requests into their queues. A request that Redis already has, or that ended recently, is

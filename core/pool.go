@@ -30,6 +30,7 @@ type Pool struct {
 	Limits Limits `json:"limits"` // defaults of a request; a request may lower but never raise them
 
 	MaxWait      time.Duration `json:"max_wait_ns"`               // a request that waits longer ends timed_out; 0: no limit
+	BrokenFor    time.Duration `json:"broken_for_ns,omitempty"`   // waiting requests end failed once none of its hosts could make its VMs for so long; 0: they wait on
 	MaxWaiting   int           `json:"max_waiting"`               // waiting requests of one submitter and priority
 	Running      int           `json:"running,omitempty"`         // requests of one submitter and priority that run at once; 0: any number
 	StageTimeout time.Duration `json:"stage_ns"`                  // from claim to the command's start
@@ -166,6 +167,8 @@ func (p Pool) Check() error {
 		return Errorf(CodeInvalid, p.Name, "pool %s: max wait must not be negative, max waiting and stage time-out must be above 0", p.Name)
 	case p.Running < 0 || p.Running > MaxPoolVMs:
 		return Errorf(CodeInvalid, p.Name, "pool %s: running %d must be between 1 and %d, or 0 for any number", p.Name, p.Running, MaxPoolVMs)
+	case p.BrokenFor != 0 && (p.BrokenFor < MinBrokenFor || p.BrokenFor > MaxBrokenFor):
+		return Errorf(CodeInvalid, p.Name, "pool %s: broken for %s must be between %s and %s, or 0 to let requests wait however long its VMs cannot be made", p.Name, p.BrokenFor, MinBrokenFor, MaxBrokenFor)
 	case p.KeepOutputs != 0 && (p.KeepOutputs < MinKeepOutputs || p.KeepOutputs > MaxKeepOutputs):
 		return Errorf(CodeInvalid, p.Name, "pool %s: keep outputs %s must be between %s and %s, or 0 to keep them as long as their results", p.Name, p.KeepOutputs, MinKeepOutputs, MaxKeepOutputs)
 	case p.OnHostLoss != OnHostLossRequeue && p.OnHostLoss != OnHostLossFail:

@@ -64,8 +64,10 @@ func requestTransitions() []Transition {
 		{EntityRequest, "cancelling", "timed_out", []string{"exchange", "settle", "revoke"}, "its result was recorded before it was stopped"},
 		{EntityRequest, "queued", "cancelled", []string{"withdraw"}, "cancelled or superseded while it waited"},
 		{EntityRequest, "queued", "timed_out", []string{"withdraw"}, "waited longer than its pool allows"},
+		{EntityRequest, "queued", "failed", []string{"withdraw"}, "no host could make VMs of its pool for longer than the pool allows"},
 		{EntityRequest, "parked", "cancelled", []string{"withdraw"}, "cancelled or superseded while it was parked"},
 		{EntityRequest, "parked", "timed_out", []string{"withdraw"}, "waited longer than its pool allows"},
+		{EntityRequest, "parked", "failed", []string{"withdraw"}, "no host could make VMs of its pool for longer than the pool allows"},
 		{EntityRequest, "claimed", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
 		{EntityRequest, "running", "dead", []string{"exchange", "settle", "revoke"}, "attempts used up"},
 	}

@@ -47,6 +47,11 @@ type Pools interface {
 	GetPool(ctx context.Context, name string) (Pool, error)
 	// ListPools lists all pools by name.
 	ListPools(ctx context.Context) ([]Pool, error)
+	// Outages returns the pools of which no host can make VMs, by name.
+	Outages(ctx context.Context) (map[string]Outage, error)
+	// SetOutage records that no host can make VMs of a pool: the outage goes on, or begins now by the server's clock. An
+	// outage without a host ends the pool's. Returns whether that began or ended one. A pool that is not there has none.
+	SetOutage(ctx context.Context, pool string, o Outage) (bool, error)
 	// Capacities returns what each registered host, living or not, has for VMs.
 	Capacities(ctx context.Context) (map[string]Size, error)
 	// Room returns what Queue.Enqueue would return for requests now, without queuing them: the first refusal. That is

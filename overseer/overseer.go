@@ -40,7 +40,16 @@ type Intake interface {
 	SweepRemoved(ctx context.Context) (int, error)
 	Expire(ctx context.Context) (int, error)
 	ExpireAll(ctx context.Context) (int, error)
+	FailBroken(ctx context.Context) (int, error)
+	FailAllBroken(ctx context.Context) (int, error)
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
+}
+
+// Pools is the part of core.Pools that the overseer needs.
+type Pools interface {
+	ListPools(ctx context.Context) ([]core.Pool, error)
+	Outages(ctx context.Context) (map[string]core.Outage, error)
+	SetOutage(ctx context.Context, pool string, o core.Outage) (bool, error)
 }
 
 // History is the part of core.History that the overseer needs.
@@ -63,6 +72,7 @@ type Store interface {
 type Deps struct {
 	Owners      core.Owners
 	Hosts       core.Hosts
+	Pools       Pools
 	Queue       core.Queue
 	Evacuations core.Evacuations
 	Placements  core.Placements

@@ -78,6 +78,10 @@ func (w *fixture) SweepAll(ctx context.Context) (int, error)     { return w.call
 func (w *fixture) SweepRemoved(ctx context.Context) (int, error) { return w.call(ctx, "sweep removed") }
 func (w *fixture) Expire(ctx context.Context) (int, error)       { return w.call(ctx, "expire") }
 func (w *fixture) ExpireAll(ctx context.Context) (int, error)    { return w.call(ctx, "expire all") }
+func (w *fixture) FailBroken(ctx context.Context) (int, error)   { return w.call(ctx, "fail") }
+func (w *fixture) FailAllBroken(ctx context.Context) (int, error) {
+	return w.call(ctx, "fail all")
+}
 
 func (w *fixture) HostWishes(ctx context.Context, _ string) ([]core.HostWish, error) {
 	_, err := w.call(ctx, "wishes")
@@ -198,7 +202,7 @@ func newDeps(w *fixture) (*test.Hook, overseer.Deps) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return logs, overseer.Deps{
-		Owners: w, Hosts: w, Queue: w, Evacuations: w, Placements: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
+		Owners: w, Hosts: w, Pools: outless{w}, Queue: w, Evacuations: w, Placements: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
 }
 
@@ -231,7 +235,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "sweep removed", "expire all", "trim", "schedules", "consistency"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "sweep removed", "expire all", "fail all", "trim", "schedules", "consistency"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[
@@ -249,6 +253,8 @@ func onceWholly(t *testing.T) {
 		{"chore":"sweep","counts":{"queued":1},"took_ms":0},
 		{"chore":"remove","counts":{"deleted":1},"took_ms":0},
 		{"chore":"expire","counts":{"timed_out":1},"took_ms":0},
+		{"chore":"outages","counts":{},"took_ms":0},
+		{"chore":"broken","counts":{"failed":1},"took_ms":0},
 		{"chore":"trim","counts":{"forgotten":1},"took_ms":0},
 		{"chore":"history","counts":{},"took_ms":0},
 		{"chore":"statistics","counts":{},"took_ms":0},

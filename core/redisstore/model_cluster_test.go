@@ -264,17 +264,27 @@ func (m *model) sweepOne(key string) {
 	m.soon(enqueue)
 }
 
-func (m *model) cancel() { m.stop(core.CancelAny, core.RequestCancelled) }
+func (m *model) cancel() {
+	m.stop(func(core.Spec) core.CancelScope { return core.CancelAny }, core.RequestCancelled)
+}
 
-func (m *model) expire() { m.stop(core.CancelWaiting, core.RequestTimedOut) }
+// expire ends a request that waits, in turns because it waited too long and because its pool is broken.
+func (m *model) expire() {
+	if len(m.keys)%2 == 0 {
+		m.stop(func(core.Spec) core.CancelScope { return core.CancelWaiting }, core.RequestTimedOut)
+		return
+	}
+	m.stop(func(s core.Spec) core.CancelScope { return core.CancelWaitingIn(s.Pool) }, core.RequestFailed)
+}
 
 // stop marks a request; if it waits, its end is recorded and it is withdrawn, step by step.
-func (m *model) stop(scope core.CancelScope, end core.RequestState) {
+func (m *model) stop(of func(core.Spec) core.CancelScope, end core.RequestState) {
 	keys := m.unended()
 	if len(keys) == 0 {
 		return
 	}
 	key := pick(m, "request", keys)
+	scope := of(m.ledger[key].spec)
 	place, err := m.s.Cancel(m.ctx, key, "somebody", scope)
 	m.must(err)
 	m.note("stop %s (%s): it was %q", key, scope, place.State)

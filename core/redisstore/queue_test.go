@@ -289,8 +289,16 @@ func TestCancelScopes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, core.Place{}, place)
 		}
+		for key, pool := range map[string]string{"busy-1": "p1", "waits-1": "p2"} {
+			place, err := x.Store.Cancel(ctx, key, "bob", core.CancelWaitingIn(pool))
+			require.NoError(t, err)
+			require.Equal(t, core.Place{}, place)
+		}
 		x.changed(t, before)
-		place, err := x.Store.Cancel(ctx, "waits-1", "bob", core.CancelWaiting)
+		place, err := x.Store.Cancel(ctx, "waits-1", "bob", core.CancelWaitingIn("p1"))
+		require.NoError(t, err)
+		require.Equal(t, core.RequestQueued, place.State)
+		place, err = x.Store.Cancel(ctx, "waits-1", "eve", core.CancelWaiting)
 		require.NoError(t, err)
 		require.Equal(t, core.RequestQueued, place.State)
 		x.changed(t, before, "+ cancels waits-1: bob", "+ events: by:bob moved:waits-1 op:cancel")

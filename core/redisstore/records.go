@@ -36,6 +36,7 @@ func Records() []RecordDef {
 		{"set_back", "start# seen#"},
 		{"overseen", "at# due#"},
 		{"planned", "number# at# till#"},
+		{"outage", "since# host why"},
 		{"use", "claims# at# rate# rated#"},
 	}
 }

@@ -218,6 +218,8 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("p3"))) })
 	step(func() { ok(s.SetPool(ctx, core.DefaultPool("empty"))) })
 	step(func() { ok(s.RemovePool(ctx, "empty", false)) })
+	step(func() { _, err := s.SetOutage(ctx, "p3", core.Outage{Host: "h1", Why: "no image"}); ok(err) })
+	step(func() { _, err := s.Outages(ctx); ok(err) })
 	step(func() { ok(s.Oversee(ctx, time.Minute)) })
 	ground, err := s.Ground(ctx)
 	ok(err)

@@ -260,7 +260,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, KeepHistory: cfg.KeepHistory, ConsistencyEvery: cfg.ConsistencyEvery,
 	}, overseer.Deps{
-		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
+		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
 		History: s.Cluster.Redis, Consistency: s.Cluster.Redis, Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
 		Oversee: s.Cluster.Redis.Oversee,
 		Expected: func(ctx context.Context) (map[string]float64, error) {

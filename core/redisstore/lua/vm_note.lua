@@ -1,4 +1,5 @@
--- Record the state of a host's pools, providers and images, in place of the former record.
+-- Record the state of a host's pools, providers and images, in place of the former record. The outage
+-- of a pool that is not broken there any more ends.
 -- ARGV    1 owner, 2 epoch, 3 host, 4 the broken pools with their reasons, 5 the providers, 6 the
 --         pools whose images are fetched, 7 the pools that it serves, all as JSON, 8 most VMs, 9 ms that VMs
 --         took to make, by pool, as JSON; empty for none
@@ -16,6 +17,12 @@ local function note(field, text)
     redis.call('HDEL', K.host(host), field)
   else
     redis.call('HSET', K.host(host), field, text)
+  end
+end
+-- In JSON, quotes within the reasons are escaped.
+for pool in string.gmatch(redis.call('HGET', K.host(host), 'broken') or '', '"([a-z0-9-]+)":"') do
+  if not string.find(ARGV[4], '"' .. pool .. '":"', 1, true) then
+    end_outage(pool)
   end
 end
 note('broken', ARGV[4])

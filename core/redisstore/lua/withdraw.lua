@@ -2,8 +2,8 @@
 -- ARGV    1 key
 -- RETURN  1, or 0 if it does not wait
 -- REFUSE  -
--- MOVES   request queued→cancelled, queued→timed_out, parked→cancelled, parked→timed_out; evacuation
---         scheduled→failed, parked→failed
+-- MOVES   request queued→cancelled, queued→timed_out, queued→failed, parked→cancelled, parked→timed_out,
+--         parked→failed; evacuation scheduled→failed, parked→failed
 -- REPEAT  the second run returns 0
 local key = ARGV[1]
 local pool, priority, submitter, due = spec_head(key)

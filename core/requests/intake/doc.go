@@ -21,7 +21,8 @@
 //	         stop of some          the same                                 the same
 //	         MoveBatch cancelled   nothing                                  -
 //	stop     mark                  waits, marked                            a claim: its owner records it cancelled;
-//	                                                                        Expire and the next Cancel go on from there
+//	                                                                        Expire, FailBroken and the next Cancel go
+//	                                                                        on from there
 //	         Record                ended row, waits, marked                 a claim: its result is refused, it finishes
 //	         Withdraw              nothing                                  -
 //	Change   ChangeSpec            waits with its former spec               Sweep, or a repeat: changes it; a claim runs
@@ -55,7 +56,7 @@
 // states of the record.
 //
 // All ends of requests that no owner has claimed go through stop: cancel, supersede,
-// expire and refuse. It first queues the request if Redis does not have it (its Submit
+// expire, fail and refuse. It first queues the request if Redis does not have it (its Submit
 // is between its two steps, or Sweep has not reached it). The end then leaves a
 // tombstone, and an Enqueue in flight changes nothing.
 //

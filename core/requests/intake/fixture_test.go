@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is a store and a Redis, an intake on them, and a runner that takes what is queued.
 type fixture struct {
 	t       *testing.T
+	b       *coretest.Backend
 	store   *sqlite.Store
 	cluster *coretest.Cluster
 	in      *intake.Intake
@@ -41,7 +42,7 @@ const pool = "p1"
 func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &fixture{t: t, store: store, now: time.UnixMilli(1_700_000_000_000), ran: make(map[string]core.Spec)}
+	w := &fixture{t: t, b: b, store: store, now: time.UnixMilli(1_700_000_000_000), ran: make(map[string]core.Spec)}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
 	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))

@@ -37,6 +37,7 @@ type Intake struct {
 	mu      sync.Mutex // guards what follows
 	swept   string     // id after which Sweep continues
 	expired string     // id after which Expire continues
+	failed  string     // id after which FailBroken continues
 	tasks   string     // id of a task after which Sweep continues
 	full    map[room]refusal
 
