@@ -46,6 +46,7 @@ type poolState struct {
 	reason Reason
 	host   string // of the fault
 	fault  string
+	fails  int64 // when its waiting requests fail if the fault lasts, ms since 1970; 0: never
 	pace   pace
 	places []Places // in order of host; nil until a Preview asks
 }
@@ -83,7 +84,10 @@ func (d *Service) pool(ctx context.Context, name string) (poolState, error) {
 func (d *Service) look(ctx context.Context, name string) (poolState, error) {
 	s := poolState{at: d.now()}
 	var err error
-	if s.reason, s.host, s.fault, err = d.trouble(ctx, name); err != nil || s.reason != ReasonTurn {
+	if s.reason, s.host, s.fault, err = d.trouble(ctx, name); err == nil && s.reason == ReasonBroken {
+		err = d.failing(ctx, name, &s)
+	}
+	if err != nil || s.reason != ReasonTurn {
 		return s, err
 	}
 	s.pace, err = d.pace(ctx, name)

@@ -69,7 +69,7 @@ func (d *Service) Preview(ctx context.Context, a core.Actor, draft Draft) (Previ
 	case p.Reason == ReasonTurn:
 		p.Text = fmt.Sprintf("it would wait for its turn and a VM of pool %s", spec.Pool)
 	default:
-		p.Text = "it would wait: " + d.wording(p.Reason, &spec, core.Place{Assigned: pool.host}, pool.fault, watches(a))
+		p.Text = "it would wait: " + d.wording(p.Reason, pool.fails, &spec, core.Place{Assigned: pool.host}, pool.fault, watches(a))
 	}
 	return p, nil
 }

@@ -74,6 +74,7 @@ type Submissions interface {
 // Cluster describes what there is to run requests.
 type Cluster interface {
 	GetPool(ctx context.Context, name string) (core.Pool, error)
+	Outages(ctx context.Context) (map[string]core.Outage, error)
 	ListPools(ctx context.Context) ([]core.Pool, error)
 	ListOwners(ctx context.Context) ([]core.OwnerInfo, error)
 	ListHosts(ctx context.Context) ([]core.HostInfo, error)

@@ -60,7 +60,7 @@ func (d *Service) located(ctx context.Context, a core.Actor, row core.Row) (View
 		v.Host = host
 	}
 	if reason := reasonOf(place); reason != ReasonTurn {
-		v.Reason = d.wording(reason, &row.Spec, place, "", watches(a))
+		v.Reason = d.wording(reason, 0, &row.Spec, place, "", watches(a))
 	}
 	conceal(a, &row.Spec, &v)
 	return v, nil

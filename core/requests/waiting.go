@@ -35,6 +35,7 @@ const (
 type Waiting struct {
 	Reason   Reason    `json:"reason"`
 	Text     string    `json:"text"`               // a sentence, for operators or for the submitter
+	FailsAt  int64     `json:"fails_at_ms,omitempty"` // when it ends by the platform's fault if its pool stays broken on all hosts; 0: never
 	Ahead    *int      `json:"ahead,omitempty"`    // requests that take their turns before it, as of now; nil: unknown
 	AtLeast  bool      `json:"at_least,omitempty"` // Ahead is a lower bound: there are too many submitters to look at all
 	Soon     bool      `json:"soon,omitempty"`     // it is due within the hour: of four turns three are those of such requests
@@ -122,10 +123,19 @@ var sentences = map[Reason]worded{
 	},
 }
 
-// wording returns the text of a reason.
-func (d *Service) wording(r Reason, spec *core.Spec, p core.Place, fault string, operator bool) string {
-	left := max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100 * time.Millisecond)
-	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Assigned, "{fault}", fault).Replace(sentences[r].of(operator))
+// ifItLasts is the text of ReasonBroken where the request fails if that lasts.
+var ifItLasts = worded{
+	"no host can make VMs of pool {pool}, on {host}: {fault}; if that lasts, it fails in {left}",
+	"the machines have a fault, which is not that of what was submitted; if that lasts, it ends in {left} by the platform's fault",
+}
+
+// wording returns the text of a reason. Fails is when the request fails if that lasts, ms since 1970; 0: never.
+func (d *Service) wording(r Reason, fails int64, spec *core.Spec, p core.Place, fault string, operator bool) string {
+	text, left := sentences[r], max(0, time.UnixMilli(p.Due).Sub(d.now())).Round(100*time.Millisecond)
+	if fails > 0 {
+		text, left = ifItLasts, max(time.Second, time.UnixMilli(fails).Sub(d.now()).Round(time.Second))
+	}
+	return strings.NewReplacer("{pool}", spec.Pool, "{left}", left.String(), "{host}", p.Assigned, "{fault}", fault).Replace(text.of(operator))
 }
 
 // waiting returns why a request in the place waits, nil if it does not.
@@ -138,7 +148,7 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	if err != nil {
 		return nil, err
 	}
-	w := &Waiting{Reason: pool.reason}
+	w := &Waiting{Reason: pool.reason, FailsAt: pool.fails}
 	if w.Reason == ReasonTurn {
 		w.Reason = reasonOf(at)
 	}
@@ -148,7 +158,7 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	if at.Assigned == "" {
 		at.Assigned = pool.host
 	}
-	w.Text = d.wording(w.Reason, &spec, at, pool.fault, operator)
+	w.Text = d.wording(w.Reason, w.FailsAt, &spec, at, pool.fault, operator)
 	if at.State != core.RequestQueued || at.Due > 0 || w.Reason == ReasonAssigned {
 		return w, nil
 	}
@@ -230,6 +240,26 @@ func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fau
 	}
 	r, fault = hostless(pool, hosts)
 	return r, "", fault, nil
+}
+
+// failing says when requests of a broken pool fail, and on which host the fault is that they name then.
+func (d *Service) failing(ctx context.Context, name string, s *poolState) error {
+	outages, err := d.Cluster.Outages(ctx)
+	o, is := outages[name]
+	if err != nil || !is {
+		return err
+	}
+	p, err := d.Cluster.GetPool(ctx, name)
+	switch {
+	case core.Is(err, core.CodeNotFound): // it is gone since
+		return nil
+	case err != nil:
+		return err
+	}
+	if s.fails = p.FailsAt(o); s.fails > 0 {
+		s.host, s.fault = o.Host, o.Why
+	}
+	return nil
 }
 
 // hostless returns ReasonNoHost or ReasonCapacity, and why, if no host can make VMs of the pool; else ReasonTurn.

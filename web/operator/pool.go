@@ -63,7 +63,20 @@ func (s *pages) makePool(r *page.Request) error {
 type poolData struct {
 	core.Pool
 
-	Fields []field
+	Outage  *core.Outage // nil: a host can make its VMs, or none is to
+	FailsAt int64        // when its waiting requests fail if that lasts, ms since 1970; 0: never
+	Fails   bool         // they do now
+	Fields  []field
+}
+
+// readPool returns what the page of a pool shows.
+func (s *pages) readPool(r *page.Request, p *core.Pool) (poolData, error) {
+	d := poolData{Pool: *p, Fields: poolFields(p)}
+	var err error
+	if d.Outage, err = s.Cluster.Outage(r.Context(), r.Actor(), p.Name); err == nil && d.Outage != nil {
+		d.FailsAt, d.Fails = p.FailsAt(*d.Outage), p.Fails(*d.Outage)
+	}
+	return d, err
 }
 
 func (s *pages) pool(r *page.Request) error {
@@ -71,7 +84,11 @@ func (s *pages) pool(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Render("operator/pool", poolData{Pool: p, Fields: poolFields(&p)})
+	shown, err := s.readPool(r, &p)
+	if err != nil {
+		return err
+	}
+	return r.Render("operator/pool", shown)
 }
 
 func (s *pages) removePool(r *page.Request) error {
@@ -90,7 +107,10 @@ func (s *pages) setPool(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := poolData{Pool: p, Fields: poolFields(&p)}
+	shown, err := s.readPool(r, &p)
+	if err != nil {
+		return err
+	}
 	if err = readFields(r, shown.Fields); err == nil {
 		err = s.Cluster.SetPool(r.Context(), r.Actor(), p)
 	}

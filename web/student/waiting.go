@@ -12,6 +12,7 @@ import (
 type progress struct {
 	Waits    bool
 	Why      string // why it waits
+	FailsAt  int64  // when it fails if that lasts, ms since 1970; 0: never
 	Operator string // the same for operators; "" for others
 	Ahead    string // how many take their turns before it; "" if that is not known
 	Expected string // how long it may still wait; "" if that is not known
@@ -41,7 +42,10 @@ func readProgress(r *page.Request, w *requests.Waiting, attempt int, since int64
 	if w == nil {
 		return progress{Attempt: attempt, Since: since}
 	}
-	p := progress{Waits: true, Why: r.T(reasons[w.Reason])}
+	p := progress{Waits: true, Why: r.T(reasons[w.Reason]), FailsAt: w.FailsAt}
+	if w.FailsAt > 0 {
+		p.Why = r.T("The machines have a fault, which the submission did not cause.")
+	}
 	if core.Allow(r.Actor(), core.ActClusterView, core.Object{}) == nil {
 		p.Operator = w.Text
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/go-units"
+
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/operator"
 	"drover/cmd/drover/terminal"
@@ -109,6 +111,21 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 			f.warn(about, "drover host undrain "+host.Name, "is drained%s", operator.DrainDeadline(host.DrainUntil))
 		default:
 			f.ok(about, "up; VMs: %s", cmp.Or(operator.Counts(host.VMs), "none"))
+		}
+	}
+	return f.outages(ctx, h, pools)
+}
+
+// outages reports pools whose VMs no host can make.
+func (f *Findings) outages(ctx context.Context, h *access.Cluster, pools []core.Pool) error {
+	outages, err := h.Redis.Outages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		if o, is := outages[p.Name]; is {
+			f.fail("pool "+p.Name, "mend what its hosts report; drover pool set --paused "+p.Name+" lets its requests wait until then",
+				"for %s no host could make its VMs; %s", strings.ToLower(units.HumanDuration(o.Lasted)), operator.Fails(p, o))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
@@ -42,6 +43,7 @@ func poolFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
 		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
+		&cli.DurationFlag{Name: "broken-for", Usage: "how long its VMs may be impossible to make on all its hosts before waiting requests end failed, such as 30m; 0: they wait on"},
 		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and priority"},
 		&cli.IntFlag{Name: "running-each", Usage: "most requests of one submitter and priority that run at once; 0 is any number"},
 		&cli.DurationFlag{Name: "stage-timeout", Usage: "most time from claim to the start of the command"},
@@ -130,7 +132,7 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		p.Paused = c.Bool("paused")
 	}
 	for name, into := range map[string]*time.Duration{
-		"max-wait": &p.MaxWait, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs, "idle-after": &p.IdleAfter,
+		"max-wait": &p.MaxWait, "broken-for": &p.BrokenFor, "stage-timeout": &p.StageTimeout, "keep-outputs": &p.KeepOutputs, "idle-after": &p.IdleAfter,
 	} {
 		if c.IsSet(name) {
 			*into = c.Duration(name)
@@ -240,6 +242,10 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
+	outages, err := h.Redis.Outages(c.Context)
+	if err != nil {
+		return err
+	}
 	l := p.Limits
 	rows := []table.Row{
 		{"pool", p.Name},
@@ -264,6 +270,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"open files", l.OpenFiles},
 		{"output", terminal.Size(l.Output)},
 		{"max wait", p.MaxWait},
+		{"broken for at most", span(p.BrokenFor, "any time")},
 		{"max waiting of one submitter", p.MaxWaiting},
 		{"max running of one submitter", anyNumber(p.Running)},
 		{"stage timeout", p.StageTimeout},
@@ -278,7 +285,21 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 			rows = append(rows, table.Row{"broken on " + host.Name, terminal.Clean(why)})
 		}
 	}
+	if o, is := outages[name]; is {
+		rows = append(rows, table.Row{"broken on all hosts", "for " + strings.ToLower(units.HumanDuration(o.Lasted)) + "; " + Fails(p, o)})
+	}
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, rows)
+}
+
+// Fails says when waiting requests of a pool fail if its outage lasts.
+func Fails(p core.Pool, o core.Outage) string {
+	switch {
+	case p.FailsAt(o) == 0:
+		return "its requests wait on"
+	case p.Fails(o):
+		return "its requests fail"
+	}
+	return fmt.Sprintf("its requests fail in %s if that lasts", max(time.Second, (p.BrokenFor-o.Lasted).Round(time.Second)))
 }
 
 // imageOf says what a pool's image is now.

@@ -38,6 +38,9 @@ type Load struct {
 	Broken      string `json:"broken,omitempty"`   // why its VMs cannot be made there
 	Fetching    string `json:"fetching,omitempty"` // what is being fetched for it; until then none of its VMs can be made there
 	Paused      bool   `json:"paused,omitempty"`
+
+	Outage  *core.Outage `json:"outage,omitempty"`      // over all hosts: none can make its VMs; nil if one can, or none is to
+	FailsAt int64        `json:"fails_at_ms,omitempty"` // over all hosts: when its waiting requests fail if the outage lasts; 0: never
 }
 
 // VMs returns the number of VMs in all states.
@@ -70,21 +73,28 @@ func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 	if v.Queues, err = o.Cluster.Waiting(ctx); err != nil {
 		return v, err
 	}
+	outages, err := o.Cluster.Outages(ctx)
+	if err != nil {
+		return v, err
+	}
 	moves, err := o.Cluster.Evacuations(ctx)
 	for _, m := range moves {
 		if m.Ended == 0 {
 			v.Moves++
 		}
 	}
-	v.count()
+	v.count(outages)
 	return v, err
 }
 
 // count computes the loads from what was read.
-func (v *Overview) count() {
+func (v *Overview) count(outages map[string]core.Outage) {
 	pools, totals := make(map[string]core.Pool), make(map[string]*Load)
 	for _, p := range v.Pools {
 		pools[p.Name], totals[p.Name] = p, &Load{Pool: p.Name, Paused: p.Paused}
+		if o, is := outages[p.Name]; is {
+			totals[p.Name].Outage, totals[p.Name].FailsAt = &o, p.FailsAt(o)
+		}
 	}
 	for _, q := range v.Queues {
 		if t := totals[q.Pool]; t != nil {

@@ -28,6 +28,17 @@ func (o *Service) Pool(ctx context.Context, a core.Actor, name string) (core.Poo
 	return o.Cluster.GetPool(ctx, name)
 }
 
+// Outage returns since when no host can make VMs of a pool; nil if one can, or none is to.
+func (o *Service) Outage(ctx context.Context, a core.Actor, name string) (*core.Outage, error) {
+	v, err := o.Overview(ctx, a)
+	for _, t := range v.Totals {
+		if t.Pool == name {
+			return t.Outage, err
+		}
+	}
+	return nil, err
+}
+
 // SetPool creates a pool or changes its settings. Returns INVALID, LIMIT, UNAVAILABLE.
 func (o *Service) SetPool(ctx context.Context, a core.Actor, p core.Pool) error {
 	if err := may(a); err != nil {

@@ -33,6 +33,7 @@ type Cluster interface {
 	Overseen(ctx context.Context) (core.Overseen, error)
 	ListPools(ctx context.Context) ([]core.Pool, error)
 	GetPool(ctx context.Context, name string) (core.Pool, error)
+	Outages(ctx context.Context) (map[string]core.Outage, error)
 }
 
 // Hosts reads hosts, and writes operators' wishes for them.
