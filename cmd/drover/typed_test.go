@@ -333,7 +333,7 @@ func TestWhereVMsAreMadeIsTyped(t *testing.T) {
 	for _, want := range []string{"up to 40", "30m0s", "worst-fit", "fifo"} {
 		require.Contains(t, shown, want)
 	}
-	for _, bad := range [][]string{{"--strategy", "tight"}, {"--order", "lifo"}, {"--warm-total", "-1"}, {"--spread", "100000"}, {"--idle-after", "1s"}} {
+	for _, bad := range [][]string{{"--strategy", "tight"}, {"--order", "lifo"}, {"--warm-total", "-1"}, {"--spread", "100000"}, {"--idle-after", "1s"}, {"--broken-for", "1ms"}} {
 		h.refused(terminal.ExitUsage, bad[1], append([]string{"pool", "set", "training"}, bad...)...)
 	}
 	up.stop()

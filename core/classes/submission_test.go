@@ -28,6 +28,7 @@ func TestStatus(t *testing.T) {
 		{core.RequestCompleted, core.BlameNone, classes.StatusCompleted, "", false},
 		{core.RequestFailed, core.BlameHarness, classes.StatusFailed, "harness crashed", true},
 		{core.RequestFailed, core.BlameSubmission, classes.StatusFailed, "mend it", true},
+		{core.RequestFailed, core.BlamePlatform, classes.StatusFailed, "not the fault", true},
 		{core.RequestDead, core.BlamePlatform, classes.StatusFailed, "not the fault", true},
 		{core.RequestTimedOut, core.BlamePlatform, classes.StatusTimedOut, "not the fault", true},
 		{core.RequestTimedOut, core.BlameHarness, classes.StatusTimedOut, "harness crashed", true},

@@ -194,6 +194,42 @@ func TestPoolIsSet(t *testing.T) {
 	})
 }
 
+// The page of a pool, and the list, say since when it is broken on all its hosts, and when its requests fail.
+func TestABrokenPoolIsShown(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	_, err := w.Store.SetOutage(t.Context(), "p1", core.Outage{Host: "h1", Why: "no image <b>"})
+	require.NoError(t, err)
+	const is, fails, last = "None of its hosts can make its VMs.", "its waiting requests fail:", "Last error of host h1: no image &lt;b&gt;"
+	shows := func(want ...string) {
+		t.Helper()
+		again := w.anew(t)
+		body := again.shows(t, "otto", "/cluster/pools/p1")
+		for _, text := range want {
+			require.Contains(t, body, text)
+		}
+		for _, path := range []string{"/cluster/pools", "/cluster"} {
+			require.Contains(t, again.shows(t, "otto", path), is)
+		}
+	}
+	set := func(d time.Duration) {
+		t.Helper()
+		p := core.DefaultPool("p1")
+		p.BrokenFor = d
+		require.NoError(t, w.in.SetPool(t.Context(), p))
+	}
+	shows(is, last, "Its requests wait.")
+	set(time.Hour)
+	shows(is, last, fails, "Pause the pool to let them wait.")
+	require.Contains(t, w.anew(t).shows(t, "otto", "/cluster/pools"), fails)
+	key := w.Store.Namespace().Key("pool", "p1")
+	require.NoError(t, w.b.Admin.HSet(t.Context(), key, "outage", "1000|h1|no image <b>").Err())
+	shows(is, last, "Its waiting requests fail.")
+	_, err = w.Store.SetOutage(t.Context(), "p1", core.Outage{})
+	require.NoError(t, err)
+	require.NotContains(t, w.anew(t).shows(t, "otto", "/cluster/pools/p1"), is)
+}
+
 func TestDeadRequests(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,18 @@ func TestWhyASubmissionWaits(t *testing.T) {
 	body := w.get("ann", at)
 	assert.Contains(t, body, "paused for now. It keeps its place.")
 	assert.NotContains(t, body, "Expected wait")
+
+	p.Paused, p.BrokenFor = false, time.Hour
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	notes := core.HostNotes{Serves: []string{pool}, Broken: map[string]string{pool: "no image"}}
+	require.NoError(t, w.cluster.Store.Note(t.Context(), w.cluster.Factory, w.cluster.Made, w.cluster.Host, notes))
+	assert.Contains(t, w.get("ann", at), "The machines have a fault, which the submission did not cause. It keeps its place.")
+	_, err := w.cluster.Store.SetOutage(t.Context(), pool, core.Outage{Host: w.cluster.Host, Why: "no image"})
+	require.NoError(t, err)
+	body = w.get("ann", at)
+	assert.Contains(t, body, "If that lasts, it ends, which is not your fault: <time")
+	assert.NotContains(t, body, "It keeps its place")
+	assert.NotContains(t, body, "no image")
 }
 
 // What failed for the site's fault and was tried again is told, without names of machines.

@@ -115,6 +115,9 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	}
 	add("assignment", v.Assignment)
 	if v.Place != nil {
+		if v.Waiting != nil {
+			add("waits", terminal.Clean(v.Waiting.Text))
+		}
 		add("ahead of it", ahead(v.Waiting))
 		add("expected", mayWait(v.Waiting))
 		add("held by", v.Place.Owner)
