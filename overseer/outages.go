@@ -77,7 +77,7 @@ func outage(p core.Pool, hosts []core.HostInfo) (o core.Outage) {
 
 // makes reports whether a host is there to make VMs of a pool, as far as it can.
 func makes(p core.Pool, h *core.HostInfo) bool {
-	return slices.Contains(h.Serves, p.Name) && h.State != core.HostDown && !h.Drain && h.Failed == nil && h.Ready &&
+	return slices.Contains(h.Serves, p.Name) && h.State != core.HostDown && !h.Drain && h.Ready &&
 		h.Capacity().Lacks(p.Size()) == "" && slices.ContainsFunc(h.Owners, func(owner string) bool {
 		role, _, err := core.ParseOwner(owner)
 		return err == nil && role == core.RoleVMFactory

@@ -62,7 +62,7 @@ func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 			out, _, code := h.run("doctor")
 			require.Equal(t, terminal.ExitFault, code)
 			require.Contains(t, out, "no host could make its VMs; its requests fail in ")
-			require.Contains(t, h.said("request", "show", id), "if that lasts, it fails in ")
+			require.Contains(t, strings.Join(strings.Fields(h.said("request", "show", id)), " "), "if that lasts, it fails in ") // it is wrapped
 			require.Equal(t, core.RequestQueued, h.place(id).State, "it waits as long as the pool allows")
 
 			h.said("pool", "set", "default", "--broken-for", core.MinBrokenFor.String())

@@ -187,7 +187,7 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Eventually(t, func() bool {
 		out, _, _ := h.run("pool", "show", "odd")
-		return !strings.Contains(out, "broken")
+		return !strings.Contains(out, "broken on")
 	}, testTimeout, 50*time.Millisecond)
 	runner.stop()
 	factory.stop()

@@ -34,12 +34,12 @@ const (
 // Waiting says why a request is not being run yet.
 type Waiting struct {
 	Reason   Reason    `json:"reason"`
-	Text     string    `json:"text"`               // a sentence, for operators or for the submitter
+	Text     string    `json:"text"`                  // a sentence, for operators or for the submitter
 	FailsAt  int64     `json:"fails_at_ms,omitempty"` // when it ends by the platform's fault if its pool stays broken on all hosts; 0: never
-	Ahead    *int      `json:"ahead,omitempty"`    // requests that take their turns before it, as of now; nil: unknown
-	AtLeast  bool      `json:"at_least,omitempty"` // Ahead is a lower bound: there are too many submitters to look at all
-	Soon     bool      `json:"soon,omitempty"`     // it is due within the hour: of four turns three are those of such requests
-	Expected *Expected `json:"expected,omitempty"` // nil: not known
+	Ahead    *int      `json:"ahead,omitempty"`       // requests that take their turns before it, as of now; nil: unknown
+	AtLeast  bool      `json:"at_least,omitempty"`    // Ahead is a lower bound: there are too many submitters to look at all
+	Soon     bool      `json:"soon,omitempty"`        // it is due within the hour: of four turns three are those of such requests
+	Expected *Expected `json:"expected,omitempty"`    // nil: not known
 }
 
 func waits(s core.RequestState) bool { return s == core.RequestQueued || s == core.RequestParked }

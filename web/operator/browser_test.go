@@ -66,7 +66,12 @@ func (w *fixture) sample(t *testing.T) {
 	require.NoError(t, coretest.ErrOf(w.Store.Report(ctx, core.HostReport{Host: "node-2", Event: core.HostFailed, By: "watchdog", Reason: "smoke"})))
 	require.NoError(t, w.Store.Probation(ctx, "node-3", "five requests in a row had a fault of the platform", 0, 5))
 	require.NoError(t, w.store.PutImage(ctx, core.Image{Name: "python", Digest: fmt.Sprintf("sha256:%064x", 7), Size: 40 << 20, Files: 900, Bytes: 90 << 20, Source: "docker.io/library/python:3.14", Created: time.Now().UnixMilli()}))
-	_, err := w.deps.Classes.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
+	broken := core.DefaultPool("python")
+	broken.BrokenFor = time.Hour
+	require.NoError(t, w.in.SetPool(ctx, broken))
+	_, err := w.Store.SetOutage(ctx, "python", core.Outage{Host: "node-0", Why: "pool python: the image python is not there"})
+	require.NoError(t, err)
+	_, err = w.deps.Classes.SetSchedule(ctx, users["root"], core.Schedule{Name: "purge", Cron: "0 4 * * *", Kind: core.KindPurge})
 	require.NoError(t, err)
 	_, err = w.deps.Classes.RunSchedule(ctx, users["root"], "purge")
 	require.NoError(t, err)

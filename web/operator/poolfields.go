@@ -59,7 +59,7 @@ func poolFields(p *core.Pool) []field {
 		number("open_files", page.Sentence("Open files of a process"), &l.OpenFiles),
 		size("output", page.Sentence("Kept of each of stdout and stderr"), &l.Output),
 		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0: forever."), &p.MaxWait),
-		span("broken_for", page.Sentence("Its VMs may be impossible to make on all hosts for"), page.Sentence("Then waiting requests fail; 0: they wait on."), &p.BrokenFor),
+		span("broken_for", page.Sentence("Longest time broken on all hosts"), page.Sentence("Then waiting requests fail; 0: they wait on."), &p.BrokenFor),
 		number("max_waiting", page.Sentence("Maximum waiting requests of one submitter and priority"), &p.MaxWaiting),
 		number("running", page.Sentence("Of one submitter and priority run at once (0: any number)"), &p.Running),
 		span("stage_timeout", page.Sentence("Maximum time from claim to start"), "", &p.StageTimeout),

@@ -277,6 +277,11 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
 		{"on host loss", p.OnHostLoss},
 	}
+	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
+}
+
+// brokenRows says where a pool's VMs cannot be made.
+func brokenRows(p core.Pool, hosts []core.HostInfo, outages map[string]core.Outage) (rows []table.Row) {
 	for _, host := range hosts {
 		if what := host.Fetching[p.Name]; what != "" {
 			rows = append(rows, table.Row{"downloading on " + host.Name, terminal.Clean(what)})
@@ -285,10 +290,10 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 			rows = append(rows, table.Row{"broken on " + host.Name, terminal.Clean(why)})
 		}
 	}
-	if o, is := outages[name]; is {
+	if o, is := outages[p.Name]; is {
 		rows = append(rows, table.Row{"broken on all hosts", "for " + strings.ToLower(units.HumanDuration(o.Lasted)) + "; " + Fails(p, o)})
 	}
-	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, rows)
+	return rows
 }
 
 // Fails says when waiting requests of a pool fail if its outage lasts.
