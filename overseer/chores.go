@@ -26,7 +26,7 @@ func (o *Overseer) table() []Chore {
 		{Name: "remove", Every: removeEvery, Run: count("deleted", in.SweepRemoved)},
 		{Name: "expire", Every: c.ExpireEvery, Run: count("timed_out", in.Expire), Whole: count("timed_out", in.ExpireAll)},
 		{Name: "outages", Every: outagesEvery, Run: o.outages},
-		{Name: "broken", Every: c.ExpireEvery, Run: count("failed", in.FailBroken), Whole: count("failed", in.FailAllBroken)},
+		{Name: "broken", Every: c.ExpireEvery, Run: o.failBroken(in.FailBroken), Whole: o.failBroken(in.FailAllBroken)},
 		{Name: "trim", Every: c.TrimEvery, Run: count("forgotten", o.trim)},
 		{Name: "history", Every: c.HistoryEvery, Routine: true, Run: o.history},
 		{Name: "statistics", Every: c.StatisticsEvery, Routine: true, Run: o.statistics},

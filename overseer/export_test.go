@@ -12,6 +12,11 @@ import (
 // Schedules does the chore once.
 func (o *Overseer) Schedules(ctx context.Context) (Counts, error) { return o.schedules(ctx) }
 
+// FailBroken does the chore once.
+func (o *Overseer) FailBroken(ctx context.Context) (Counts, error) {
+	return o.failBroken(o.deps.Intake.FailBroken)(ctx)
+}
+
 // MomentOf is the moment that a scheduled task was made for.
 func MomentOf(id string) time.Time { return ulid.Time(ulid.MustParse(id).Time()).UTC() }
 

@@ -22,7 +22,7 @@ const outagesEvery = 5 * time.Second
 //	is broken on all of them                              broken
 func (o *Overseer) outages(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	// Read first: an outage that ends meanwhile is one that this look does not know.
+	// Read first: what another overseer records meanwhile is left to the next look.
 	known, err := o.deps.Pools.Outages(ctx)
 	if err != nil {
 		return counts, err
@@ -55,6 +55,22 @@ func (o *Overseer) outages(ctx context.Context) (Counts, error) {
 		}
 	}
 	return counts, errors.Join(troubles...)
+}
+
+// failBroken ends requests of broken pools. It looks at the hosts first: what was recorded before all overseers were away
+// for a while may be over. During a long round the chore outages looks.
+func (o *Overseer) failBroken(fail func(context.Context) (int, error)) func(context.Context) (Counts, error) {
+	return func(ctx context.Context) (Counts, error) {
+		known, err := o.deps.Pools.Outages(ctx)
+		if err != nil || len(known) == 0 {
+			return nil, err
+		}
+		if counts, err := o.outages(ctx); err != nil {
+			return counts, err
+		}
+		n, err := fail(ctx)
+		return Counts{"failed": n}, err
+	}
 }
 
 // outage returns why no host can make VMs of a pool; without a host, one can, or none is to.

@@ -13,11 +13,15 @@ import (
 	"drover/overseer"
 )
 
-// outless has no pools.
+// outless has no pools any more, and the outage of one that it had.
 type outless struct{ *fixture }
 
-func (outless) ListPools(context.Context) ([]core.Pool, error)               { return nil, nil }
-func (outless) Outages(context.Context) (map[string]core.Outage, error)      { return nil, nil }
+func (outless) ListPools(context.Context) ([]core.Pool, error) { return nil, nil }
+
+func (outless) Outages(context.Context) (map[string]core.Outage, error) {
+	return map[string]core.Outage{"gone": {Since: 1, Host: "h1"}}, nil
+}
+
 func (outless) SetOutage(context.Context, string, core.Outage) (bool, error) { return false, nil }
 
 // notes lets a host's vmfactory report that it serves the pool again, and why that is broken; "" if it works.
@@ -168,6 +172,26 @@ func TestRequestsOfABrokenPoolFail(t *testing.T) {
 	require.Empty(t, s.watches())
 	require.Equal(t, core.RequestQueued, s.state(last))
 	require.Empty(t, s.outage())
+}
+
+// An overseer that starts does not go by what was recorded before all overseers were away for a while.
+func TestAnOutageThatIsOverFailsNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, coretest.Mini(t))
+	s.only(func(p *core.Pool) { p.BrokenFor = core.MinBrokenFor })
+	s.hostWith("h1", time.Hour, 0)
+	id := s.submit("again", 1)[0]
+	s.notes("h1", "no image")
+	s.watches()
+	key := s.cluster.Namespace().Key("pool", "again")
+	require.NoError(t, s.b.Admin.HSet(t.Context(), key, "outage", "1000|h1|no image").Err())
+	s.hostWith("h2", time.Hour, 0)
+	o, err := overseer.New(overseer.Config{}, s.deps())
+	require.NoError(t, err)
+	counts, err := o.FailBroken(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, counts["failed"])
+	require.Equal(t, core.RequestQueued, s.state(id))
 }
 
 // Overseers that look at once record one outage, and end each request once.

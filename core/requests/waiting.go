@@ -169,7 +169,7 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	w.Soon = preceding.Soon
 	if w.Reason == ReasonTurn && preceding.MostRunning > 0 && preceding.Running >= preceding.MostRunning {
 		w.Reason = ReasonRunning
-		w.Text = d.wording(w.Reason, &spec, at, strconv.Itoa(preceding.Running), operator)
+		w.Text = d.wording(w.Reason, 0, &spec, at, strconv.Itoa(preceding.Running), operator)
 	}
 	ahead := before(preceding, spec.Priority)
 	w.Ahead, w.AtLeast = &ahead, preceding.AtLeast
