@@ -254,7 +254,7 @@ func (a *Archive) index(ctx context.Context, p *packing) error {
 		if err != nil && !core.Is(err, core.CodeNotFound) {
 			return err
 		}
-		_ = rows.Write([]string{Cell(cmp.Or(u.Email, handle)), handle, Cell(u.Name), portable.Part(handle)})
+		_ = rows.Write([]string{portable.Cell(cmp.Or(u.Email, handle)), handle, portable.Cell(u.Name), portable.Part(handle)})
 	}
 	rows.Flush()
 	return rows.Error()

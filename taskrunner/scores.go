@@ -5,9 +5,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"time"
 
 	"drover/core"
+	"drover/core/classes/portable"
 	"drover/core/school"
 )
 
@@ -19,6 +22,14 @@ const (
 
 // noScore is the cell of an assignment's CSV where there is no score.
 const noScore = "None"
+
+// score formats a score as a plain number; none is used if there is no score.
+func score(f *float64, none string) string {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return none
+	}
+	return strconv.FormatFloat(*f, 'f', -1, 64)
+}
 
 // Scores makes lists of scores. A person's grade takes precedence over the result's score. Users are named by e-mail
 // address or, without one, by handle.
@@ -196,7 +207,7 @@ func (s *Scores) table(ctx context.Context, job *Job, name string, fill func(t *
 // row writes a row whose first cell names a user.
 func (t *table) row(cells ...string) error {
 	for i := range cells {
-		cells[i] = Cell(cells[i])
+		cells[i] = portable.Cell(cells[i])
 	}
 	t.rows++
 	t.job.Progress(t.rows, 0, "")

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drover/core"
+	"drover/core/classes/portable"
 	"drover/core/school"
 )
 
@@ -117,17 +118,8 @@ func TestAGradebookOfManyPages(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func TestCells(t *testing.T) {
+func TestScoreAsText(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"": "", "ann": "ann", "ann@example.org": "ann@example.org", "0": "0", "-5": "-5", "-0.25": "-0.25", "12.50": "12.50",
-		"=1+1": "'=1+1", "+5": "'+5", "-": "'-", "-5-5": "'-5-5", "-5\n": "'-5 ", "@SUM(A1)": "'@SUM(A1)", "\t=1": "' =1", "\r=1": "' =1", "\n=1": "' =1",
-		"  =1": "'  =1", `"=1`: `'"=1`, "'=1": "''=1", "''=1": "'''=1", "' ann": "' ann", "”=1": "'”=1",
-		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x", "﹦1": "'﹦1", "−1": "'−1", "\u00a0=1": "'\u00a0=1", "\ufeff=1": "'\ufeff=1", "\u200b=1": "'\u200b=1",
-		"a=1": "a=1", "a\tb": "a b", "a\xffb": "a\ufffdb", "1e5": "1e5", "-1e5": "'-1e5", "0x-": "0x-", "a,b": "a,b",
-	} {
-		require.Equal(t, want, Cell(text), "%q", text)
-	}
 	for f, want := range map[float64]string{
 		0: "0", -0.5: "-0.5", 1e20: "100000000000000000000", 1.0 / 3: "0.3333333333333333", math.Inf(1): "None", math.Inf(-1): "None", math.NaN(): "None",
 	} {
@@ -167,7 +159,7 @@ func TestTablesAreSafeAndReadBack(t *testing.T) {
 					}
 					return r
 				}, meant[i][j])
-				require.True(t, c == want || c == "'"+want && formula(want), "%q was to be %q", c, want)
+				require.True(t, c == want || c == portable.Cell(want), "%q was to be %q", c, want)
 			}
 		}
 	})

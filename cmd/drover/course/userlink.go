@@ -10,7 +10,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/account"
-	"drover/taskrunner"
+	"drover/core/classes/portable"
 )
 
 func linkCommand() *cli.Command {
@@ -68,7 +68,7 @@ func makeLinks(c *cli.Context, d access.Backend, life time.Duration) error {
 			all = append(all, l)
 			if !c.Bool("json") {
 				expires := time.UnixMilli(l.Expires).UTC().Format(time.RFC3339)
-				_ = out.Write([]string{taskrunner.Cell(l.Name), taskrunner.Cell(l.Email), l.User, l.URL, expires})
+				_ = out.Write([]string{portable.Cell(l.Name), portable.Cell(l.Email), l.User, l.URL, expires})
 			}
 		}
 		if out.Flush(); out.Error() != nil {

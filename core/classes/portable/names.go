@@ -1,4 +1,5 @@
-// Package portable makes names of files that are safe to unpack on any system.
+// Package portable makes names of files that are safe to unpack on any system, and cells of tables that are safe to open
+// in a spreadsheet.
 package portable
 
 import (

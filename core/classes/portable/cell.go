@@ -1,8 +1,6 @@
-package taskrunner
+package portable
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -13,14 +11,6 @@ import (
 
 // number is what a spreadsheet always reads as a number.
 var number = pattern.New(`^-?[0-9]+(\.[0-9]+)?$`)
-
-// score formats a score as a plain number; none is used if there is no score.
-func score(f *float64, none string) string {
-	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
-		return none
-	}
-	return strconv.FormatFloat(*f, 'f', -1, 64)
-}
 
 // Cell makes text safe to open in a spreadsheet: text that could be taken for a formula gets an apostrophe in front.
 // Numbers stay numbers. Control characters become spaces: a cell is one line.
