@@ -55,23 +55,42 @@ func NoJobType(name string) error {
 	return Errorf(CodeNotFound, name, "there is no job type %.80q", name)
 }
 
-// Check returns INVALID or LIMIT for what is wrong with the type by itself; core/requests/intake checks it as a
-// request.
-func (t JobType) Check() error {
-	if err := CheckNames("job type", t.Name, "pool", t.Pool); err != nil {
-		return err
+// Check returns what is wrong with the type by itself, by its fields; core/requests/intake checks it as a request.
+func (t JobType) Check() Faults {
+	var faults Faults
+	wrong := func(field string, err error) {
+		if err != nil {
+			faults = append(faults, Fault{field, err})
+		}
 	}
+	wrong("name", CheckName("job type", t.Name))
+	wrong("pool", CheckName("pool", t.Pool))
 	if !t.Priority.Valid() {
-		return Errorf(CodeInvalid, t.Name, "job type %s: priority %q is none: use high, normal or low", t.Name, t.Priority)
+		wrong("priority", Errorf(CodeInvalid, t.Name, "priority %.40q is none: use high, normal or low", t.Priority))
 	}
 	if len(t.Submitters) > MaxTypeSubmitters {
-		return Errorf(CodeLimit, t.Name, "job type %s names %d submitters, at most %d are allowed", t.Name, len(t.Submitters), MaxTypeSubmitters)
+		wrong("submitters", Errorf(CodeLimit, t.Name, "there are %d submitters, at most %d are allowed", len(t.Submitters), MaxTypeSubmitters))
 	}
 	for _, s := range t.Submitters {
 		if err := CheckName("submitter", s); err != nil {
-			return err
+			wrong("submitters", err)
+			break
 		}
 	}
+	if len(t.Command) > 0 && t.Harness != nil {
+		wrong("command", Errorf(CodeInvalid, t.Name, "a job type has either a command or a harness, not both: remove one"))
+	}
+	if t.Harness == nil && len(t.Input) > 0 {
+		wrong("input", Errorf(CodeInvalid, t.Name, "an input is for a harness, and the job type has none"))
+	}
+	if t.Harness != nil && len(t.Collect) > 0 {
+		wrong("collect", Errorf(CodeInvalid, t.Name, "only commands leave files to keep, and the job type has a harness"))
+	}
+	return faults
+}
+
+// CheckBytes returns LIMIT for a type that is too large, INVALID for one that cannot be written.
+func (t JobType) CheckBytes() error {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return Wrap(err, CodeInvalid, t.Name, "job type %s cannot be written as JSON", t.Name)

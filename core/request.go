@@ -101,6 +101,29 @@ func (l Limits) Beside(d Limits) Limits {
 	}
 }
 
+// Negative returns the limits below zero, as requests spell them.
+func (l Limits) Negative() []string {
+	var all []string
+	for _, one := range []struct {
+		field string
+		value int64
+	}{
+		{"timeout_ns", int64(l.Timeout)},
+		{"memory", l.Memory},
+		{"disk", l.Disk},
+		{"file_size", l.FileSize},
+		{"pids", int64(l.Pids)},
+		{"cpu", int64(l.CPU)},
+		{"open_files", int64(l.OpenFiles)},
+		{"output", l.Output},
+	} {
+		if one.value < 0 {
+			all = append(all, one.field)
+		}
+	}
+	return all
+}
+
 // Excess is a limit above its bound.
 type Excess struct {
 	Field     string // as requests spell it

@@ -80,9 +80,19 @@ func recordOf(b core.Batch) BatchView {
 	return BatchView{ID: b.ID, Submitter: b.Submitter, State: BatchCompleted, Jobs: b.Jobs, Of: b.Of, Cancelled: b.By, Created: b.Created}
 }
 
+// within restricts a filter to the requests of a batch.
+func within(f *core.Filter, b core.Batch) {
+	f.After = b.ID
+	if end := b.Last + "-"; f.Before == "" || f.Before > end { // the least text above the last id
+		f.Before = end
+	}
+}
+
 // rowsOf returns the rows of a batch's requests, without output and newest first.
 func (d *Service) rowsOf(ctx context.Context, b core.Batch, limit int, states ...core.RequestState) ([]core.Row, error) {
-	return d.Store.List(ctx, core.Filter{After: b.ID, Before: b.Last + "-", States: states, Limit: limit})
+	f := core.Filter{States: states, Limit: limit}
+	within(&f, b)
+	return d.Store.List(ctx, f)
 }
 
 // batchView counts the requests of a batch.

@@ -270,6 +270,67 @@ func TestRerunOfABatch(t *testing.T) {
 	require.ErrorContains(t, err, "were deleted")
 }
 
+func TestRequestsOfABatch(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	_, _, err := w.service.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Command: []string{"true"}})
+	require.NoError(t, err)
+	w.batch("rosa", jobs(2))
+	v := w.batch("rosa", jobs(3))
+	w.batch("rosa", jobs(2))
+	list := func(f requests.Filter) (ids []string, next string) {
+		t.Helper()
+		f.Batch = v.ID
+		page, err := w.service.List(t.Context(), as("rosa"), f)
+		require.NoError(t, err)
+		for _, one := range page.Items {
+			ids = append(ids, one.ID)
+		}
+		return ids, page.Next
+	}
+	all := []string{w.job(v.ID, 2).Spec.ID, w.job(v.ID, 1).Spec.ID, w.job(v.ID, 0).Spec.ID}
+	got, next := list(requests.Filter{})
+	require.Equal(t, all, got)
+	require.Empty(t, next)
+	got, next = list(requests.Filter{Limit: 2})
+	require.Equal(t, all[:2], got)
+	got, next = list(requests.Filter{Limit: 2, Before: next})
+	require.Equal(t, all[2:], got)
+	require.Empty(t, next)
+	got, _ = list(requests.Filter{Before: "zzz"})
+	require.Equal(t, all, got)
+	got, _ = list(requests.Filter{States: []core.RequestState{core.RequestCompleted}})
+	require.Empty(t, got)
+	requireCode(t, core.CodeNotFound, done(w.service.List(t.Context(), as("rosa"), requests.Filter{Batch: "none"})))
+	other := w.batch("olga", jobs(1))
+	requireCode(t, core.CodeNotFound, done(w.service.List(t.Context(), as("rosa"), requests.Filter{Batch: other.ID})))
+}
+
+// Who listens for a batch is woken by its requests, and by no others.
+func TestNewsOfABatch(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	one, two := w.batch("rosa", jobs(1)), w.batch("rosa", jobs(1))
+	watch := &requests.Watch{Feed: w.cluster.Store, Last: w.cluster.Store.LastEvents}
+	first, second := watch.Listen(one.ID), watch.Listen(two.ID)
+	t.Cleanup(first.Close)
+	t.Cleanup(second.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- watch.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-done)
+	})
+	<-first.News() // all are woken at the beginning
+	<-second.News()
+	w.end(w.claim())
+	<-first.News()
+	require.Empty(t, second.News())
+	w.claim()
+	<-second.News()
+}
+
 func TestListOfBatches(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

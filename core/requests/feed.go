@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/requests/intake"
 )
 
 // Watch wakes all followers in one program when there may be something new. It reads Redis in one place for all of
@@ -42,7 +43,8 @@ type Listener struct {
 	after  string
 }
 
-// Listen starts to wait for news of a request, task or experiment, by its id; "" stands for all events.
+// Listen starts to wait for news of a request, task or experiment, by its id, or of a batch's requests, by the batch's;
+// "" stands for all events.
 func (w *Watch) Listen(id string) *Listener {
 	l := &Listener{id: id, watch: w, woken: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -193,8 +195,10 @@ func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
 		w.newest = events[i].ID
 		for word := range strings.FieldsSeq(events[i].Moved + " " + events[i].Claimed) {
 			id, _, _ := strings.Cut(word, "-") // the word begins with a request's key, a task's key, or an experiment's id
-			for l := range w.listeners[id] {
-				l.wake()
+			for _, of := range []string{id, intake.BatchID(id)} {
+				for l := range w.listeners[of] {
+					l.wake()
+				}
 			}
 		}
 	}

@@ -114,6 +114,7 @@ type Filter struct {
 	Submitter  string
 	Pool       string
 	Assignment string
+	Batch      string // its requests, for an actor who may view it
 	States     []core.RequestState
 	Before     string // ids before this one, newest first: a page's cursor
 	Limit      int    // 1 to 1000; 0 is 50
@@ -133,7 +134,7 @@ const (
 )
 
 // List lists requests that the actor may view, newest first: all of them for an actor who may view the cluster, else
-// the actor's own without those that grade. Returns INVALID, FORBIDDEN for another user's.
+// the actor's own without those that grade. Returns INVALID, FORBIDDEN for another user's, NOTFOUND for a batch.
 func (d *Service) List(ctx context.Context, a core.Actor, f Filter) (Page, error) {
 	f.Limit = cmp.Or(f.Limit, somePage)
 	if err := f.check(); err != nil {
@@ -147,6 +148,13 @@ func (d *Service) List(ctx context.Context, a core.Actor, f Filter) (Page, error
 	}
 	page := Page{Items: []View{}}
 	query := f.stored()
+	if f.Batch != "" {
+		b, err := d.batch(ctx, a, f.Batch, core.ActRequestView)
+		if err != nil {
+			return Page{}, err
+		}
+		within(&query, b)
+	}
 	for range maxReads {
 		rows, err := d.Store.List(ctx, query)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 func batchTable() []entry {
 	return []entry{
-		is(Operation{"submitBatch", post, "/batches", core.ActRequestCreate, school.ScopeSubmit, 201, "Run many jobs, all or nothing, as multipart/form-data"}, (*server).submitBatch),
+		is(Operation{opSubmitBatch, post, "/batches", core.ActRequestCreate, school.ScopeSubmit, 201, "Run many jobs, all or nothing, as multipart/form-data"}, (*server).submitBatch),
 		is(Operation{"listBatches", get, "/batches", "", school.ScopeRead, 0, "List the batches that the caller may see, newest first"}, (*server).listBatches),
 		is(Operation{"viewBatch", get, "/batches/{id}", core.ActRequestView, school.ScopeRead, 0, "Return a batch: its state, and how many of its requests are in which"}, (*server).viewBatch),
 		is(Operation{"listBatchResults", get, "/batches/{id}/results", core.ActRequestView, school.ScopeRead, 0, "List the requests of a batch in the order of its jobs, with the beginning of their output"}, (*server).batchResults),
@@ -26,8 +26,10 @@ func batchTable() []entry {
 	}
 }
 
-// partBatch is the name of the part of a form that says what is requested.
-const partBatch = "batch"
+const (
+	opSubmitBatch = "submitBatch"
+	partBatch     = "batch" // the name of the part of its form that says what is requested
+)
 
 // batched is the answer with a batch.
 type batched struct {
@@ -145,15 +147,23 @@ func (s *server) rerunBatch(ctx context.Context, a core.Actor, in *struct {
 	return newBatched(v, created), nil
 }
 
-// faultsOf returns the faults of an input, field by field; nil if an error has none.
-func faultsOf(err error) []Fault {
+// input says where the fields are that an operation's service refuses by name.
+func (op Operation) input() string {
+	if op.ID == opSubmitBatch {
+		return partBatch
+	}
+	return "body"
+}
+
+// faultsOf returns the faults of an input, field by field; nil if an error has none. Within is where the input is.
+func faultsOf(err error, within string) []Fault {
 	var found core.Faults
 	if !errors.As(err, &found) {
 		return nil
 	}
 	var all []Fault
 	for _, f := range found[:min(len(found), maxFaults)] {
-		all = append(all, Fault{Location: cut(fmt.Sprintf("%s.%s", partBatch, f.Field), maxID), Message: cut(f.Err.Error(), maxDetail)})
+		all = append(all, Fault{Location: cut(fmt.Sprintf("%s.%s", within, f.Field), maxID), Message: cut(f.Err.Error(), maxDetail)})
 	}
 	return all
 }

@@ -45,6 +45,12 @@ func TestBatch(t *testing.T) {
 	}
 	require.Equal(t, []string{"all.txt", "own.txt"}, brought)
 
+	var own api.Page[requests.View]
+	w.ask("rosa", "", `{"pool": "p1", "command": ["true"]}`).is(http.StatusCreated)
+	w.call("rosa", "GET", "/requests?batch="+v.ID, nil).is(http.StatusOK).into(&own)
+	require.Len(t, own.Items, 3)
+	w.call("rosa", "GET", "/requests?batch=none", nil).is(http.StatusNotFound)
+
 	var list api.Page[requests.BatchView]
 	w.call("rosa", "GET", "/batches", nil).is(http.StatusOK).into(&list)
 	require.Len(t, list.Items, 1)
@@ -90,6 +96,9 @@ func TestJobType(t *testing.T) {
 	require.Equal(t, []any{[]string{"make"}, []string{"rosa"}}, []any{jt.Command, jt.Submitters})
 	w.call("olga", "PATCH", "/types/compile", object{"name": "other"}).is(http.StatusUnprocessableEntity)
 	w.call("olga", "PATCH", "/types/compile", object{"harness": object{"path": "", "digest": "sha256:" + "00", "size": 1}}).is(http.StatusUnprocessableEntity)
+	var p api.Problem
+	w.call("olga", "PATCH", "/types/compile", object{"env": []string{"="}, "limits": object{"memory": 1 << 50}}).is(http.StatusUnprocessableEntity).into(&p)
+	require.Equal(t, []string{"body.env", "body.limits.memory"}, []string{p.Errors[0].Location, p.Errors[1].Location})
 	var v requests.View
 	w.ask("rosa", "", `{"type": "compile"}`).is(http.StatusCreated).into(&v)
 	require.Equal(t, []any{"compile", []string{"make"}, pool}, []any{v.Type, v.Command, v.Pool})

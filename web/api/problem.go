@@ -81,7 +81,7 @@ func (s *server) problem(op Operation, err error) *Problem {
 	}
 	if status < http.StatusInternalServerError {
 		p := patient(newProblem(status, told))
-		p.Errors = faultsOf(err)
+		p.Errors = faultsOf(err, op.input())
 		return p
 	}
 	if s.Log != nil {

@@ -93,10 +93,11 @@ func (s *server) listRequests(ctx context.Context, a core.Actor, in *struct {
 	Submitter  string              `query:"submitter" maxLength:"64" doc:"only those of this user"`
 	Pool       string              `query:"pool" maxLength:"64"`
 	Assignment string              `query:"assignment" maxLength:"200" doc:"only requests with this label"`
+	Batch      string              `query:"batch" maxLength:"64" doc:"only requests of this batch"`
 },
 ) (*listed[requests.View], error) {
 	found, err := s.Requests.List(ctx, a, requests.Filter{
-		Submitter: in.Submitter, Pool: in.Pool, Assignment: in.Assignment, States: in.State, Before: in.Cursor.Cursor, Limit: in.limit(),
+		Submitter: in.Submitter, Pool: in.Pool, Assignment: in.Assignment, Batch: in.Batch, States: in.State, Before: in.Cursor.Cursor, Limit: in.limit(),
 	})
 	if err != nil {
 		return nil, err

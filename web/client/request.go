@@ -88,7 +88,7 @@ func (c *Client) ListRequests(ctx context.Context, f requests.Filter) ([]request
 	for i, s := range f.States {
 		states[i] = string(s)
 	}
-	query := values("submitter", f.Submitter, "pool", f.Pool, "assignment", f.Assignment, "state", strings.Join(states, ","))
+	query := values("submitter", f.Submitter, "pool", f.Pool, "assignment", f.Assignment, "batch", f.Batch, "state", strings.Join(states, ","))
 	return list[requests.View](ctx, c, []string{"requests"}, query, f.Before, f.Limit)
 }
 

@@ -30,6 +30,7 @@ func Command() *cli.Command {
 				&cli.StringFlag{Name: "submitter", Usage: "only those of `S`"},
 				&cli.StringFlag{Name: "pool", Usage: "only those of pool `P`"},
 				&cli.StringFlag{Name: "assignment", Usage: "only those for assignment `A`"},
+				&cli.StringFlag{Name: "batch", Usage: "only those of batch `ID`"},
 				&cli.StringFlag{Name: "before", Usage: "the page after the one that ended with request `ID`"},
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listRequests),
@@ -57,7 +58,7 @@ func listRequests(c *cli.Context, d access.Backend) error {
 		return core.Errorf(core.CodeInvalid, "", "--limit %d must be between 1 and 1000", limit)
 	}
 	f := requests.Filter{
-		Submitter: c.String("submitter"), Pool: c.String("pool"), Assignment: c.String("assignment"),
+		Submitter: c.String("submitter"), Pool: c.String("pool"), Assignment: c.String("assignment"), Batch: c.String("batch"),
 		Before: c.String("before"), Limit: c.Int("limit"),
 	}
 	for _, state := range c.StringSlice("state") {

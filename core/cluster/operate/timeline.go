@@ -48,6 +48,8 @@ type Timeline struct {
 	Priority   core.Priority     `json:"priority"`
 	Submitter  string            `json:"submitter"`
 	Assignment string            `json:"assignment,omitempty"`
+	Type       string            `json:"type,omitempty"`  // of job
+	Batch      string            `json:"batch,omitempty"` // that it was submitted in
 	State      core.RequestState `json:"state"`
 	Blame      core.Blame        `json:"blame,omitempty"`
 	Reason     string            `json:"reason,omitempty"`
@@ -77,7 +79,7 @@ func (o *Service) Timeline(ctx context.Context, a core.Actor, id string) (Timeli
 	}
 	s := row.Spec
 	t := Timeline{
-		ID: id, Generation: s.Generation, Pool: s.Pool, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment, State: row.State,
+		ID: id, Generation: s.Generation, Pool: s.Pool, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment, Type: s.Type, Batch: s.Batch, State: row.State,
 	}
 	if row.Result != nil {
 		t.Blame, t.Reason = row.Result.Blame, row.Result.Reason

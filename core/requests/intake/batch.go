@@ -25,6 +25,17 @@ func JobID(batch string, job int) (string, error) {
 	return strings.ToLower(id.String()), nil
 }
 
+// BatchID returns the id of the batch that a request is of, if it is of one, by the request's id. It is no other
+// request's and no other batch's. An id of something else is returned as it is.
+func BatchID(request string) string {
+	id, err := ulid.ParseStrict(request)
+	if err != nil {
+		return request
+	}
+	id[14], id[15] = 0, 0
+	return strings.ToLower(id.String())
+}
+
 // newBatchID makes an id that leaves room for those of the requests. It is more random than ids made in one process
 // after one another, so no other request is given one of them.
 func (in *Intake) newBatchID() (string, error) {

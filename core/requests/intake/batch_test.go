@@ -232,6 +232,13 @@ func TestBatchOfTheMostJobs(t *testing.T) {
 	}
 	_, err := intake.JobID(b.Last, 0)
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err), "no batch has the id of a request")
+	for _, row := range rows {
+		require.Equal(t, b.ID, intake.BatchID(row.Spec.ID))
+	}
+	other := w.submit(spec()).Spec.ID
+	require.NotEqual(t, b.ID, intake.BatchID(other))
+	require.NotEqual(t, other, intake.BatchID(other), "a request never has the id of a batch")
+	require.Equal(t, "h1/testrunner", intake.BatchID("h1/testrunner"))
 }
 
 func TestCancelBatch(t *testing.T) {

@@ -88,6 +88,9 @@ func (c *checking) spec(ctx context.Context, spec core.Spec) (core.Spec, core.Fa
 			faults = append(faults, core.Fault{Field: one.field, Err: err})
 		}
 	}
+	for _, field := range spec.Limits.Negative() {
+		faults = append(faults, core.Fault{Field: "limits." + field, Err: checkLimits(&spec)})
+	}
 	pool, err := c.pool(ctx, spec.Pool)
 	switch {
 	case faulty(err):
@@ -139,7 +142,6 @@ var checks = []struct {
 	{"input", checkInput},
 	{"files", checkFiles},
 	{"collect", checkCollect},
-	{"limits", checkLimits},
 }
 
 func invalid(spec *core.Spec, format string, args ...any) error {
@@ -238,8 +240,7 @@ func checkInput(s *core.Spec) error {
 
 // checkLimits refuses negative limits, which would otherwise count as not given.
 func checkLimits(s *core.Spec) error {
-	l := s.Limits
-	if l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0 {
+	if len(s.Limits.Negative()) > 0 {
 		return invalid(s, "a limit is negative: leave it out to get the pool's")
 	}
 	return nil
