@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/requests"
 )
 
 // Intervals of the look for changes.
 const (
 	changesRest = 500 * time.Millisecond // between two looks: all changes in between are one
 	changesLook = 5 * time.Second        // without news: a hint can be lost, and progress causes none
+	batchRest   = 2 * time.Second        // a look reads all requests of the batch
 	clusterRest = 2 * time.Second
 	clusterLook = 10 * time.Second // how often the cluster is looked at without an event, because times pass
 )
@@ -33,6 +35,16 @@ func (s *Streams) task(id string) source {
 		return s.follow(ctx, last, changes{id, changesRest, func(ctx context.Context) (any, bool, error) {
 			t, err := s.Classes.TrackTask(ctx, a, id)
 			return t, t.State.Terminal(), err
+		}})
+	}
+}
+
+// batch is the source of a batch's page.
+func (s *Streams) batch(id string) source {
+	return func(ctx context.Context, a core.Actor, last string) iter.Seq2[message, error] {
+		return s.follow(ctx, last, changes{id, batchRest, func(ctx context.Context) (any, bool, error) {
+			v, err := s.Requests.ViewBatch(ctx, a, id)
+			return v, v.State == requests.BatchCompleted, err
 		}})
 	}
 }

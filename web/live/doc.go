@@ -5,6 +5,7 @@
 //	stream                          events                               ends
 //	/api/v1/requests/{id}/events    state output gap reset idle away end after end
 //	/events/requests/{id}           changed output gap reset end         after end
+//	/events/batches/{id}            changed end                          after end
 //	/events/submissions/{id}        changed output gap reset end         after end
 //	/events/tasks/{id}              changed end                          after end
 //	/events/experiments/{id}        changed end                          after end

@@ -91,6 +91,34 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
+// A batch's page hears of what any of its requests does, and of nothing else.
+func TestABatchIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	b, _, err := w.in.SubmitBatch(t.Context(), core.Batch{Submitter: "rosa", Specs: []core.Spec{
+		{Pool: pool, Submitter: "rosa", Command: []string{"true"}}, {Pool: pool, Submitter: "rosa", Command: []string{"true"}},
+	}})
+	require.NoError(t, err)
+	path := "/events/batches/" + b.ID
+	for who, status := range map[string]int{"ann": http.StatusNotFound, "tess": http.StatusNotFound} {
+		require.Equal(t, status, w.status(who, path, ""), who)
+	}
+	s := w.open("rosa", path, "")
+	require.Equal(t, "changed", s.next())
+	first := w.claim()
+	require.Equal(t, "changed", s.next())
+	w.submit("rosa") // another request is no news
+	w.end(first)
+	require.Equal(t, "changed", s.next())
+	seen := s.last
+	w.end(w.claim())
+	for e := s.next(); e != "end"; e = s.next() {
+		require.Equal(t, "changed", e)
+	}
+	require.Equal(t, http.StatusNoContent, w.status("rosa", path, s.last))
+	require.Equal(t, "end", w.open("olga", path, seen).next(), "it ended meanwhile")
+}
+
 func TestPagesHearOfChanges(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))

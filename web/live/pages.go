@@ -17,6 +17,7 @@ func (s *Streams) Pages() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, from := range map[string]func(id string) source{
 		"GET /events/requests/{id}":    s.requestPage,
+		"GET /events/batches/{id}":     s.batch,
 		"GET /events/submissions/{id}": s.submissionPage,
 		"GET /events/tasks/{id}":       s.task,
 		"GET /events/experiments/{id}": s.experiment,

@@ -143,7 +143,29 @@ func (w *fixture) sampleRequests() []string {
 		w.run(c)
 	}
 	waits := w.request("rosa", "make test")
-	return []string{"/requests", "/requests/new", ended, stopped, runs, waits}
+	return append([]string{"/requests", "/requests/new", ended, stopped, runs, waits}, w.sampleBatches()...)
+}
+
+// sampleBatches makes batches of rosa: one in the middle of its work, and one that was stopped.
+func (w *fixture) sampleBatches() []string {
+	w.t.Helper()
+	for range w.claims() { // nothing of others waits
+	}
+	mixed := w.batch("rosa", 60)
+	for _, state := range []core.RequestState{"completed", "completed", "completed", "failed", "timed_out", "completed", "dead", "completed", "completed"} {
+		w.grade(func(r *core.Result) {
+			r.State, r.Stdout, r.Times = state, "step 7: 0.125 and a rather long line that a narrow screen has to break somewhere\n", core.Times{Submitted: start, Started: 10, Finished: 20}
+			if state != core.RequestCompleted {
+				r.Score, r.MaxScore, r.Reason = nil, nil, "it ran for more than 5 s"
+			}
+		})
+	}
+	for range 3 {
+		w.run(w.claim())
+	}
+	stopped := w.batch("rosa", 3)
+	w.post("rosa", stopped+"/cancel", nil)
+	return []string{"/batches", mixed, mixed + "?from=50", stopped, "/requests?batch=" + strings.TrimPrefix(mixed, "/batches/") + "&state=failed"}
 }
 
 // The pages in a real browser: bright, dark, on a phone, with the keyboard and by

@@ -18,6 +18,7 @@ type requestList struct {
 	Next   string
 	States []stateChoice
 	Whose  string // submitter filter, as given
+	Batch  string // whose requests these are; "" for those of any, and of none
 	Others bool   // the reader can see other users' requests
 	Create bool   // the reader may request runs
 }
@@ -53,10 +54,10 @@ func (d *student) requests(r *page.Request) error {
 	q := r.URL.Query()
 	actor := r.Actor()
 	list := requestList{
-		Whose: q.Get("of"), Others: core.Allow(actor, core.ActRequestView, core.Object{}) == nil,
+		Whose: q.Get("of"), Batch: q.Get("batch"), Others: core.Allow(actor, core.ActRequestView, core.Object{}) == nil,
 		Create: core.Allow(actor, core.ActRequestCreate, core.Object{}) == nil,
 	}
-	f := requests.Filter{Submitter: list.Whose, Before: q.Get("before"), Limit: requestsShown}
+	f := requests.Filter{Submitter: list.Whose, Batch: list.Batch, Before: q.Get("before"), Limit: requestsShown}
 	if s := q.Get("state"); s != "" {
 		f.States = []core.RequestState{core.RequestState(s)}
 	}
