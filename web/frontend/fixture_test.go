@@ -45,11 +45,12 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	pool = "p1"
-	day  = int64(24 * 3600_000)
-	hw1  = "/classes/cs101/assignments/hw1"
-	good = "three blind mice"
-	at   = "https://drover.example"
+	pool    = "p1"
+	jobType = "compile"
+	day     = int64(24 * 3600_000)
+	hw1     = "/classes/cs101/assignments/hw1"
+	good    = "three blind mice"
+	at      = "https://drover.example"
 )
 
 // start is when what there is was made, and before all that is made later.
@@ -83,6 +84,7 @@ func newFixture(t *testing.T) *fixture {
 	redis := w.cluster.Store
 	w.in = &intake.Intake{Store: store, Queue: redis, Pools: redis, Tasks: redis, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
+	w.jobType(jobType)
 	w.people()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -203,6 +205,30 @@ func (w *fixture) request() string {
 	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
 	require.NoError(w.t, err)
 	return row.Spec.ID
+}
+
+// jobType makes a job type.
+func (w *fixture) jobType(name string) string {
+	w.t.Helper()
+	require.NoError(w.t, w.store.PutJobType(w.t.Context(), core.JobType{Name: name, Pool: pool, Priority: core.PriorityNormal}))
+	return name
+}
+
+// batch is a batch of ann's, of one job that waits.
+func (w *fixture) batch() string {
+	w.t.Helper()
+	b, _, err := w.in.SubmitBatch(w.t.Context(), core.Batch{Submitter: "ann", Specs: []core.Spec{{Pool: pool, Submitter: "ann", Command: []string{"true"}}}})
+	require.NoError(w.t, err)
+	return b.ID
+}
+
+// stopped is a batch of ann's that has ended.
+func (w *fixture) stopped() string {
+	w.t.Helper()
+	id := w.batch()
+	_, err := w.in.CancelBatch(w.t.Context(), id, "ann")
+	require.NoError(w.t, err)
+	return id
 }
 
 // ended is one of ann's requests that has ended.

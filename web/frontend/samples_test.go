@@ -239,6 +239,7 @@ func clusterSamples() map[string]sample {
 		require.NoError(w.t, w.in.SetPool(w.t.Context(), core.DefaultPool(name)))
 		return name
 	}
+	newType := func(w *fixture) string { return w.jobType(w.next("type")) }
 	const requests = "/cluster/requests/"
 	return map[string]sample{
 		"GET /cluster/audit": {who: admins},
@@ -254,17 +255,28 @@ func clusterSamples() map[string]sample {
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h", "broken_for", "20m",
 			"max_waiting", "50", "running", "3", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h", "warm_total", "12",
 			"warm_most", "20", "idle_after", "30m", "spread", "3", "strategy", "best-fit", "order", "maxmin")},
-		"POST /cluster/pools/{pool}/remove":     {path: about("/cluster/pools/", spare, "/remove")},
-		"POST /cluster/pools/{pool}/pause":      {form: says("paused", "no")},
-		"POST /cluster/requests/{id}/cancel":    {path: about(requests, (*fixture).request, "/cancel")},
-		"POST /cluster/requests/{id}/change":    {path: about(requests, (*fixture).request, "/change")},
-		"POST /cluster/requests/{id}/retry":     {path: about(requests, ended(core.RequestDead), "/retry")},
-		"POST /cluster/requests/{id}/drop":      {path: about(requests, ended(core.RequestDead), "/drop")},
-		"POST /cluster/tasks/{id}/cancel":       {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
-		"POST /cluster/tasks/{id}/retry":        {path: about("/cluster/tasks/", task(core.TaskDead), "/retry")},
-		"POST /cluster/schedules":               {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
-		"POST /cluster/schedules/{name}/run":    {path: about("/cluster/schedules/", schedule, "/run")},
-		"POST /cluster/schedules/{name}/remove": {path: about("/cluster/schedules/", schedule, "/remove")},
+		"POST /cluster/pools/{pool}/remove": {path: about("/cluster/pools/", spare, "/remove")},
+		"POST /cluster/pools/{pool}/pause":  {form: says("paused", "no")},
+		"POST /cluster/types":               {form: func(w *fixture, _ string) form { return form{"name", w.next("type"), "pool", pool} }},
+		"POST /cluster/types/{type}": {form: says("pool", pool, "priority", "normal", "command", "make all", "env", "A=1", "collect", "out", "submitters", "ann",
+			"timeout", "5s", "memory", "32MiB", "disk", "0", "file_size", "0", "pids", "7", "open_files", "0", "output", "0")},
+		"POST /cluster/types/{type}/harness": {
+			path: about("/cluster/types/", newType, "/harness"), files: true,
+			form: func(w *fixture, _ string) form {
+				return form{"archives", "keep", "@archive:h.zip", string(harnessZip(w.t))}
+			},
+		},
+		"POST /cluster/types/{type}/harness/remove": {path: about("/cluster/types/", newType, "/harness/remove")},
+		"POST /cluster/types/{type}/delete":         {path: about("/cluster/types/", newType, "/delete")},
+		"POST /cluster/requests/{id}/cancel":        {path: about(requests, (*fixture).request, "/cancel")},
+		"POST /cluster/requests/{id}/change":        {path: about(requests, (*fixture).request, "/change")},
+		"POST /cluster/requests/{id}/retry":         {path: about(requests, ended(core.RequestDead), "/retry")},
+		"POST /cluster/requests/{id}/drop":          {path: about(requests, ended(core.RequestDead), "/drop")},
+		"POST /cluster/tasks/{id}/cancel":           {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /cluster/tasks/{id}/retry":            {path: about("/cluster/tasks/", task(core.TaskDead), "/retry")},
+		"POST /cluster/schedules":                   {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
+		"POST /cluster/schedules/{name}/run":        {path: about("/cluster/schedules/", schedule, "/run")},
+		"POST /cluster/schedules/{name}/remove":     {path: about("/cluster/schedules/", schedule, "/remove")},
 	}
 }
 
@@ -320,6 +332,8 @@ func courseSamples() map[string]sample {
 		"POST /requests":                     {form: says("pool", pool, "command", "true"), files: true},
 		"POST /requests/{id}/cancel":         {path: about("/requests/", (*fixture).request, "/cancel")},
 		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *fixture) string { return w.ended(core.RequestDead) }, "/rerun")},
+		"POST /batches/{id}/cancel":          {path: about("/batches/", (*fixture).batch, "/cancel")},
+		"POST /batches/{id}/rerun":           {path: about("/batches/", (*fixture).stopped, "/rerun")},
 		"GET /requests/{id}/files/{path...}": {is: http.StatusConflict}, // it has not ended
 
 		"POST /classes/{class}/webhooks": {form: says("url", "https://hooks.example.org/drover", "event", core.EventTaskEnded), is: http.StatusOK},

@@ -47,6 +47,8 @@ func (w *fixture) sample(t *testing.T) {
 		p.Warm, p.Paused = i+1, i == 2
 		require.NoError(t, w.in.SetPool(ctx, p))
 	}
+	w.setType(t, core.JobType{Command: []string{"make", "-j2", "all of it"}, Limits: core.Limits{Memory: 64 << 20}, Submitters: []string{"rosa"}, Env: []string{"CC=gcc"}})
+	w.setType(t, core.JobType{Name: "simulate", Pool: "python"})
 	w.AddVMs(t, 5)
 	w.kill(t, dead, "its host was lost four times; the last was h1")
 	for i := range 3 {
@@ -88,7 +90,7 @@ func TestPagesInABrowser(t *testing.T) {
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
-		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
+		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
 		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // path fills a route's pattern in.
 func path(pattern string) string {
 	_, p, _ := strings.Cut(pattern, " ")
-	return strings.NewReplacer("{host}", "h1", "{pool}", "p1", "{id}", dead, "{name}", "nightly").Replace(p)
+	return strings.NewReplacer("{host}", "h1", "{pool}", "p1", "{type}", "compile", "{id}", dead, "{name}", "nightly").Replace(p)
 }
 
 // Every route is tried by everybody: who may not look gets nothing, who may only look changes nothing.
@@ -32,6 +32,7 @@ func TestRolesAndRoutes(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
+	w.setType(t, core.JobType{})
 	for _, route := range w.site.Routes() {
 		require.NotEmpty(t, route.Action, route.Pattern)
 		var sent url.Values
@@ -65,7 +66,8 @@ func TestObserversSeeNoForms(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
-	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/stats", "/cluster/events"} {
+	w.setType(t, core.JobType{})
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/types", "/cluster/types/compile", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/stats", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
 		w.shows(t, "olga", at)
 	}

@@ -67,28 +67,38 @@ type poolData struct {
 	FailsAt int64        // when its waiting requests fail if that lasts, ms since 1970; 0: never
 	Fails   bool         // they do now
 	Fields  []field
+	Types   []string // job types whose requests run there
 }
 
-// readPool returns what the page of a pool shows.
-func (s *pages) readPool(r *page.Request, p *core.Pool) (poolData, error) {
-	d := poolData{Pool: *p, Fields: poolFields(p)}
-	var err error
-	if d.Outage, err = s.Cluster.Outage(r.Context(), r.Actor(), p.Name); err == nil && d.Outage != nil {
+// readPool returns what the page of a pool shows, without its fields.
+func (s *pages) readPool(r *page.Request) (poolData, error) {
+	p, err := s.Cluster.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	if err != nil {
+		return poolData{}, err
+	}
+	d := poolData{Pool: p}
+	if d.Outage, err = s.Cluster.Outage(r.Context(), r.Actor(), p.Name); err != nil {
+		return d, err
+	}
+	if d.Outage != nil {
 		d.FailsAt, d.Fails = p.FailsAt(*d.Outage), p.Fails(*d.Outage)
+	}
+	all, err := s.Requests.JobTypes(r.Context(), r.Actor())
+	for i := range all {
+		if all[i].Pool == p.Name {
+			d.Types = append(d.Types, all[i].Name)
+		}
 	}
 	return d, err
 }
 
 func (s *pages) pool(r *page.Request) error {
-	p, err := s.Cluster.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	d, err := s.readPool(r)
 	if err != nil {
 		return err
 	}
-	shown, err := s.readPool(r, &p)
-	if err != nil {
-		return err
-	}
-	return r.Render("operator/pool", shown)
+	d.Fields = poolFields(&d.Pool)
+	return r.Render("operator/pool", d)
 }
 
 func (s *pages) removePool(r *page.Request) error {
@@ -103,14 +113,12 @@ func (s *pages) setPool(r *page.Request) error {
 	if err := mayOperate(r); err != nil {
 		return err
 	}
-	p, err := s.Cluster.Pool(r.Context(), r.Actor(), r.PathValue("pool"))
+	shown, err := s.readPool(r)
 	if err != nil {
 		return err
 	}
-	shown, err := s.readPool(r, &p)
-	if err != nil {
-		return err
-	}
+	p := shown.Pool
+	shown.Fields = poolFields(&p)
 	if err = readFields(r, shown.Fields); err == nil {
 		err = s.Cluster.SetPool(r.Context(), r.Actor(), p)
 	}

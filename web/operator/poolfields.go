@@ -18,17 +18,20 @@ type field struct {
 	Name, Label, Value, Help string
 
 	Choices []string // of a list; nil for a text field
+	Lines   int      // of a field of several lines; 0 for one line
+	Wrong   string   // what is wrong with the value
 
 	read func(text string) error // parses the text into the setting
 }
 
-// readFields reads a form into settings, and returns what was wrong first.
+// readFields reads a form into settings. What is wrong stands at its field; the first is returned.
 func readFields(r *page.Request, fields []field) (err error) {
 	for i := range fields {
 		f := &fields[i]
 		f.Value = r.FormValue(f.Name)
-		if wrong := f.read(f.Value); wrong != nil && err == nil {
-			err = wrong
+		if wrong := f.read(f.Value); wrong != nil {
+			f.Wrong = wrong.Error()
+			err = cmp.Or(err, wrong)
 		}
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"embed"
 
 	"drover/core"
+	"drover/core/harness"
 	"drover/web/page"
 	"drover/web/services"
 )
@@ -42,6 +43,13 @@ func Section(p services.Deps) page.Section {
 		do("/cluster/pools/{pool}", s.setPool),
 		do("/cluster/pools/{pool}/pause", s.pausePool),
 		do("/cluster/pools/{pool}/remove", s.removePool),
+		view("/cluster/types", s.types),
+		do("/cluster/types", s.makeType),
+		view("/cluster/types/{type}", s.jobType),
+		do("/cluster/types/{type}", s.setType),
+		{Pattern: "POST /cluster/types/{type}/harness", Action: core.ActClusterOperate, Body: harness.MaxPackBytes + page.MaxForm, Serve: s.setTypeHarness},
+		do("/cluster/types/{type}/harness/remove", s.removeTypeHarness),
+		do("/cluster/types/{type}/delete", s.deleteType),
 		view("/cluster/images", s.images),
 		view("/cluster/queues", s.queues),
 		view("/cluster/requests/{id}", s.request),
