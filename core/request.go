@@ -64,7 +64,7 @@ func (l Limits) Cores(otherwise float64) float64 {
 // Or returns l with its zero fields filled from d.
 func (l Limits) Or(d Limits) Limits {
 	pick := func(a, b int64) int64 {
-		if a > 0 {
+		if a != 0 { // what is negative stays, so that it is refused
 			return a
 		}
 		return b

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core"
 	"drover/core/requests"
 )
 
@@ -63,10 +64,40 @@ func TestBatchOfAJobType(t *testing.T) {
 	require.NotZero(t, code)
 	require.Contains(t, errs, "jobs[1].env: ")
 	require.Contains(t, errs, "jobs[1].limits.timeout_ns: ")
-	require.NoError(t, os.WriteFile(bad, []byte("jbs: []\n"), 0o600))
+	before := do("batch", "list", "--json")
+	for text, names := range map[string][]string{
+		"jobs: [\n":                    {"bad.yaml", "yaml: line"},
+		"":                             {"bad.yaml", "without jobs"},
+		"just text\n":                  {"bad.yaml", "line 1"},
+		"command: ['true']\n":          {"without jobs"},
+		"jobs: 7\n":                    {"jobs: expected array"},
+		"jbs: []\njobs: [{}]\n":        {"jbs: unexpected property"},
+		"command: true\njobs: [{}]\n":  {"command: expected array"},
+		"jobs: [{odd: 1}, null, {}]\n": {"jobs[0].odd: unexpected property", "jobs[1]: expected object"},
+		"jobs: [{}, {env: 7}, {limits: {timeout_ns: 5s}}]\n":                         {"jobs[1].env: expected array", "jobs[2].limits.timeout_ns: expected integer"},
+		"command: ['true']\njobs: [{}, {limits: {memory: -5}}, {collect: [/etc]}]\n": {"jobs[1].limits.memory: a limit is negative", "jobs[2].collect: "},
+		"command: ['true']\npool: gone\njobs: [{}]\n":                                {": pool: there is no pool gone"},
+		"jobs: [{}, {command: ['true']}]\n":                                          {"jobs[0].command: a request needs a command or a harness"},
+		"type: A B\njobs: [{}]\n":                                                    {`job type "A B" is not a valid name`},
+		"harness: ../gone\njobs: [{}]\n":                                             {"harness: "},
+		"command: ['true']\njobs: [{}, {files: [gone]}]\n":                           {"jobs[1].files: "},
+		"command: ['true']\njobs:\n" + strings.Repeat("- {}\n", core.MaxBatchJobs+1): {"1001 jobs, at most 1000"},
+	} {
+		require.NoError(t, os.WriteFile(bad, []byte(text), 0o600))
+		_, errs, code := h.run("batch", "submit", bad)
+		require.Equal(t, 2, code, errs)
+		for _, name := range names {
+			require.Contains(t, errs, name)
+		}
+	}
+	require.NoError(t, os.WriteFile(bad, []byte("type: gone\njobs: [{}]\n"), 0o600))
 	_, errs, code = h.run("batch", "submit", bad)
+	require.Equal(t, 3, code, errs)
+	require.NoError(t, os.WriteFile(bad, []byte("type: greet\njobs: [{}]\n"), 0o600))
+	_, errs, code = h.run("batch", "submit", "--key", "k", bad)
 	require.NotZero(t, code)
-	require.Contains(t, errs, "jbs")
+	require.Contains(t, errs, "use another key")
+	require.Equal(t, before, do("batch", "list", "--json"), "nothing is half done")
 	do("type", "delete", "greet")
 	await(t, "the second batch completes", func() bool { id = next; return show().State == requests.BatchCompleted })
 	up.stop()

@@ -192,7 +192,7 @@ func (d *Service) resolved(ctx context.Context, specs []core.Spec, early bool) (
 			}
 		}
 	}
-	return specs, intake.Wrong(faults)
+	return specs, intake.Wrong(faults, "submitter", "type", "pool", "assignment", "notify", "on_host_loss")
 }
 
 // takeAll stores the files of a batch as they arrive.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,9 @@ func TestBatch(t *testing.T) {
 	w.call("rosa", "GET", "/requests?batch="+v.ID, nil).is(http.StatusOK).into(&own)
 	require.Len(t, own.Items, 3)
 	w.call("rosa", "GET", "/requests?batch=none", nil).is(http.StatusNotFound)
+	for path, method := range map[string]string{"": "GET", "/results": "GET", "/cancel": "POST", "/rerun": "POST"} {
+		w.call("rosa", method, "/batches/none"+path, nil).is(http.StatusNotFound)
+	}
 
 	var list api.Page[requests.BatchView]
 	w.call("rosa", "GET", "/batches", nil).is(http.StatusOK).into(&list)
@@ -80,9 +84,24 @@ func TestBatchNamesItsFaults(t *testing.T) {
 		faults(`{"pool": "p1", "command": ["true"], "jobs": [{}, {"limits": {"timeout_ns": 90000000000000}}]}`))
 	require.ElementsMatch(t, []string{"batch.jobs[0].env", "batch.jobs[1].odd"},
 		faults(`{"pool": "p1", "command": ["true"], "jobs": [{"env": "A=1"}, {"odd": 1}]}`))
+	require.Equal(t, []string{"batch.jobs[1]"}, faults(`{"pool": "p1", "command": ["true"], "jobs": [{}, null]}`))
+	require.Equal(t, []string{"batch.jobs"}, faults(`{"pool": "p1", "command": ["true"], "jobs": []}`))
+	require.Equal(t, []string{"batch"}, faults(`{"pool": "p1", "command": ["true"]}`))
+	require.Equal(t, []string{"batch.jobs"}, faults(`{"pool": "p1", "command": ["true"], "jobs": [`+strings.Repeat("{},", core.MaxBatchJobs)+`{}]}`))
+	require.Equal(t, []string{"batch.pool"}, faults(`{"pool": "gone", "command": ["true"], "jobs": [{}]}`), "no job has a pool of its own")
+	require.Equal(t, []string{"batch.jobs[1].limits.memory"}, faults(`{"pool": "p1", "command": ["true"], "limits": {"memory": 1000000}, "jobs": [{}, {"limits": {"memory": -1}}]}`))
+	require.Equal(t, []string{"batch.jobs[0].command"}, faults(`{"pool": "p1", "jobs": [{}, {"command": ["true"]}]}`))
+	for _, text := range []string{"", "{", "jobs: []", "7", `{"pool": "p1", "command": ["true"], "jobs": [{}]} {}`} {
+		faults(text)
+	}
+	require.Empty(t, faults(`{"pool": "p1", "jobs": [{}]}`, "harness", "h.tar", "no archive"))
+	w.askBatch("rosa", "", `{"type": "gone", "jobs": [{}]}`).is(http.StatusNotFound)
 	require.Empty(t, faults(`{"pool": "p1", "command": ["true"], "jobs": [{}]}`, "jobs[7].file", "a", ""))
 	require.Empty(t, faults(`{"pool": "p1", "command": ["true"], "jobs": [{}]}`, "jobs[x].file", "a", ""))
 	require.Empty(t, faults(`{"pool": "p1", "command": ["true"], "jobs": [{}]}`, "odd", "a", ""))
+	var list api.Page[requests.BatchView]
+	w.call("olga", "GET", "/batches", nil).is(http.StatusOK).into(&list)
+	require.Empty(t, list.Items, "nothing is half done")
 }
 
 func TestJobType(t *testing.T) {

@@ -3,15 +3,18 @@ package request
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
@@ -51,15 +54,15 @@ func BatchCommand() *cli.Command {
 type batchFile struct {
 	requests.BatchDraft
 
-	Files   []string  `json:"files"`
-	Harness string    `json:"harness"`
+	Files   []string  `json:"files,omitempty"`
+	Harness string    `json:"harness,omitempty"`
 	Jobs    []fileJob `json:"jobs"`
 }
 
 type fileJob struct {
 	requests.Job
 
-	Files []string `json:"files"`
+	Files []string `json:"files,omitempty"`
 }
 
 // maxBatchFile bounds a file of jobs.
@@ -85,24 +88,44 @@ func readBatch(c *cli.Context, at string) (requests.BatchDraft, error) {
 	}
 	var f batchFile
 	if err := decodeBatch(raw, &f); err != nil {
-		return requests.BatchDraft{}, core.Wrap(err, core.CodeInvalid, at, "%s is no batch: it names what all jobs have, and under jobs a list of what each has", at)
+		return requests.BatchDraft{}, core.Wrap(err, core.CodeOr(err, core.CodeInvalid), at, "%s cannot be read as a batch", at)
 	}
 	return f.draft(dir)
 }
 
-// decodeBatch reads YAML, of which JSON is a part, by the names of JSON.
+// decodeBatch reads YAML, of which JSON is a part, by the names of JSON. Returns core.Faults that name each wrong field
+// of each job.
 func decodeBatch(raw []byte, f *batchFile) error {
-	var any map[string]any
-	if err := yaml.Unmarshal(raw, &any); err != nil {
+	var top map[string]any
+	if err := yaml.Unmarshal(raw, &top); err != nil {
 		return err
 	}
-	text, err := json.Marshal(any)
+	if all, _ := top["jobs"].([]any); top["jobs"] == nil || all != nil {
+		if err := intake.CheckJobs(len(all)); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(top)
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(f)
+	var said any
+	if err := json.Unmarshal(text, &said); err != nil {
+		return err
+	}
+	known := huma.NewMapRegistry("", huma.DefaultSchemaNamer)
+	found := huma.ValidateResult{}
+	huma.Validate(known, known.Schema(reflect.TypeFor[batchFile](), false, ""), huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, said, &found)
+	var faults core.Faults
+	for _, err := range found.Errors {
+		one := &huma.ErrorDetail{Message: err.Error()}
+		errors.As(err, &one)
+		faults = append(faults, core.Fault{Field: one.Location, Err: core.Errorf(core.CodeInvalid, "", "%s", one.Message)})
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return json.Unmarshal(text, f)
 }
 
 // draft returns the batch with its files.
@@ -115,7 +138,7 @@ func (f *batchFile) draft(dir string) (requests.BatchDraft, error) {
 	if f.Harness != "" {
 		p, err := harness.Pack(inFolder(dir, f.Harness)[0])
 		if err != nil {
-			return d, err
+			return d, core.Wrap(err, core.CodeOf(err), f.Harness, "harness")
 		}
 		tar = p.Tar
 	}
@@ -154,7 +177,12 @@ func inFolder(dir string, paths ...string) []string {
 
 // ofJob yields the files of a job, and returns false once no more are wanted.
 func ofJob(job int, files iter.Seq2[intake.Upload, error], yield func(requests.JobUpload, error) bool) bool {
+	field := "files"
+	if job != requests.AllJobs {
+		field = fmt.Sprintf("jobs[%d].files", job)
+	}
 	for u, err := range files {
+		err = core.Wrap(err, core.CodeOf(err), u.Path, "%s", field)
 		if !yield(requests.JobUpload{Job: job, Upload: u}, err) || err != nil {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -59,20 +60,20 @@ func (in *Intake) CheckBatch(ctx context.Context, specs []core.Spec) ([]core.Spe
 }
 
 // Wrong returns the one error for the faults of a batch's jobs: INVALID with core.Faults, nil for none. A fault that all
-// of several jobs have is named once.
-func Wrong(faults []core.Faults) error {
-	common := map[string]int{}
+// of several jobs have is named once, as are those of fields that no job has of its own.
+func Wrong(faults []core.Faults, common ...string) error {
+	times := map[string]int{}
 	name := func(f core.Fault) string { return f.Field + ": " + f.Err.Error() }
 	for _, of := range faults {
 		for _, f := range of {
-			common[name(f)]++
+			times[name(f)]++
 		}
 	}
 	var all core.Faults
 	for i, of := range faults {
 		for _, f := range of {
 			switch {
-			case len(faults) == 1 || common[name(f)] < len(faults):
+			case !slices.Contains(common, f.Field) && (len(faults) == 1 || times[name(f)] < len(faults)):
 				all = append(all, core.Faults{f}.Within(fmt.Sprintf("jobs[%d]", i))...)
 			case i == 0:
 				all = append(all, f)
