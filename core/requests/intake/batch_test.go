@@ -57,9 +57,17 @@ func (w *fixture) requireOnce(n int, state core.RequestState) {
 	w.t.Helper()
 	w.requireWhole()
 	require.Len(w.t, w.batches(), 1)
-	b := w.batches()[0]
+	require.Len(w.t, w.rows(), n)
+	w.requireJobs(w.batches()[0].ID, n, state)
+}
+
+// requireJobs checks that a batch has all its requests, each of which ended once.
+func (w *fixture) requireJobs(id string, n int, state core.RequestState) {
+	w.t.Helper()
+	b, err := w.store.GetBatch(w.t.Context(), id)
+	require.NoError(w.t, err)
 	require.False(w.t, b.State.Open())
-	rows := w.rows()
+	rows := slices.DeleteFunc(w.rows(), func(r core.Row) bool { return r.Spec.Batch != id })
 	require.Len(w.t, rows, n)
 	for i, row := range rows {
 		id, err := intake.JobID(b.ID, i)
@@ -139,6 +147,131 @@ func TestCrashInCancelBatch(t *testing.T) {
 				}
 				w.heal()
 				w.requireOnce(3, want)
+			})
+		})
+	}
+}
+
+// begun leaves a batch in the middle of a call that died after so many steps.
+func (w *fixture) begun(steps int, do func(in *intake.Intake) error) {
+	w.t.Helper()
+	m := &coretest.Mortal{Steps: steps}
+	require.ErrorIs(w.t, do(w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, mortalPools{w.cluster.Store, m}, mortalTasks{w.cluster.Store, m})), coretest.ErrDead)
+	require.Len(w.t, m.Names, steps)
+}
+
+// halfMade accepts a batch of three jobs, of which one has its request.
+func (w *fixture) halfMade() {
+	w.t.Helper()
+	w.begun(2, func(in *intake.Intake) error {
+		b, _, err := in.SubmitBatch(w.t.Context(), batchOf(3, ""))
+		require.NoError(w.t, err, "it is accepted")
+		require.Equal(w.t, core.BatchMaking, b.State)
+		return coretest.ErrDead
+	})
+}
+
+// A batch is cancelled before all its requests are made, and that dies as well.
+func TestCrashInCancelOfAHalfMadeBatch(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
+			t.Parallel()
+			dies(t, (*fixture).halfMade, func(w *fixture, in *intake.Intake) error {
+				_, err := in.CancelBatch(w.t.Context(), w.batches()[0].ID, "bob")
+				return err
+			}, func(w *fixture, steps []string) {
+				want := core.RequestCancelled
+				switch {
+				case again:
+					b, err := w.in.CancelBatch(w.t.Context(), w.batches()[0].ID, "bob")
+					require.NoError(w.t, err)
+					require.Equal(w.t, []any{core.BatchCancelled, "bob"}, []any{b.State, b.By})
+				case len(steps) == 0:
+					want = core.RequestCompleted
+				default:
+					_, err := w.in.Sweep(w.t.Context()) // before a runner claims any
+					require.NoError(w.t, err)
+				}
+				w.heal()
+				w.requireOnce(3, want)
+			})
+		})
+	}
+}
+
+// What goes on with batches that died half way dies itself.
+func TestCrashInSweepOfBatches(t *testing.T) {
+	t.Parallel()
+	var stopped string
+	dies(t, func(w *fixture) {
+		stopped = w.submitBatch(batchOf(3, "")).ID
+		w.begun(3, func(in *intake.Intake) error { // moved; of one request, marked and recorded
+			_, err := in.CancelBatch(w.t.Context(), stopped, "bob")
+			return err
+		})
+		w.halfMade()
+	}, func(w *fixture, in *intake.Intake) error {
+		_, err := in.Sweep(w.t.Context())
+		return err
+	}, func(w *fixture, steps []string) {
+		_, err := w.in.Sweep(w.t.Context())
+		require.NoError(w.t, err)
+		w.heal()
+		w.requireWhole()
+		require.Len(w.t, w.batches(), 2)
+		for _, b := range w.batches() {
+			want := core.RequestCompleted
+			if b.ID == stopped {
+				want = core.RequestCancelled
+			}
+			w.requireJobs(b.ID, 3, want)
+		}
+	})
+}
+
+// A rerun is a new batch of the same jobs; the first one stays as it is.
+func TestCrashInRerunOfABatch(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
+			t.Parallel()
+			var first core.Batch
+			rerun := func(w *fixture, in *intake.Intake) (core.Batch, bool, error) {
+				next := core.Batch{Submitter: "ann", Idempotency: "again", Of: first.ID, Digest: "rerun of " + first.ID}
+				for _, row := range w.rows()[:3] {
+					row.Spec.ID, row.Spec.Generation = "", 0
+					next.Specs = append(next.Specs, row.Spec)
+				}
+				return in.SubmitBatch(w.t.Context(), next)
+			}
+			dies(t, func(w *fixture) {
+				first = w.submitBatch(batchOf(3, ""))
+				w.run(w.claim(3))
+			}, func(w *fixture, in *intake.Intake) error {
+				b, _, err := rerun(w, in)
+				if err == nil && b.State != core.BatchMade {
+					return errors.New("it died after it was accepted")
+				}
+				return err
+			}, func(w *fixture, steps []string) {
+				accepted := len(steps) > 0
+				if again {
+					_, created, err := rerun(w, w.in)
+					require.NoError(w.t, err)
+					require.Equal(w.t, accepted, !created)
+				}
+				w.heal()
+				w.requireWhole()
+				w.requireJobs(first.ID, 3, core.RequestCompleted)
+				all := w.batches()
+				if !accepted && !again {
+					require.Len(w.t, all, 1)
+					return
+				}
+				require.Len(w.t, all, 2)
+				require.Equal(w.t, first.ID, all[0].Of)
+				w.requireJobs(all[0].ID, 3, core.RequestCompleted)
 			})
 		})
 	}

@@ -16,6 +16,7 @@
 //	         Create of some        the same, some of its requests           the same: their ids follow from the batch's
 //	         MoveBatch made        unfinished rows, nowhere in Redis        Sweep
 //	         Enqueue               nothing                                  -
+//	         (a rerun is a batch)
 //	cancel   MoveBatch cancelling  record in state cancelling               Sweep, or the same call again: makes what
 //	of one                                                                  is missing, cancels all
 //	         stop of some          the same                                 the same
