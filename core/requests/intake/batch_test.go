@@ -214,7 +214,7 @@ func TestCrashInSweepOfBatches(t *testing.T) {
 	}, func(w *fixture, in *intake.Intake) error {
 		_, err := in.Sweep(w.t.Context())
 		return err
-	}, func(w *fixture, steps []string) {
+	}, func(w *fixture, _ []string) {
 		_, err := w.in.Sweep(w.t.Context())
 		require.NoError(w.t, err)
 		w.heal()
