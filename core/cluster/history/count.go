@@ -3,7 +3,9 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -96,40 +98,61 @@ func (c Counter) count(ctx context.Context, start, end int64) (int, error) {
 		if pieces[at] == nil {
 			pieces[at] = make(map[string]tallies, len(dimensions))
 		}
-		for _, d := range dimensions {
-			if value := d.of(e); value != "" {
-				if pieces[at][d.name] == nil {
-					pieces[at][d.name] = tallies{}
-				}
-				pieces[at][d.name].of(value).add(e)
-			}
-		}
+		tell(pieces[at], e)
 		n++
 		return nil
 	})
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	hours := make(map[int64]bool)
+	hours := make(map[int64]map[string]bool)
 	for at, of := range pieces {
-		hours[floor(at, hour)] = true
+		touch(hours, floor(at, hour), of)
 		if err := c.put(ctx, piece, at, of); err != nil {
 			return 0, err
 		}
 	}
-	days := make(map[int64]bool)
-	for at := range hours {
-		days[floor(at, day)] = true
-		if err := c.together(ctx, piece, hour, at); err != nil {
+	days := make(map[int64]map[string]bool)
+	for at, names := range hours {
+		touch(days, floor(at, day), names)
+		if err := c.together(ctx, piece, hour, at, names); err != nil {
 			return 0, err
 		}
 	}
-	for at := range days {
-		if err := c.together(ctx, hour, day, at); err != nil {
+	for at, names := range days {
+		if err := c.together(ctx, hour, day, at, names); err != nil {
 			return 0, err
 		}
 	}
 	return n, nil
+}
+
+// tell adds an end to the tallies of every dimension, and of its class, by their names.
+func tell(of map[string]tallies, e core.Ended) {
+	add := func(name, value string) {
+		if of[name] == nil {
+			of[name] = tallies{}
+		}
+		of[name].of(value).add(e)
+	}
+	for _, d := range dimensions {
+		if value := d.of(e); value != "" {
+			add(d.name, value)
+		}
+	}
+	if class, assignment, of := strings.Cut(e.Assignment, "/"); of {
+		add(inClass(class), assignment)
+	}
+}
+
+// touch notes whose buckets of a longer step have to be made anew.
+func touch[T any](of map[int64]map[string]bool, at int64, names map[string]T) {
+	if of[at] == nil {
+		of[at] = make(map[string]bool, len(names))
+	}
+	for name := range names {
+		of[at][name] = true
+	}
 }
 
 func (c Counter) put(ctx context.Context, step, at int64, of map[string]tallies) error {
@@ -141,37 +164,46 @@ func (c Counter) put(ctx context.Context, step, at int64, of map[string]tallies)
 		}
 		all = append(all, core.Bucket{Step: step, Name: ofPieces + name, At: at, Doc: doc})
 	}
-	return c.Store.PutBuckets(ctx, all)
+	for some := range slices.Chunk(all, core.MaxBuckets) {
+		if err := c.Store.PutBuckets(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// together makes one bucket of all dimensions from those of a smaller step.
-func (c Counter) together(ctx context.Context, from, to, at int64) error {
-	of := make(map[string]tallies, len(dimensions))
-	for _, d := range dimensions {
-		its, err := tallied(ctx, c.Store, from, d.name, at, at+to, func(int64) int64 { return at })
+// together makes one bucket of each of the names from those of a smaller step.
+func (c Counter) together(ctx context.Context, from, to, at int64, names map[string]bool) error {
+	of := make(map[string]tallies, len(names))
+	for name := range names {
+		its, err := tallied(ctx, c.Store, []stretch{{from, at, at + to}}, name, func(int64) int64 { return at })
 		if err != nil {
 			return err
 		}
 		if sum := its[at]; len(sum) > 0 {
-			of[d.name] = sum
+			of[name] = sum
 		}
 	}
 	return c.put(ctx, to, at, of)
 }
 
-// tallied reads what ended in a span of time, and puts together what group gives the same time.
-func tallied(ctx context.Context, store core.Statistics, step int64, name string, from, until int64, group func(int64) int64) (map[int64]tallies, error) {
+// tallied reads what ended in stretches of time, and puts together what group gives the same time.
+func tallied(ctx context.Context, store core.Statistics, stretches []stretch, name string, group func(int64) int64) (map[int64]tallies, error) {
 	out := make(map[int64]tallies)
-	err := each(ctx, store, step, ofPieces+name, from, until, func(at int64, of tallies) {
-		at = group(at)
-		if out[at] == nil {
-			out[at] = tallies{}
+	for _, s := range stretches {
+		if err := each(ctx, store, s.step, ofPieces+name, s.from, s.until, func(at int64, of tallies) {
+			at = group(at)
+			if out[at] == nil {
+				out[at] = tallies{}
+			}
+			for value, t := range of {
+				out[at].of(value).merge(*t)
+			}
+		}); err != nil {
+			return nil, err
 		}
-		for value, t := range of {
-			out[at].of(value).merge(*t)
-		}
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // each reads all buckets of a span of time.

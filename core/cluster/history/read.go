@@ -34,16 +34,17 @@ type Stats struct {
 
 // Row is what ended of one value.
 type Row struct {
-	Value    string                    `json:"value"` // "*": all that had fewer than those named
-	Total    int                       `json:"total"`
-	Ends     map[core.RequestState]int `json:"ends"`
-	Retries  int                       `json:"retries"`  // attempts before the last one
-	Platform int                       `json:"platform"` // ends that were the platform's fault
-	CPUMs    int64                     `json:"cpu_ms"`
-	Warm     int                       `json:"warm"` // claims whose VM was begun before their request was queued
-	Cold     int                       `json:"cold"` // those that waited until a VM was made
-	Wait     Quantiles                 `json:"wait"`
-	Run      Quantiles                 `json:"run"`
+	Value   string                    `json:"value"` // "*": all that had fewer than those named
+	Total   int                       `json:"total"`
+	Ends    map[core.RequestState]int `json:"ends"`
+	Faults  map[core.Blame]int        `json:"faults"`  // ends that were somebody's fault: submission, harness, platform
+	Reruns  int                       `json:"reruns"`  // ends of what had ended before
+	Retries int                       `json:"retries"` // attempts before the last one
+	CPUMs   int64                     `json:"cpu_ms"`
+	Warm    int                       `json:"warm"` // claims whose VM was begun before their request was queued
+	Cold    int                       `json:"cold"` // those that waited until a VM was made
+	Wait    Quantiles                 `json:"wait"`
+	Run     Quantiles                 `json:"run"`
 }
 
 // Met returns which part of the claims met a VM that was there, or being made, when their request came, as "97 %"; "-"
@@ -75,32 +76,23 @@ func (s Spread) times() Quantiles {
 }
 
 func (t Tally) row(value string) Row {
-	ends := t.Ends
+	ends, faults := t.Ends, t.Faults
 	if ends == nil {
 		ends = map[core.RequestState]int{}
 	}
+	if faults == nil {
+		faults = map[core.Blame]int{}
+	}
 	return Row{
-		Value: value, Total: t.Total(), Ends: ends, Retries: t.Retries, Platform: t.Platform, CPUMs: t.CPUMs,
+		Value: value, Total: t.Total(), Ends: ends, Faults: faults, Reruns: t.Reruns, Retries: t.Retries, CPUMs: t.CPUMs,
 		Warm: t.Warm, Cold: t.Cold, Wait: t.Wait.times(), Run: t.Run.times(),
 	}
 }
 
-// stepFor is the step of the buckets that are read of a span of time: few, and not trimmed yet.
-func stepFor(from, until, now int64) int64 {
-	const most = 2 * day
-	switch {
-	case until-from <= most && from > now-keepPieces.Milliseconds():
-		return piece
-	case until-from <= 31*day:
-		return hour
-	}
-	return day
-}
-
-// Check returns INVALID for a span of time that is none, or a way that there is not.
-func check(by string, from, until time.Time) error {
-	if by != "" && !slices.Contains(Ways(), by) {
-		return core.Errorf(core.CodeInvalid, "by", "statistics are not parted by %.40q: use one of %q", by, Ways())
+// check returns INVALID for a span of time that is none, or a way that there is not.
+func check(by string, ways []string, from, until time.Time) error {
+	if by != "" && !slices.Contains(ways, by) {
+		return core.Errorf(core.CodeInvalid, "by", "statistics are not parted by %.40q: use one of %q", by, ways)
 	}
 	if !from.Before(until) || from.UnixMilli() < 0 || until.Sub(from) > keepDays {
 		return core.Errorf(core.CodeInvalid, "since", "a span of time begins before it ends, and is no longer than two years")
@@ -108,31 +100,43 @@ func check(by string, from, until time.Time) error {
 	return nil
 }
 
-// Read returns what ended from a time until another one, to the bucket.
+// Read returns what ended from a time until another one, to the bucket. Returns INVALID.
 func Read(ctx context.Context, store core.Statistics, by string, from, until, now time.Time) (Stats, error) {
-	if err := check(by, from, until); err != nil {
+	if err := check(by, Ways(), from, until); err != nil {
 		return Stats{}, err
 	}
-	step := stepFor(from.UnixMilli(), until.UnixMilli(), now.UnixMilli())
-	out := Stats{From: floor(from.UnixMilli(), step), Until: floor(until.UnixMilli()-1, step) + step, By: by, Rows: []Row{}}
-	name, group := by, func(int64) int64 { return 0 }
-	if by == "" || by == ByDay {
-		name, group = All, func(at int64) int64 { return floor(at, day) }
+	return read(ctx, store, cmp.Or(by, All), by, from, until, now)
+}
+
+// read is Read of the buckets of a name.
+func read(ctx context.Context, store core.Statistics, name, by string, from, until, now time.Time) (Stats, error) {
+	stretches := stretchesOf(from.UnixMilli(), until.UnixMilli(), now.UnixMilli())
+	finest := stepFor(from.UnixMilli(), until.UnixMilli(), now.UnixMilli())
+	out := Stats{From: stretches[0].from, Until: floor(until.UnixMilli()-1, finest) + finest, By: by, Rows: []Row{}}
+	group := func(int64) int64 { return 0 }
+	if by == ByDay {
+		group = func(at int64) int64 { return floor(at, day) }
+		if name == ByDay {
+			name = All
+		}
 	}
-	all, err := tallied(ctx, store, step, name, out.From, out.Until, group)
+	all, err := tallied(ctx, store, stretches, name, group)
 	if err != nil {
 		return Stats{}, err
 	}
 	var total Tally
 	for _, at := range slices.Sorted(maps.Keys(all)) {
+		if by == "" || by == ByDay {
+			one := all[at].sum()
+			total.merge(one)
+			if by == ByDay {
+				out.Rows = append(out.Rows, one.row(time.UnixMilli(at).UTC().Format(time.DateOnly)))
+			}
+			continue
+		}
 		for value, t := range all[at] {
 			total.merge(*t)
-			if by == ByDay {
-				value = time.UnixMilli(at).UTC().Format(time.DateOnly)
-			}
-			if by != "" {
-				out.Rows = append(out.Rows, t.row(value))
-			}
+			out.Rows = append(out.Rows, t.row(value))
 		}
 	}
 	out.Total = total.row(All)
@@ -154,34 +158,28 @@ type Series struct {
 
 // Point is one moment of a chart.
 type Point struct {
-	At     int64          `json:"at_ms"`
-	Total  int            `json:"total,omitempty"`
-	Wait   *Quantiles     `json:"wait,omitempty"`
-	Run    *Quantiles     `json:"run,omitempty"`
-	Values map[string]int `json:"values,omitempty"` // of a sample: waiting/POOL, running/POOL, vms/STATE, hosts/STATE
+	At     int64              `json:"at_ms"`
+	Total  int                `json:"total,omitempty"`
+	Wait   *Quantiles         `json:"wait,omitempty"`
+	Run    *Quantiles         `json:"run,omitempty"`
+	Faults map[core.Blame]int `json:"faults,omitempty"`
+	Values map[string]int     `json:"values,omitempty"` // of a sample: waiting/POOL, running/POOL, vms/STATE, hosts/STATE
 }
 
 // mostPoints is how many points a series has at most.
 const mostPoints = 240
 
-// ReadSeries returns what ended and what was sampled over a span of time.
+// ReadSeries returns what ended and what was sampled over a span of time. Returns INVALID.
 func ReadSeries(ctx context.Context, store core.Statistics, from, until, now time.Time) (Series, error) {
-	if err := check("", from, until); err != nil {
+	if err := check("", nil, from, until); err != nil {
 		return Series{}, err
 	}
-	first, last := from.UnixMilli(), until.UnixMilli()
-	s := Series{From: first, Until: last, Ended: []Point{}, Samples: []Point{}}
-	step := stepFor(first, last, now.UnixMilli())
-	s.Step = wide(step, last-first)
-	all, err := tallied(ctx, store, step, All, floor(first, s.Step), last, func(at int64) int64 { return floor(at, s.Step) })
+	s, err := endedSeries(ctx, store, All, from, until, now)
 	if err != nil {
 		return Series{}, err
 	}
-	for _, at := range slices.Sorted(maps.Keys(all)) {
-		row := all[at].of(All).row(All)
-		s.Ended = append(s.Ended, Point{At: at, Total: row.Total, Wait: &row.Wait, Run: &row.Run})
-	}
-	step = sampleStep(first, last, now.UnixMilli())
+	first, last := s.From, s.Until
+	step := sampleStep(first, last, now.UnixMilli())
 	s.Sampled = wide(step, last-first)
 	samples := make(map[int64]sample)
 	if err := each(ctx, store, step, ofSample, floor(first, s.Sampled), last, func(at int64, of sample) {
@@ -195,6 +193,22 @@ func ReadSeries(ctx context.Context, store core.Statistics, from, until, now tim
 	}
 	for _, at := range slices.Sorted(maps.Keys(samples)) {
 		s.Samples = append(s.Samples, Point{At: at, Values: samples[at]})
+	}
+	return s, nil
+}
+
+// endedSeries is what ended over a span of time, of the buckets of a name.
+func endedSeries(ctx context.Context, store core.Statistics, name string, from, until, now time.Time) (Series, error) {
+	first, last := from.UnixMilli(), until.UnixMilli()
+	step := stepFor(first, last, now.UnixMilli())
+	s := Series{From: first, Until: last, Step: wide(step, last-first), Ended: []Point{}, Samples: []Point{}}
+	all, err := tallied(ctx, store, []stretch{{step, floor(first, s.Step), last}}, name, func(at int64) int64 { return floor(at, s.Step) })
+	if err != nil {
+		return Series{}, err
+	}
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		row := all[at].sum().row(All)
+		s.Ended = append(s.Ended, Point{At: at, Total: row.Total, Wait: &row.Wait, Run: &row.Run, Faults: row.Faults})
 	}
 	return s, nil
 }

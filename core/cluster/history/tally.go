@@ -2,6 +2,8 @@ package history
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"math"
 	"slices"
@@ -34,6 +36,14 @@ var dimensions = []dimension{
 	}},
 	{"type", func(e core.Ended) string { return e.Type }},
 	{"priority", func(e core.Ended) string { return string(e.Priority) }},
+}
+
+// inClass names the buckets of a class: its assignments are their values. So a class is read without the others, and
+// is not among those that a bucket of all classes leaves out. A class's name and a prefix would be too long for a name.
+func inClass(class string) string {
+	const enough = 16 // bytes: no two classes share a bucket
+	sum := sha256.Sum256([]byte(class))
+	return "in-" + hex.EncodeToString(sum[:enough])
 }
 
 // Others are, of a dimension with many values, those that had the fewest.
@@ -88,14 +98,15 @@ func (s Spread) Quantile(part float64) int64 {
 
 // Tally is what ended, of one value of a dimension in one span of time.
 type Tally struct {
-	Ends     map[core.RequestState]int `json:"ends"`
-	Retries  int                       `json:"retries,omitempty"`  // attempts before the last one
-	Platform int                       `json:"platform,omitempty"` // ends that were the platform's fault
-	CPUMs    int64                     `json:"cpu_ms,omitempty"`
-	Warm     int                       `json:"warm,omitempty"` // claims whose VM was begun before their request was queued
-	Cold     int                       `json:"cold,omitempty"` // those that waited until a VM was made
-	Wait     Spread                    `json:"wait"`           // from the queue to the claim, of the last attempt
-	Run      Spread                    `json:"run"`            // of the command
+	Ends    map[core.RequestState]int `json:"ends"`
+	Faults  map[core.Blame]int        `json:"faults,omitempty"`  // ends that were somebody's fault, by whose
+	Reruns  int                       `json:"reruns,omitempty"`  // ends of a generation after the first
+	Retries int                       `json:"retries,omitempty"` // attempts before the last one
+	CPUMs   int64                     `json:"cpu_ms,omitempty"`
+	Warm    int                       `json:"warm,omitempty"` // claims whose VM was begun before their request was queued
+	Cold    int                       `json:"cold,omitempty"` // those that waited until a VM was made
+	Wait    Spread                    `json:"wait"`           // from the queue to the claim, of the last attempt
+	Run     Spread                    `json:"run"`            // of the command
 }
 
 // Total is how many ended.
@@ -112,8 +123,14 @@ func (t *Tally) add(e core.Ended) {
 	}
 	t.Ends[e.State]++
 	t.Retries += max(0, e.Attempt-1)
-	if e.Blame == core.BlamePlatform {
-		t.Platform++
+	if e.Blame != core.BlameNone {
+		if t.Faults == nil {
+			t.Faults = make(map[core.Blame]int)
+		}
+		t.Faults[e.Blame]++
+	}
+	if _, generation, err := core.ParseKey(e.Key); err == nil && generation > 1 {
+		t.Reruns++
 	}
 	t.CPUMs += max(0, e.CPUMs)
 	if e.Times.Claimed >= 0 && e.Attempt > 0 {
@@ -138,7 +155,13 @@ func (t *Tally) merge(o Tally) {
 	for state, n := range o.Ends {
 		t.Ends[state] += n
 	}
-	t.Retries, t.Platform, t.CPUMs = t.Retries+o.Retries, t.Platform+o.Platform, t.CPUMs+o.CPUMs
+	if t.Faults == nil && len(o.Faults) > 0 {
+		t.Faults = make(map[core.Blame]int, len(o.Faults))
+	}
+	for blame, n := range o.Faults {
+		t.Faults[blame] += n
+	}
+	t.Retries, t.Reruns, t.CPUMs = t.Retries+o.Retries, t.Reruns+o.Reruns, t.CPUMs+o.CPUMs
 	t.Warm, t.Cold = t.Warm+o.Warm, t.Cold+o.Cold
 	t.Wait.merge(o.Wait)
 	t.Run.merge(o.Run)
@@ -152,6 +175,14 @@ func (ts tallies) of(value string) *Tally {
 		ts[value] = &Tally{}
 	}
 	return ts[value]
+}
+
+// sum puts all together.
+func (ts tallies) sum() (all Tally) {
+	for _, t := range ts {
+		all.merge(*t)
+	}
+	return all
 }
 
 // bounded puts together those that have the fewest, so that a bucket stays small whatever submitters are called.
