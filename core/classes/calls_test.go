@@ -6,9 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/cluster/history"
 	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
@@ -243,6 +245,12 @@ func assignmentCalls() []call {
 		}},
 		{action: core.ActDeadlineEdit, method: "Deadlines", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.Deadlines(w.t.Context(), a, "cs101", "", ""))
+		}},
+		{action: core.ActGradeView, method: "Stats", do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.Stats(w.t.Context(), a, "cs101", history.ByAssignment, time.UnixMilli(start), time.UnixMilli(start+1)))
+		}},
+		{action: core.ActGradeView, method: "StatsSeries", do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.StatsSeries(w.t.Context(), a, "cs101", time.UnixMilli(start), time.UnixMilli(start+1)))
 		}},
 		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))

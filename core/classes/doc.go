@@ -35,6 +35,7 @@
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
 //	Progress Report GradeHistory Missing       grade.view
+//	Stats StatsSeries                          grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartTask                                  the kind's; one's own: its own right     CONFLICT: class or assignment is being deleted
 //	StartExperiment                            experiment                               CONFLICT: another one is not decided

@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/operate"
+	"drover/web/chart"
 	"drover/web/page"
 )
 
@@ -16,7 +17,7 @@ type hostData struct {
 	operate.HostView
 
 	Bars   []bar
-	Charts []chart // of what the host measured
+	Charts []chart.Chart // of what the host measured
 	Heart  heart
 	Form   map[string]string // as it was filled in
 	Fields []field           // settings

@@ -6,6 +6,7 @@ import (
 	"drover/core"
 	"drover/core/cluster/history"
 	"drover/core/cluster/operate"
+	"drover/web/chart"
 	"drover/web/page"
 )
 
@@ -31,7 +32,7 @@ const (
 )
 
 // loadCharts draws what a host measured over the last hour; nil for nothing.
-func loadCharts(r *page.Request, v *operate.HostView, now time.Time) []chart {
+func loadCharts(r *page.Request, v *operate.HostView, now time.Time) []chart.Chart {
 	if len(v.Measured) == 0 {
 		return nil
 	}
@@ -42,30 +43,30 @@ func loadCharts(r *page.Request, v *operate.HostView, now time.Time) []chart {
 		points[i].At, at[m.At] = m.At, m
 		pressed = pressed || m.Pressure != nil
 	}
-	draw := func(id, title string, top float64, lines ...series) chart {
-		c := chart{ID: id, Title: title, Unit: "%", Length: r.T("1 hour"), Most: top, First: now.Add(-operate.MeasuredFor).UnixMilli(), Last: now.UnixMilli()}
-		return c.draw(points, history.LoadStep, lines)
+	draw := func(id, title string, top float64, lines ...chart.Series) chart.Chart {
+		c := chart.Chart{ID: id, Title: title, Unit: "%", Length: r.T("1 hour"), Most: top, First: now.Add(-operate.MeasuredFor).UnixMilli(), Last: now.UnixMilli()}
+		return c.Draw(points, history.LoadStep, lines)
 	}
-	use := func(title, class string, of func(core.Size) int64) series {
+	use := func(title, class string, of func(core.Size) int64) chart.Series {
 		whole := float64(of(v.Whole()))
-		return series{title, class, func(p history.Point) (float64, bool) {
+		return chart.Shown(title, class, func(p history.Point) (float64, bool) {
 			return max(0, topUse*(1-float64(of(at[p.At].Free))/whole)), whole > 0
-		}}
+		})
 	}
-	pressure := func(title, class string, of func(core.Pressure) float64) series {
-		return series{title, class, func(p history.Point) (float64, bool) {
+	pressure := func(title, class string, of func(core.Pressure) float64) chart.Series {
+		return chart.Shown(title, class, func(p history.Point) (float64, bool) {
 			its := at[p.At].Pressure
 			if its == nil {
 				return 0, false
 			}
 			return of(*its), true
-		}}
+		})
 	}
-	room := []series{use(r.T("memory"), "calm", func(s core.Size) int64 { return s.Memory })}
+	room := []chart.Series{use(r.T("memory"), "calm", func(s core.Size) int64 { return s.Memory })}
 	if v.Disk > 0 {
 		room = append(room, use(r.T("disk"), "warn", func(s core.Size) int64 { return s.Disk }))
 	}
-	charts := []chart{
+	charts := []chart.Chart{
 		draw("load-cpu", r.T("Processors in use"), topUse, use(r.T("processors"), "good", func(s core.Size) int64 { return s.CPU })),
 		draw("load-room", r.T("Memory and disk in use"), topUse, room...),
 	}
