@@ -28,6 +28,7 @@ func clusterTable() []entry {
 		is(Operation{"dropDead", remove, "/cluster/dead/{id}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a dead request from the list; its result stays"}, (*server).dropDead),
 		is(Operation{"listMoves", get, "/cluster/moves", core.ActClusterView, school.ScopeRead, 0, "List requests that move or moved off a host, unfinished moves first"}, (*server).listMoves),
 		is(Operation{"viewTimeline", get, "/cluster/requests/{id}", core.ActClusterView, school.ScopeRead, 0, "Return the history of a request"}, (*server).viewTimeline),
+		is(Operation{"listRequestChanges", get, "/cluster/requests/{id}/changes", core.ActClusterView, school.ScopeRead, 0, "List changes of state of all generations of a request, newest first, with the gaps in which some may be missing"}, (*server).listRequestChanges),
 		is(Operation{"checkConsistency", get, "/cluster/consistency", core.ActClusterView, school.ScopeRead, 0, "Check the consistency of the cluster"}, (*server).consistency),
 		is(Operation{"listHistory", get, "/cluster/history", core.ActClusterView, school.ScopeRead, 0, "List recent events, oldest first"}, (*server).listHistory),
 	}

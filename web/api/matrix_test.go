@@ -108,8 +108,8 @@ func samples() map[string]sample {
 		"forgetHost": {prepare: gone, path: "/cluster/hosts/{id}"},
 		"listPools":  {}, "viewPool": {}, "removePool": {prepare: unusedPool, path: "/cluster/pools/{id}"}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
-		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
-		"viewStats": {}, "viewSeries": {}, "listChanges": {},
+		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
+		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "listChanges": {},
 	}
 }
 

@@ -13,7 +13,9 @@ func statsTable() []entry {
 	return []entry{
 		is(Operation{"viewStats", get, "/stats", core.ActClusterView, school.ScopeRead, 0, "Return what ended: counts, waits, run times and processor time"}, (*server).viewStats),
 		is(Operation{"viewSeries", get, "/stats/series", core.ActClusterView, school.ScopeRead, 0, "Return throughput, waits, queues, VMs and hosts over time"}, (*server).viewSeries),
-		is(Operation{"listChanges", get, "/cluster/changes/{kind}/{thing}", core.ActClusterView, school.ScopeRead, 0, "List changes of state, newest first, also from before a loss of Redis"}, (*server).listChanges),
+		is(Operation{"viewClassStats", get, "/stats/classes/{class}", core.ActGradeView, school.ScopeRead, 0, "Return what ended of the tests of a class's submissions: counts, faults, waits, run times and processor time"}, (*server).viewClassStats),
+		is(Operation{"viewClassSeries", get, "/stats/classes/{class}/series", core.ActGradeView, school.ScopeRead, 0, "Return throughput, waits, run times and faults of a class over time"}, (*server).viewClassSeries),
+		is(Operation{"listChanges", get, "/cluster/changes/{kind}/{thing}", core.ActClusterView, school.ScopeRead, 0, "List changes of state, newest first, also from before a loss of Redis, with the gaps in which some may be missing"}, (*server).listChanges),
 	}
 }
 
@@ -38,7 +40,7 @@ func (in InSpan) span() (from, until time.Time) {
 
 func (s *server) viewStats(ctx context.Context, a core.Actor, in *struct {
 	InSpan
-	By string `query:"by" maxLength:"40" doc:"pool, submitter, class, priority or day (UTC); omit for the sum"`
+	By string `query:"by" maxLength:"40" doc:"pool, submitter, class, type, priority or day (UTC); omit for the sum"`
 },
 ) (*answer[history.Stats], error) {
 	from, until := in.span()
@@ -48,6 +50,34 @@ func (s *server) viewStats(ctx context.Context, a core.Actor, in *struct {
 func (s *server) viewSeries(ctx context.Context, a core.Actor, in *InSpan) (*answer[history.Series], error) {
 	from, until := in.span()
 	return answered(s.Cluster.Series(ctx, a, from, until))
+}
+
+func (s *server) viewClassStats(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	InSpan
+	By string `query:"by" maxLength:"40" doc:"assignment or day (UTC); omit for the sum"`
+},
+) (*answer[history.Stats], error) {
+	from, until := in.span()
+	return answered(s.Classes.Stats(ctx, a, in.Class, in.By, from, until))
+}
+
+func (s *server) viewClassSeries(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	InSpan
+},
+) (*answer[history.Series], error) {
+	from, until := in.span()
+	return answered(s.Classes.StatsSeries(ctx, a, in.Class, from, until))
+}
+
+func (s *server) listRequestChanges(ctx context.Context, a core.Actor, in *struct {
+	ID     string `path:"id"`
+	Before string `query:"before" maxLength:"40" doc:"at_ms-n of the last change received"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50"`
+},
+) (*answer[Page[core.StateChange]], error) {
+	return all(s.Cluster.RequestChanges(ctx, a, in.ID, in.Before, in.Limit))
 }
 
 func (s *server) listChanges(ctx context.Context, a core.Actor, in *struct {

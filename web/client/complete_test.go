@@ -20,7 +20,6 @@ import (
 var apart = map[string]string{
 	"cluster":   "operators have the cluster itself",
 	"schedules": "as above",
-	"stats":     "as above",
 	"types":     "as above; a request names its type",
 	"users":     "as above; a link is made where people are taught, too",
 	"webhooks":  "set up once, by the page or with curl",
@@ -32,6 +31,7 @@ var leftOut = map[string]string{
 	"listWebhooks": "set up once, by the page or with curl", "addWebhook": "as above", "redeliver": "as above",
 	"listTokens":        "the page shows them; logging out revokes the one that it knows",
 	"listMyAssignments": "listAssignments of each class that one is in says more", "changeUserGrade": "ChangeGrade without a submission",
+	"viewSeries": "pages show charts", "viewClassSeries": "as above",
 	"viewReport":     "for gradebooks of others, which call it themselves",
 	"removeDeadline": "SetDeadline without a time", "listSubmissions": "ListSubmissions without an assignment",
 }

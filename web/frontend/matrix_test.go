@@ -51,7 +51,7 @@ func (all things) fill(path string) string {
 		id = all.download
 	}
 	pairs := []string{
-		"{$}", "", "{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{host}", "h1", "{pool}", pool, "{type}", jobType, "{path...}", "main.py",
+		"{$}", "", "{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{host}", "h1", "{pool}", pool, "{type}", jobType, "{vm}", "vm-1", "{path...}", "main.py",
 	}
 	if id != "" {
 		pairs = append(pairs, "{id}", id)

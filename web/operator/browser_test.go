@@ -87,10 +87,16 @@ func TestPagesInABrowser(t *testing.T) {
 	w.counted(t)
 	w.measured(t, "h1", true)
 	w.measured(t, "node-2", false)
+	require.NoError(t, w.store.AddStateChanges(t.Context(), []core.StateChange{
+		{Kind: core.EntityVM, Thing: "vm-1", At: 1000, State: "creating", How: "create", By: "vmfactory@h1#0"},
+		{Kind: core.EntityGap, Thing: core.GapThing, At: 1001, Until: 2000, How: "gap", Why: "Redis was wiped or set back, or dropped events before they were copied"},
+		{Kind: core.EntityVM, Thing: "vm-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: dead + "-1"},
+		{Kind: core.EntityRequest, Thing: dead + "-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: "vm-1", Why: "a rather long reason why this came to pass"},
+	}))
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
-		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
+		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/vms/vm-1", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
 		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {

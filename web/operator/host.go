@@ -16,19 +16,24 @@ import (
 type hostData struct {
 	operate.HostView
 
-	Bars   []bar
-	Charts []chart.Chart // of what the host measured
-	Heart  heart
-	Form   map[string]string // as it was filled in
-	Fields []field           // settings
-	Wrong  bool              // one of them was
+	Bars    []bar
+	Changes changes
+	Charts  []chart.Chart // of what the host measured
+	Heart   heart
+	Form    map[string]string // as it was filled in
+	Fields  []field           // settings
+	Wrong   bool              // one of them was
 }
 
 func (s *pages) hostData(r *page.Request) (hostData, error) {
 	v, err := s.Cluster.Host(r.Context(), r.Actor(), r.PathValue("host"))
 	form := map[string]string{"deadline": r.PostFormValue("deadline"), "reason": r.PostFormValue("reason")}
 	settings := v.Settings.Explicit(v.Whole())
-	return hostData{HostView: v, Bars: bars(v.Loads), Charts: loadCharts(r, &v, time.Now()), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
+	if err != nil {
+		return hostData{HostView: v, Form: form}, err
+	}
+	its, err := s.changesOfThing(r, core.EntityHost, v.Name)
+	return hostData{HostView: v, Changes: its, Bars: bars(v.Loads), Charts: loadCharts(r, &v, time.Now()), Heart: heart(s.Beat), Form: form, Fields: hostFields(&settings)}, err
 }
 
 // sizeRow is one figure of what a host has for VMs.

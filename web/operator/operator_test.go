@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -470,8 +471,9 @@ func (w *fixture) counted(t *testing.T) {
 	t.Helper()
 	var all []core.Bucket
 	now := time.Now().UnixMilli()
-	for _, step := range []int64{60_000, 300_000, 600_000, 3_600_000} {
-		for at := now - now%step - 2*3_600_000; at < now; at += step {
+	for _, step := range []int64{60_000, 300_000, 600_000, 3_600_000, 86_400_000} {
+		since := now - 2*3_600_000
+		for at := since - since%step; at < now; at += step {
 			n := at / step % 7
 			tally := fmt.Sprintf(`{"ends":{"completed":%d},"wait":{"n":%d,"max_ms":9000,"counts":{"%d":%d}},"run":{}}`, n+1, n+1, 40+n, n+1)
 			for name, value := range map[string]string{"all": "all", "pool": "python"} {
@@ -485,4 +487,38 @@ func (w *fixture) counted(t *testing.T) {
 		}
 	}
 	require.NoError(t, w.store.PutBuckets(t.Context(), all))
+}
+
+// The pages of a request, a VM and a host show their changes of state, in pages, newest first, with gaps.
+func TestStateChanges(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	w.kill(t, dead, "its host was lost")
+	var all []core.StateChange
+	for i := range int64(60) {
+		all = append(all, core.StateChange{Kind: core.EntityVM, Thing: "vm-9", At: 1000 + i, State: fmt.Sprintf("state-%02d", i), How: "odd"})
+	}
+	all = append(all,
+		core.StateChange{Kind: core.EntityGap, Thing: core.GapThing, At: 1058, N: 1, Until: 1059, Why: "Redis was wiped"},
+		core.StateChange{Kind: core.EntityHost, Thing: "h1", At: 1, State: "up", How: "up"},
+		core.StateChange{Kind: core.EntityRequest, Thing: dead + "-1", At: 1, State: "claimed", How: "exchange", With: "vm-9", Why: "<b>"},
+	)
+	require.NoError(t, w.store.AddStateChanges(t.Context(), all))
+	first := w.shows(t, "otto", "/cluster/vms/vm-9")
+	require.Contains(t, first, "state-59")
+	require.Contains(t, first, "Redis was wiped")
+	require.NotContains(t, first, "state-10")
+	next := regexp.MustCompile(`rel="next" href="([^"#]*)`).FindStringSubmatch(first)
+	require.Len(t, next, 2)
+	last := w.shows(t, "otto", "/cluster/vms/vm-9"+next[1])
+	require.Contains(t, last, "state-10")
+	require.Contains(t, last, "state-00")
+	require.NotContains(t, last, "state-59")
+	require.Contains(t, w.shows(t, "otto", "/cluster/hosts/h1"), `<span class="badge">up</span></td>`)
+	text := w.shows(t, "otto", "/cluster/requests/"+dead)
+	require.Contains(t, text, `<a href="/cluster/vms/vm-9">`)
+	require.Contains(t, text, "&lt;b&gt;")
+	require.Contains(t, w.shows(t, "otto", "/cluster/vms/nothing"), "Nothing is known of it")
+	require.Equal(t, 422, w.ask(t, "otto", "/cluster/vms/vm-9?before=soon", nil).Code)
+	require.Equal(t, 403, w.ask(t, "tess", "/cluster/vms/vm-9", nil).Code)
 }

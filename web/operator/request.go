@@ -25,10 +25,11 @@ var stepWords = map[operate.StepKind]struct{ Class, Sentence string }{
 type requestData struct {
 	operate.Timeline
 
-	Rows  []stepRow
-	Open  bool // it has not ended
-	Dead  bool
-	Pools []string // that it can be moved to; none unless it waits
+	Changes changes
+	Rows    []stepRow
+	Open    bool // it has not ended
+	Dead    bool
+	Pools   []string // that it can be moved to; none unless it waits
 }
 
 type stepRow struct {
@@ -58,6 +59,12 @@ func (s *pages) request(r *page.Request) error {
 			words.Class = endClass(step)
 		}
 		d.Rows = append(d.Rows, stepRow{Step: step, Class: words.Class, Sentence: words.Sentence})
+	}
+	d.Changes, err = changesOf(r, func(before string) ([]core.StateChange, error) {
+		return s.Cluster.RequestChanges(r.Context(), r.Actor(), t.ID, before, changesRows)
+	})
+	if err != nil {
+		return err
 	}
 	return r.Render("operator/request", d)
 }

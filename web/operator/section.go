@@ -37,6 +37,7 @@ func Section(p services.Deps) page.Section {
 		do("/cluster/hosts/{host}/trust", s.trust),
 		do("/cluster/hosts/{host}/report", s.report),
 		do("/cluster/hosts/{host}/forget", s.forget),
+		view("/cluster/vms/{vm}", s.vm),
 		view("/cluster/pools", s.pools),
 		do("/cluster/pools", s.makePool),
 		view("/cluster/pools/{pool}", s.pool),

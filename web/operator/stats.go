@@ -70,18 +70,18 @@ func charts(r *page.Request, all *history.Series, length string) []chart.Chart {
 		return chart.Of(all, id, title, "", length).Draw(all.Samples, all.Sampled, lines)
 	}
 	return []chart.Chart{
-		draw("waiting", r.T("Waiting requests"), chart.Shown(r.T("waiting"), "calm", sum(history.SeriesWaiting + "/"))),
+		draw("waiting", r.T("Waiting requests"), chart.Shown(r.T("waiting"), "calm", sum(history.SeriesWaiting+"/"))),
 		chart.Waits(r, all, length), chart.Throughput(r, all, length),
 		draw("vms", r.T("VMs"),
-			chart.Shown(r.T("clean"), "good", sum(history.SeriesVMs + "/clean")),
-			chart.Shown(r.T("in use"), "calm", sum(history.SeriesVMs + "/claimed")),
-			chart.Shown(r.T("being created"), "warn", sum(history.SeriesVMs + "/creating")),
-			chart.Shown(r.T("quarantined"), "bad", sum(history.SeriesVMs + "/quarantined")),
+			chart.Shown(r.T("clean"), "good", sum(history.SeriesVMs+"/clean")),
+			chart.Shown(r.T("in use"), "calm", sum(history.SeriesVMs+"/claimed")),
+			chart.Shown(r.T("being created"), "warn", sum(history.SeriesVMs+"/creating")),
+			chart.Shown(r.T("quarantined"), "bad", sum(history.SeriesVMs+"/quarantined")),
 		),
 		draw("hosts", r.T("Hosts"),
-			chart.Shown(r.T("up"), "good", sum(history.SeriesHosts + "/up")),
-			chart.Shown(r.T("suspect"), "warn", sum(history.SeriesHosts + "/suspect")),
-			chart.Shown(r.T("down"), "bad", sum(history.SeriesHosts + "/down")),
+			chart.Shown(r.T("up"), "good", sum(history.SeriesHosts+"/up")),
+			chart.Shown(r.T("suspect"), "warn", sum(history.SeriesHosts+"/suspect")),
+			chart.Shown(r.T("down"), "bad", sum(history.SeriesHosts+"/down")),
 		),
 	}
 }

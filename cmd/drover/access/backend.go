@@ -14,6 +14,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/cluster/history"
 	"drover/core/requests"
 	"drover/core/school"
 )
@@ -32,6 +33,7 @@ type Backend interface {
 	requestBackend
 	batchBackend
 	taskBackend
+	statsBackend
 }
 
 // classBackend is the part of a backend about classes, their members and links for these.
@@ -131,6 +133,14 @@ type taskBackend interface {
 	OpenDownload(ctx context.Context, id string) (core.Download, io.ReadCloser, error)
 	// WhyTaskWaits returns why no taskrunner has begun a task yet, as far as the user may know.
 	WhyTaskWaits(ctx context.Context) string
+}
+
+// statsBackend is the part of a backend about statistics.
+type statsBackend interface {
+	// Stats returns what ended in the cluster, parted by one of history.Ways or, by "", as a whole.
+	Stats(ctx context.Context, by string, from, until time.Time) (history.Stats, error)
+	// ClassStats returns what ended of a class, parted by one of history.ClassWays or, by "", as a whole.
+	ClassStats(ctx context.Context, class, by string, from, until time.Time) (history.Stats, error)
 }
 
 // BackendCommand describes a subcommand for a cluster or a site, with an example of it.

@@ -23,6 +23,7 @@ func HostCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			access.ClusterCommand("list", "list hosts and what runs on them", "", nil, listHosts),
 			access.ClusterCommand("show", "show a host", "HOST", nil, showHost),
+			access.ChangesCommand("list what happened to a host, newest first", "HOST", access.ChangesOf(core.EntityHost)),
 			setHostCommand(),
 			drainCommand(),
 			access.ClusterCommand("undrain", "allow a drained host to take work again", "HOST", nil, undrainHost),

@@ -15,19 +15,20 @@ import (
 
 // StatsCommand shows what ended.
 func StatsCommand() *cli.Command {
-	return access.ClusterCommand("stats", "show what ended: counts, waits and run times", "", []cli.Flag{
-		&cli.StringFlag{Name: "by", Usage: "part it by `WHAT`: " + strings.Join(history.Ways(), ", ")},
+	return access.BackendCommand("stats", "show what ended: counts, faults, waits and run times", "", "drover stats --class mine --by assignment --since 168h", []cli.Flag{
+		&cli.StringFlag{Name: "class", Usage: "only the tests of submissions to `CLASS`, for its staff"},
+		&cli.StringFlag{Name: "by", Usage: "part it by `WHAT`: " + strings.Join(history.Ways(), ", ") + "; of a class by " + strings.Join(history.ClassWays(), ", ")},
 		&cli.DurationFlag{Name: "since", Value: 24 * time.Hour, Usage: "begin `TIME` ago, such as 168h"},
 		&cli.DurationFlag{Name: "until", Usage: "end `TIME` ago"},
 	}, showStats)
 }
 
-func showStats(c *cli.Context, h *access.Cluster) error {
+func showStats(c *cli.Context, d access.Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
 	now := time.Now()
-	s, err := history.Read(c.Context, h.Store, c.String("by"), now.Add(-c.Duration("since")), now.Add(-c.Duration("until")), now)
+	s, err := statsOf(c, d, now.Add(-c.Duration("since")), now.Add(-c.Duration("until")))
 	if err != nil {
 		return err
 	}
@@ -40,13 +41,26 @@ func showStats(c *cli.Context, h *access.Cluster) error {
 	}
 	rows := make([]table.Row, len(all))
 	for i, r := range all {
-		good := r.Ends[core.RequestCompleted]
 		rows[i] = table.Row{
-			terminal.Clean(r.Value), r.Total, good, r.Total - good, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs),
+			terminal.Clean(r.Value), r.Total, r.Ends[core.RequestCompleted], r.Faults[core.BlameSubmission], r.Faults[core.BlameHarness], r.Faults[core.BlamePlatform],
+			r.Reruns, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs),
 		}
 	}
-	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute",
-		table.Row{c.String("by"), "ended", "completed", "other", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu"}, rows)
+	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute", table.Row{
+		c.String("by"), "ended", "completed", "submission's fault", "harness's", "platform's", "reruns", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu",
+	}, rows)
+}
+
+// statsOf asks for the statistics of the class that was named, or else of the cluster.
+func statsOf(c *cli.Context, d access.Backend, from, until time.Time) (history.Stats, error) {
+	if !c.IsSet("class") {
+		return d.Stats(c.Context, c.String("by"), from, until)
+	}
+	class, err := d.FindClass(c.Context, c.String("class"))
+	if err != nil {
+		return history.Stats{}, err
+	}
+	return d.ClassStats(c.Context, class.Handle, c.String("by"), from, until)
 }
 
 // ms is a time as people read it.

@@ -12,11 +12,12 @@ import (
 // VMCommand is drover vm.
 func VMCommand() *cli.Command {
 	return &cli.Command{
-		Name: "vm", Usage: "list VMs", OnUsageError: terminal.UsageError,
+		Name: "vm", Usage: "list VMs, and what happened to one", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			access.ClusterCommand("list", "list VMs", "", []cli.Flag{
 				&cli.StringFlag{Name: "on", Usage: "only those of host `HOST`"},
 			}, listVMs),
+			access.ChangesCommand("list what happened to a VM, newest first, also after it is gone", "VM", access.ChangesOf(core.EntityVM)),
 		},
 	}
 }

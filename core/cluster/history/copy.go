@@ -94,7 +94,7 @@ func (c Copier) next(ctx context.Context, mark string) ([]core.Event, []core.Sta
 	if err != nil {
 		return nil, nil, err
 	}
-	from, _ := place(mark)
+	from, n := place(mark)
 	until := max(from, now.UnixMilli())
 	for _, e := range events {
 		if e.At > from {
@@ -103,7 +103,7 @@ func (c Copier) next(ctx context.Context, mark string) ([]core.Event, []core.Sta
 		}
 	}
 	return events, []core.StateChange{{
-		Kind: core.EntityGap, Thing: core.GapThing, At: from, Until: until, How: "gap",
+		Kind: core.EntityGap, Thing: core.GapThing, At: from, N: n*eventPlaces + eventPlaces - 1, Until: until, How: "gap",
 		Why: "Redis was wiped or set back, or dropped events before they were copied",
 	}}, nil
 }

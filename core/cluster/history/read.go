@@ -231,3 +231,6 @@ func wide(step, span int64) int64 {
 
 // Completed is how many ran to their end.
 func (r Row) Completed() int { return r.Ends[core.RequestCompleted] }
+
+// Fault is how many ends were somebody's fault.
+func (r Row) Fault(of core.Blame) int { return r.Faults[of] }

@@ -27,19 +27,6 @@ func (o *Service) Series(ctx context.Context, a core.Actor, from, until time.Tim
 	return history.ReadSeries(ctx, o.Store, from, until, o.now())
 }
 
-// Changes returns a page of the changes of state of a request (by its key), VM or host, newest first, or of the gaps in
-// the history. Returns FORBIDDEN, INVALID, UNAVAILABLE.
-func (o *Service) Changes(ctx context.Context, a core.Actor, f core.StateChangeFilter) ([]core.StateChange, error) {
-	if err := o.Watch(a); err != nil {
-		return nil, err
-	}
-	kinds := []core.Entity{core.EntityRequest, core.EntityVM, core.EntityHost, core.EntityGap}
-	if !slices.Contains(kinds, f.Kind) {
-		return nil, core.Errorf(core.CodeInvalid, "kind", "there is no history of %.40q: use one of %q", f.Kind, kinds)
-	}
-	return o.Store.StateChanges(ctx, f)
-}
-
 // remembered are the steps of a generation that the result store has, oldest first. At and N of the last one tell
 // which events are newer.
 func (o *Service) remembered(ctx context.Context, row core.Row) ([]Step, error) {

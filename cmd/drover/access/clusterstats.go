@@ -1,0 +1,16 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"drover/core/cluster/history"
+)
+
+func (s *Session) Stats(ctx context.Context, by string, from, until time.Time) (history.Stats, error) {
+	return s.Operate().Stats(ctx, s.Actor, by, from, until)
+}
+
+func (s *Session) ClassStats(ctx context.Context, class, by string, from, until time.Time) (history.Stats, error) {
+	return s.Reg.Stats(ctx, s.Actor, class, by, from, until)
+}

@@ -1,0 +1,58 @@
+package operator
+
+import (
+	"net/url"
+
+	"drover/core"
+	"drover/web/page"
+)
+
+// changesRows is how many changes of state a page shows.
+const changesRows = 50
+
+// changes is a page of changes of state.
+type changes struct {
+	Rows  []core.StateChange
+	Older bool   // it is not the newest
+	Next  string // URL of the next page
+}
+
+// changesOf returns the page of changes that was asked for.
+func changesOf(r *page.Request, read func(before string) ([]core.StateChange, error)) (changes, error) {
+	before := r.URL.Query().Get("before")
+	rows, err := read(before)
+	c := changes{Rows: rows, Older: before != ""}
+	if len(rows) == changesRows {
+		c.Next = "?" + url.Values{"before": {rows[changesRows-1].Place()}}.Encode() + "#changes"
+	}
+	return c, err
+}
+
+// changesOfThing returns the page of changes of a VM or host.
+func (s *pages) changesOfThing(r *page.Request, kind core.Entity, thing string) (changes, error) {
+	return changesOf(r, func(before string) ([]core.StateChange, error) {
+		return s.Cluster.Changes(r.Context(), r.Actor(), core.StateChangeFilter{Kind: kind, Thing: thing, Before: before, Limit: changesRows})
+	})
+}
+
+// vmData is what a VM's page shows.
+type vmData struct {
+	VM      string
+	Changes changes
+}
+
+// vm shows what happened to a VM, also after it is gone.
+func (s *pages) vm(r *page.Request) error {
+	d := vmData{VM: r.PathValue("vm")}
+	if err := s.Cluster.Watch(r.Actor()); err != nil {
+		return err
+	}
+	if err := core.CheckName("vm", d.VM); err != nil {
+		return err
+	}
+	var err error
+	if d.Changes, err = s.changesOfThing(r, core.EntityVM, d.VM); err != nil {
+		return err
+	}
+	return r.Render("operator/vm", d)
+}
