@@ -109,7 +109,7 @@ func samples() map[string]sample {
 		"listPools":  {}, "viewPool": {}, "removePool": {prepare: unusedPool, path: "/cluster/pools/{id}"}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
-		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "listChanges": {},
+		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "viewHits": {}, "listChanges": {},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/history"
+	"drover/core/cluster/operate"
 	"drover/core/school"
 )
 
@@ -15,6 +16,7 @@ func statsTable() []entry {
 		is(Operation{"viewSeries", get, "/stats/series", core.ActClusterView, school.ScopeRead, 0, "Return throughput, waits, queues, VMs and hosts over time"}, (*server).viewSeries),
 		is(Operation{"viewClassStats", get, "/stats/classes/{class}", core.ActGradeView, school.ScopeRead, 0, "Return what ended of the tests of a class's submissions: counts, faults, waits, run times and processor time"}, (*server).viewClassStats),
 		is(Operation{"viewClassSeries", get, "/stats/classes/{class}/series", core.ActGradeView, school.ScopeRead, 0, "Return throughput, waits, run times and faults of a class over time"}, (*server).viewClassSeries),
+		is(Operation{"viewHits", get, "/stats/pools/{pool}/hits", core.ActClusterView, school.ScopeRead, 0, "Return which part of a pool's claims met a clean VM, and what it would have been with fixed numbers of warm VMs"}, (*server).viewHits),
 		is(Operation{"listChanges", get, "/cluster/changes/{kind}/{thing}", core.ActClusterView, school.ScopeRead, 0, "List changes of state, newest first, also from before a loss of Redis, with the gaps in which some may be missing"}, (*server).listChanges),
 	}
 }
@@ -69,6 +71,16 @@ func (s *server) viewClassSeries(ctx context.Context, a core.Actor, in *struct {
 ) (*answer[history.Series], error) {
 	from, until := in.span()
 	return answered(s.Classes.StatsSeries(ctx, a, in.Class, from, until))
+}
+
+func (s *server) viewHits(ctx context.Context, a core.Actor, in *struct {
+	InPool
+	InSpan
+	Simulate bool `query:"simulate" doc:"replay the newest 5000 requests with fixed numbers of warm VMs"`
+},
+) (*answer[operate.Hits], error) {
+	from, until := in.span()
+	return answered(s.Cluster.Hits(ctx, a, in.Pool, from, until, in.Simulate))
 }
 
 func (s *server) listRequestChanges(ctx context.Context, a core.Actor, in *struct {

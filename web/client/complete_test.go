@@ -31,7 +31,7 @@ var leftOut = map[string]string{
 	"listWebhooks": "set up once, by the page or with curl", "addWebhook": "as above", "redeliver": "as above",
 	"listTokens":        "the page shows them; logging out revokes the one that it knows",
 	"listMyAssignments": "listAssignments of each class that one is in says more", "changeUserGrade": "ChangeGrade without a submission",
-	"viewSeries": "pages show charts", "viewClassSeries": "as above",
+	"viewSeries": "pages show charts", "viewClassSeries": "as above", "viewHits": "operators have the cluster itself",
 	"viewReport":     "for gradebooks of others, which call it themselves",
 	"removeDeadline": "SetDeadline without a time", "listSubmissions": "ListSubmissions without an assignment",
 }

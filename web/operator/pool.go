@@ -1,7 +1,10 @@
 package operator
 
 import (
+	"time"
+
 	"drover/core"
+	"drover/core/cluster/operate"
 	"drover/web/page"
 )
 
@@ -67,7 +70,9 @@ type poolData struct {
 	FailsAt int64        // when its waiting requests fail if that lasts, ms since 1970; 0: never
 	Fails   bool         // they do now
 	Fields  []field
-	Types   []string // job types whose requests run there
+	Types   []string      // job types whose requests run there
+	Hits    *operate.Hits // of the last day; nil where a form is shown again
+	NoHits  bool          // a simulation was asked for, and there was nothing to simulate
 }
 
 // readPool returns what the page of a pool shows, without its fields.
@@ -98,6 +103,14 @@ func (s *pages) pool(r *page.Request) error {
 		return err
 	}
 	d.Fields = poolFields(&d.Pool)
+	until := time.Now()
+	hits, err := s.Cluster.Hits(r.Context(), r.Actor(), d.Name, until.AddDate(0, 0, -1), until, r.FormValue("simulate") == "yes")
+	if d.Hits = &hits; core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) { // nothing ran, or no host could run it
+		d.NoHits, err = true, nil
+	}
+	if err != nil {
+		return err
+	}
 	return r.Render("operator/pool", d)
 }
 

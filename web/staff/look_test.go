@@ -67,7 +67,7 @@ func (w *fixture) sample() []string {
 		require.NoError(w.t, err)
 	}
 	return append([]string{
-		"/classes/new", "/classes/cs101/edit", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
+		"/classes/new", "/classes/cs101/edit", "/classes/cs101/stats", "/classes/cs101/stats?span=1h&by=day", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
 		hw1 + "/edit", hw1 + "/harness", hw1 + "/progress", hw1 + "/experiments",
 	}, w.sampleOfOne()...)
 }

@@ -26,6 +26,9 @@ func PoolCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			access.ClusterCommand("list", "list pools, their VMs and what waits for them", "", nil, listPools),
 			access.ClusterCommand("show", "show all settings of a pool", "POOL", nil, showPool),
+			access.ClusterCommand("hits", "show which part of a pool's claims met a clean VM, and what it would have been with fixed numbers of warm VMs", "POOL", []cli.Flag{
+				&cli.DurationFlag{Name: "since", Value: 24 * time.Hour, Usage: "begin `TIME` ago"},
+			}, showHits),
 			access.ClusterCommand("set", "create a pool, or change its named settings", "POOL", poolFlags(), setPool),
 			access.ClusterCommand("delete", "remove a pool that no request or assignment uses; its VMs are destroyed", "POOL", nil, deletePool),
 		},
@@ -246,6 +249,11 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
+	now := time.Now()
+	hits, err := h.Operate().Hits(c.Context, access.Operator(), name, now.AddDate(0, 0, -1), now, false)
+	if err != nil {
+		return err
+	}
 	l := p.Limits
 	rows := []table.Row{
 		{"pool", p.Name},
@@ -276,6 +284,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"stage timeout", p.StageTimeout},
 		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
 		{"on host loss", p.OnHostLoss},
+		{"claims that met a VM, last day", hits.Met()},
 	}
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
 }

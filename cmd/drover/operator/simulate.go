@@ -254,26 +254,11 @@ func clusterAsSet(c *cli.Context, h *access.Cluster) (s simulate.Settings, err e
 	if err != nil {
 		return s, err
 	}
-	if s.Pools, err = h.Redis.ListPools(c.Context); err != nil {
+	pools, err := h.Redis.ListPools(c.Context)
+	if err != nil {
 		return s, err
 	}
-	for i := range s.Pools {
-		s.Pools[i].Paused = false
-	}
-	s.Makes = make(map[string]time.Duration)
-	for i := range hosts {
-		host := &hosts[i]
-		if host.State == core.HostDown || host.Failed != nil {
-			continue
-		}
-		s.Hosts = append(s.Hosts, simulate.Host{
-			Name: host.Name, Size: host.Capacity(), MaxVMs: host.MaxVMs, Slots: max(1, host.CPU), Serves: append([]string{}, host.Serves...),
-		})
-		for pool, ms := range host.Takes {
-			s.Makes[pool] = max(s.Makes[pool], time.Duration(ms)*time.Millisecond)
-		}
-	}
-	return s, nil
+	return simulate.OfCluster(hosts, pools, 0), nil
 }
 
 func drawSVG(file, title string, runs []simulate.Named) error {

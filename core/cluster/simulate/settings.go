@@ -111,3 +111,25 @@ func (s Settings) with(change func(*core.Pool)) Settings {
 	}
 	return s
 }
+
+// OfCluster returns a cluster's own hosts and pools: those that live, with the times that making VMs took there lately.
+// Pools are not paused.
+func OfCluster(hosts []core.HostInfo, pools []core.Pool, vmTime time.Duration) Settings {
+	s := Settings{Pools: slices.Clone(pools), Makes: make(map[string]time.Duration), VMTime: vmTime}
+	for i := range s.Pools {
+		s.Pools[i].Paused = false
+	}
+	for i := range hosts {
+		host := &hosts[i]
+		if host.State == core.HostDown || host.Failed != nil {
+			continue
+		}
+		s.Hosts = append(s.Hosts, Host{
+			Name: host.Name, Size: host.Capacity(), MaxVMs: host.MaxVMs, Slots: max(1, host.CPU), Serves: append([]string{}, host.Serves...),
+		})
+		for pool, ms := range host.Takes {
+			s.Makes[pool] = max(s.Makes[pool], time.Duration(ms)*time.Millisecond)
+		}
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/cmd/drover/terminal"
+	"drover/core/cluster/history"
+	"drover/core/store/storetest"
+)
+
+// drover stats shows what an overseer counted, of the cluster and of a class, and says what is wrong with a question.
+func TestStatsCommand(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	h.pool()
+	out, _, code := h.run("stats")
+	require.Zero(t, code)
+	require.Contains(t, out, "nothing ended")
+	h.said("class", "add", "cs101")
+	h.said("user", "add", "tess")
+	h.said("user", "add", "ann")
+	h.said("class", "enrol", "--role", "teacher", "cs101", "tess")
+	h.said("class", "enrol", "cs101", "ann")
+	for _, assignment := range []string{"cs101/hw1", "cs101/hw1", "cs102/hw1", ""} {
+		spec := storetest.Spec("ann")
+		spec.Pool, spec.Type, spec.Assignment = "default", "tests", assignment
+		_, _, err := h.cluster.Store.Create(t.Context(), spec)
+		require.NoError(t, err)
+		_, err = h.cluster.Store.Record(t.Context(), storetest.Result(spec, "1.1"))
+		require.NoError(t, err)
+	}
+	h.said("overseer", "--once")
+	for _, by := range append(history.Ways(), "") {
+		var s history.Stats
+		require.NoError(t, json.Unmarshal([]byte(h.said("stats", "--json", "--by", by)), &s))
+		require.Equal(t, 4, s.Total.Total, by)
+		require.Equal(t, by != "", len(s.Rows) > 0, by)
+	}
+	require.Regexp(t, `default +\│ +4`, h.said("stats", "--by", "pool"))
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--class", "cs101", "--by", "assignment", "--as", "tess"}, 0, "hw1"},
+		{[]string{"--class", "cs101", "--by", "day"}, 0, "submission's fault"},
+		{[]string{"--since", "2h", "--until", "1h"}, 0, "nothing ended"},
+		{[]string{"--by", "love"}, terminal.ExitUsage, "not parted by"},
+		{[]string{"--by", "submitter", "--class", "cs101"}, terminal.ExitUsage, "not parted by"},
+		{[]string{"--since", "1h", "--until", "2h"}, terminal.ExitUsage, "begins before it ends"},
+		{[]string{"--since", "30000h"}, terminal.ExitUsage, "two years"},
+		{[]string{"--since", "soon"}, terminal.ExitUsage, "since"},
+		{[]string{"more"}, terminal.ExitUsage, "more"},
+		{[]string{"--class", "cs999"}, terminal.ExitRefused, "cs999"},
+		{[]string{"--class", "cs101", "--as", "ann"}, terminal.ExitRefused, "may not"},
+		{[]string{"--as", "tess"}, terminal.ExitRefused, "may not"},
+		{[]string{"--as", "nobody"}, terminal.ExitRefused, "nobody"},
+	} {
+		out, errs, code := h.run(append([]string{"stats"}, test.args...)...)
+		require.Equal(t, test.code, code, "%v: %s", test.args, errs)
+		require.Contains(t, out+errs, test.says, "%v", test.args)
+	}
+	out = h.said("pool", "show", "default")
+	require.Contains(t, out, "claims that met a VM, last day")
+	_, errs, code := h.run("pool", "hits", "other")
+	require.Equal(t, terminal.ExitRefused, code, errs)
+}

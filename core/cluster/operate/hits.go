@@ -1,0 +1,122 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"drover/core"
+	"drover/core/cluster/history"
+	"drover/core/cluster/simulate"
+)
+
+// Hits is which part of a pool's claims met a clean VM, and what it would have been with fixed numbers of warm VMs.
+type Hits struct {
+	Pool  string `json:"pool"`
+	From  int64  `json:"from_ms"`
+	Until int64  `json:"until_ms"`
+	Warm  int    `json:"warm"` // claims whose VM was begun before their request was queued
+	Cold  int    `json:"cold"` // those that waited until a VM was made
+
+	Replayed int         `json:"replayed,omitempty"` // requests of the simulations: all, or the newest
+	AsSet    *FixedHits  `json:"as_set,omitempty"`   // with the pool's settings as they are now; nil: nothing was simulated
+	Fixed    []FixedHits `json:"fixed,omitempty"`
+}
+
+// Met is the counted part, as history.Row has it.
+func (h Hits) Met() string { return history.Row{Warm: h.Warm, Cold: h.Cold}.Met() }
+
+// FixedHits is how the pool's requests fare in a simulation.
+type FixedHits struct {
+	Warm    int     `json:"warm"`     // clean VMs kept on each host
+	HitRate float64 `json:"hit_rate"` // of 1: requests that found a clean VM and a slot at once
+	P95     int64   `json:"wait_p95_ms"`
+	Hours   float64 `json:"warm_hours"` // VM-hours clean: what it costs
+}
+
+// Percent is the hit rate of 100.
+func (f FixedHits) Percent() float64 { return percentOf * f.HitRate }
+
+const (
+	percentOf    = 100
+	mostReplayed = 5000            // requests of one simulation
+	unknownTime  = 2 * time.Second // to make a VM, where no host has measured it
+)
+
+// fixedCounts are the numbers of warm VMs on each host that are compared.
+func fixedCounts() []int { return []int{0, 1, 2, 4, 8} }
+
+// Hits returns which part of the claims of a pool met a clean VM in a span of time. With simulated it also replays the
+// newest requests of that time on the hosts as they are now: with the pool's settings, and with fixed numbers of warm
+// VMs. It assumes that making a VM takes what it took lately, that a request keeps its VM as long as it did, and that
+// other pools leave the hosts to this one. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
+func (o *Service) Hits(ctx context.Context, a core.Actor, pool string, from, until time.Time, simulated bool) (Hits, error) {
+	p, err := o.Pool(ctx, a, pool)
+	if err != nil {
+		return Hits{}, err
+	}
+	s, err := history.Read(ctx, o.Store, "pool", from, until, o.now())
+	if err != nil {
+		return Hits{}, err
+	}
+	h := Hits{Pool: pool, From: s.From, Until: s.Until}
+	if i := slices.IndexFunc(s.Rows, func(r history.Row) bool { return r.Value == pool }); i >= 0 {
+		h.Warm, h.Cold = s.Rows[i].Warm, s.Rows[i].Cold
+	}
+	if !simulated {
+		return h, nil
+	}
+	err = o.replay(ctx, &h, p, from, until)
+	return h, err
+}
+
+// replay simulates the pool's requests of a span of time.
+func (o *Service) replay(ctx context.Context, h *Hits, p core.Pool, from, until time.Time) error {
+	var ended []core.Ended
+	newest := func(a, b core.Ended) int { return cmp.Compare(b.Times.Submitted, a.Times.Submitted) }
+	err := o.Store.Ended(ctx, from.UnixMilli(), until.UnixMilli(), func(e core.Ended) error {
+		if e.Pool == p.Name {
+			ended = append(ended, e)
+		}
+		if len(ended) == 2*mostReplayed { // so that what is held stays small
+			slices.SortFunc(ended, newest)
+			ended = ended[:mostReplayed]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(ended, newest)
+	trace, err := simulate.OfHistory(ended[:min(mostReplayed, len(ended))])
+	if err != nil {
+		return err
+	}
+	hosts, err := o.Cluster.ListHosts(ctx)
+	if err != nil {
+		return err
+	}
+	settings := simulate.OfCluster(hosts, []core.Pool{p}, unknownTime)
+	run := func(s simulate.Settings, warm int) (FixedHits, error) {
+		r, err := simulate.Run(trace, s)
+		return FixedHits{Warm: warm, HitRate: r.HitRate, P95: r.Wait.P95, Hours: r.Warm}, err
+	}
+	h.Replayed = len(trace)
+	asSet, err := run(settings, p.Warm)
+	if err != nil {
+		return err
+	}
+	h.AsSet = &asSet
+	for _, warm := range fixedCounts() {
+		if warm > p.Max || ctx.Err() != nil {
+			break
+		}
+		one, err := run(settings.Fixed(warm), warm)
+		if err != nil {
+			return err
+		}
+		h.Fixed = append(h.Fixed, one)
+	}
+	return ctx.Err()
+}
