@@ -50,7 +50,7 @@ func TestStatsCommand(t *testing.T) {
 		says string
 	}{
 		{[]string{"--class", "cs101", "--by", "assignment", "--as", "tess"}, 0, "hw1"},
-		{[]string{"--class", "cs101", "--by", "day"}, 0, "submission's fault"},
+		{[]string{"--class", "cs101", "--by", "day"}, 0, "SUBMISSION'S FAULT"},
 		{[]string{"--since", "2h", "--until", "1h"}, 0, "nothing ended"},
 		{[]string{"--by", "love"}, terminal.ExitUsage, "not parted by"},
 		{[]string{"--by", "submitter", "--class", "cs101"}, terminal.ExitUsage, "not parted by"},
