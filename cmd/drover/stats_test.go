@@ -58,10 +58,10 @@ func TestStatsCommand(t *testing.T) {
 		{[]string{"--since", "30000h"}, terminal.ExitUsage, "two years"},
 		{[]string{"--since", "soon"}, terminal.ExitUsage, "since"},
 		{[]string{"more"}, terminal.ExitUsage, "more"},
-		{[]string{"--class", "cs999"}, terminal.ExitRefused, "cs999"},
+		{[]string{"--class", "cs999"}, terminal.ExitNotFound, "cs999"},
 		{[]string{"--class", "cs101", "--as", "ann"}, terminal.ExitRefused, "may not"},
 		{[]string{"--as", "tess"}, terminal.ExitRefused, "may not"},
-		{[]string{"--as", "nobody"}, terminal.ExitRefused, "nobody"},
+		{[]string{"--as", "nobody"}, terminal.ExitNotFound, "nobody"},
 	} {
 		out, errs, code := h.run(append([]string{"stats"}, test.args...)...)
 		require.Equal(t, test.code, code, "%v: %s", test.args, errs)
@@ -70,5 +70,5 @@ func TestStatsCommand(t *testing.T) {
 	out = h.said("pool", "show", "default")
 	require.Contains(t, out, "claims that met a VM, last day")
 	_, errs, code := h.run("pool", "hits", "other")
-	require.Equal(t, terminal.ExitRefused, code, errs)
+	require.Equal(t, terminal.ExitNotFound, code, errs)
 }
