@@ -61,16 +61,22 @@ type Bucket struct {
 	Doc  json.RawMessage
 }
 
+// Counted reads what was counted.
+type Counted interface {
+	// Buckets returns the buckets of a step and a name that begin from a time until before another one (ms),
+	// in order of time, at most MaxBuckets.
+	Buckets(ctx context.Context, step int64, name string, from, until int64) ([]Bucket, error)
+}
+
 // Statistics keeps what was counted, and reads what is to be counted.
 type Statistics interface {
+	Counted
+
 	// Ended calls fn with the terminal results of all generations that were recorded from a time until before
 	// another one (ms), each once, in no order.
 	Ended(ctx context.Context, from, until int64, fn func(Ended) error) error
 	// PutBuckets keeps buckets in place of what is there under their steps, names and times. Returns INVALID, LIMIT.
 	PutBuckets(ctx context.Context, all []Bucket) error
-	// Buckets returns the buckets of a step and a name that begin from a time until before another one (ms),
-	// in order of time, at most MaxBuckets.
-	Buckets(ctx context.Context, step int64, name string, from, until int64) ([]Bucket, error)
 	// TrimBuckets deletes the buckets of a step that begin before a time (ms). Returns how many.
 	TrimBuckets(ctx context.Context, step, before int64) (int, error)
 }

@@ -39,7 +39,7 @@ type Store interface {
 	core.AuditLog
 	core.Webhooks
 	core.Schedules
-	core.Statistics
+	core.Counted
 
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)

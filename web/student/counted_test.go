@@ -112,6 +112,11 @@ func (s *counted) JobTypes(ctx context.Context) ([]core.JobType, error) {
 	return s.Store.JobTypes(ctx)
 }
 
+func (s *counted) Buckets(ctx context.Context, a int64, b string, c, d int64) ([]core.Bucket, error) {
+	s.n.Add(1)
+	return s.Store.Buckets(ctx, a, b, c, d)
+}
+
 func (s *counted) ListExperiments(ctx context.Context, a, b string, c int) ([]school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.ListExperiments(ctx, a, b, c)

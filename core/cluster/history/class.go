@@ -14,7 +14,7 @@ const ByAssignment = "assignment"
 func ClassWays() []string { return []string{ByAssignment, ByDay} }
 
 // ReadClass returns what ended of a class from a time until another one, to the bucket. Returns INVALID.
-func ReadClass(ctx context.Context, store core.Statistics, class, by string, from, until, now time.Time) (Stats, error) {
+func ReadClass(ctx context.Context, store core.Counted, class, by string, from, until, now time.Time) (Stats, error) {
 	if err := check(by, ClassWays(), from, until); err != nil {
 		return Stats{}, err
 	}
@@ -22,7 +22,7 @@ func ReadClass(ctx context.Context, store core.Statistics, class, by string, fro
 }
 
 // ReadClassSeries returns what ended of a class over a span of time; of the cluster it has no samples. Returns INVALID.
-func ReadClassSeries(ctx context.Context, store core.Statistics, class string, from, until, now time.Time) (Series, error) {
+func ReadClassSeries(ctx context.Context, store core.Counted, class string, from, until, now time.Time) (Series, error) {
 	if err := check("", nil, from, until); err != nil {
 		return Series{}, err
 	}

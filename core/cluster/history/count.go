@@ -188,7 +188,7 @@ func (c Counter) together(ctx context.Context, from, to, at int64, names map[str
 }
 
 // tallied reads what ended in stretches of time, and puts together what group gives the same time.
-func tallied(ctx context.Context, store core.Statistics, stretches []stretch, name string, group func(int64) int64) (map[int64]tallies, error) {
+func tallied(ctx context.Context, store core.Counted, stretches []stretch, name string, group func(int64) int64) (map[int64]tallies, error) {
 	out := make(map[int64]tallies)
 	for _, s := range stretches {
 		if err := each(ctx, store, s.step, ofPieces+name, s.from, s.until, func(at int64, of tallies) {
@@ -207,7 +207,7 @@ func tallied(ctx context.Context, store core.Statistics, stretches []stretch, na
 }
 
 // each reads all buckets of a span of time.
-func each[T any](ctx context.Context, store core.Statistics, step int64, name string, from, until int64, fn func(at int64, doc T)) error {
+func each[T any](ctx context.Context, store core.Counted, step int64, name string, from, until int64, fn func(at int64, doc T)) error {
 	for {
 		page, err := store.Buckets(ctx, step, name, from, until)
 		if err != nil {

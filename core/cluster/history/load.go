@@ -53,7 +53,7 @@ func measures(hosts []core.HostInfo, now int64) ([]core.Bucket, error) {
 }
 
 // ReadLoads returns what a host measured from a time until another one, oldest first, one of each two minutes.
-func ReadLoads(ctx context.Context, store core.Statistics, host string, from, until time.Time) ([]core.HostMeasure, error) {
+func ReadLoads(ctx context.Context, store core.Counted, host string, from, until time.Time) ([]core.HostMeasure, error) {
 	out := []core.HostMeasure{}
 	err := each(ctx, store, LoadStep, loadsOf(host), floor(from.UnixMilli(), LoadStep), until.UnixMilli(), func(_ int64, of map[string]core.HostMeasure) {
 		m, is := of[host]

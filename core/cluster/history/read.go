@@ -101,7 +101,7 @@ func check(by string, ways []string, from, until time.Time) error {
 }
 
 // Read returns what ended from a time until another one, to the bucket. Returns INVALID.
-func Read(ctx context.Context, store core.Statistics, by string, from, until, now time.Time) (Stats, error) {
+func Read(ctx context.Context, store core.Counted, by string, from, until, now time.Time) (Stats, error) {
 	if err := check(by, Ways(), from, until); err != nil {
 		return Stats{}, err
 	}
@@ -109,7 +109,7 @@ func Read(ctx context.Context, store core.Statistics, by string, from, until, no
 }
 
 // read is Read of the buckets of a name.
-func read(ctx context.Context, store core.Statistics, name, by string, from, until, now time.Time) (Stats, error) {
+func read(ctx context.Context, store core.Counted, name, by string, from, until, now time.Time) (Stats, error) {
 	stretches := stretchesOf(from.UnixMilli(), until.UnixMilli(), now.UnixMilli())
 	finest := stepFor(from.UnixMilli(), until.UnixMilli(), now.UnixMilli())
 	out := Stats{From: stretches[0].from, Until: floor(until.UnixMilli()-1, finest) + finest, By: by, Rows: []Row{}}
@@ -170,7 +170,7 @@ type Point struct {
 const mostPoints = 240
 
 // ReadSeries returns what ended and what was sampled over a span of time. Returns INVALID.
-func ReadSeries(ctx context.Context, store core.Statistics, from, until, now time.Time) (Series, error) {
+func ReadSeries(ctx context.Context, store core.Counted, from, until, now time.Time) (Series, error) {
 	if err := check("", nil, from, until); err != nil {
 		return Series{}, err
 	}
@@ -198,7 +198,7 @@ func ReadSeries(ctx context.Context, store core.Statistics, from, until, now tim
 }
 
 // endedSeries is what ended over a span of time, of the buckets of a name.
-func endedSeries(ctx context.Context, store core.Statistics, name string, from, until, now time.Time) (Series, error) {
+func endedSeries(ctx context.Context, store core.Counted, name string, from, until, now time.Time) (Series, error) {
 	first, last := from.UnixMilli(), until.UnixMilli()
 	step := stepFor(first, last, now.UnixMilli())
 	s := Series{From: first, Until: last, Step: wide(step, last-first), Ended: []Point{}, Samples: []Point{}}
