@@ -47,6 +47,9 @@ func Shown(title, class string, value func(p history.Point) (v float64, ok bool)
 	return Series{Title: title, Class: class, Value: value}
 }
 
+// dot is how far a line begins before its first point.
+const dot = 3
+
 // Draw returns the chart with the lines through points. Where steps are missing a line is broken: nobody measured, or
 // nothing ended.
 func (c Chart) Draw(points []history.Point, step int64, lines []Series) Chart {
@@ -73,11 +76,13 @@ func (c Chart) Draw(points []history.Point, step int64, lines []Series) Chart {
 				continue
 			}
 			part := max(0, float64(points[i].At-c.First)/float64(max(1, c.Last-c.First)))
-			at := fmt.Sprintf("%.1f,%.1f", left+part*(width-left), bottom-v/c.Most*(bottom-top))
+			x, y := left+part*(width-left), bottom-v/c.Most*(bottom-top)
+			at := fmt.Sprintf("%.1f,%.1f", x, y)
 			if n := len(out.Paths); n > 0 && points[i].At-last <= 2*step {
 				out.Paths[n-1] += " " + at
 			} else {
-				out.Paths = append(out.Paths, at)
+				// A stretch may have no other point, and a line of one point is not drawn.
+				out.Paths = append(out.Paths, fmt.Sprintf("%.1f,%.1f %s", x-dot, y, at))
 			}
 			last = points[i].At
 		}

@@ -64,7 +64,7 @@ func poolFields(p *core.Pool) []field {
 		span("max_wait", page.Sentence("Longest wait"), page.Sentence("0: forever."), &p.MaxWait),
 		span("broken_for", page.Sentence("Longest time broken on all hosts"), page.Sentence("Then waiting requests fail; 0: they wait on."), &p.BrokenFor),
 		number("max_waiting", page.Sentence("Maximum waiting requests of one submitter and priority"), &p.MaxWaiting),
-		number("running", page.Sentence("Of one submitter and priority run at once (0: any number)"), &p.Running),
+		number("running", page.Sentence("Maximum running requests of one submitter and priority (0: any)"), &p.Running),
 		span("stage_timeout", page.Sentence("Maximum time from claim to start"), "", &p.StageTimeout),
 		choice("on_host_loss", page.Sentence("When a host is lost"), &p.OnHostLoss, core.OnHostLossRequeue, core.OnHostLossFail),
 		span("keep_outputs", page.Sentence("Keep outputs for"), page.Sentence("0: as long as their results."), &p.KeepOutputs),
