@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -203,6 +204,25 @@ func crowd(t *testing.T, x *suite, waiting int) {
 	x.Submit(t, flood...)
 }
 
+// becomeDue lets requests of many submitters become due soon at once.
+func becomeDue(t *testing.T, x *suite, name string) {
+	t.Helper()
+	ctx := t.Context()
+	all := specs(name, 300, "u0")
+	now := x.now(t)
+	for i := range all {
+		all[i].Pool, all[i].Submitter, all[i].Due = "p8", fmt.Sprintf("u%d", 9_000+i), now.Add(2*time.Hour).UnixMilli()
+	}
+	x.Submit(t, all...)
+	for i := range all {
+		all[i].Due = now.Add(30 * time.Minute).UnixMilli()
+		text, err := json.Marshal(all[i])
+		require.NoError(t, err)
+		require.NoError(t, x.b.Admin.HSet(ctx, x.key("specs"), all[i].Key(), text).Err())
+		require.NoError(t, x.b.Admin.ZAdd(ctx, x.key("due"), redis.Z{Member: all[i].Key(), Score: 1}).Err())
+	}
+}
+
 // tour makes every call that components, pages, the API and scrapes make, in one go each.
 func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	t.Helper()
@@ -290,6 +310,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		ok(x.b.Admin.HSet(ctx, x.key("attempts"), c.Key, 2).Err())
 	}
 	x.pausesEnd(t)
+	becomeDue(t, x, id("due"))
 	step(func() { _, err := s.Promote(ctx); ok(err) })
 	for _, host := range []string{"m0", "m1", "m2"} {
 		step(func() { _, err := s.Unassign(ctx, host, 0); ok(err) })
