@@ -20,7 +20,7 @@ var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
 	"ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
 	"Deadlines", "Progress", "Missing", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
-	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress",
+	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress", "Stats", "StatsSeries",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest
 }
 

@@ -12,16 +12,41 @@ const changesRows = 50
 
 // changes is a page of changes of state.
 type changes struct {
-	Rows  []core.StateChange
+	Rows  []changeRow
 	Older bool   // it is not the newest
 	Next  string // URL of the next page
+}
+
+type changeRow struct {
+	core.StateChange
+
+	URL string // of the page of what it changed with: a request's VM, a VM's request; "" if there is none
+}
+
+// rowOf returns a change with what it leads to.
+func rowOf(c core.StateChange) changeRow {
+	row := changeRow{StateChange: c}
+	switch c.Kind {
+	case core.EntityRequest:
+		if c.With != "" {
+			row.URL = "/cluster/vms/" + c.With
+		}
+	case core.EntityVM:
+		if id, _, err := core.ParseKey(c.With); err == nil {
+			row.URL = "/cluster/requests/" + id
+		}
+	}
+	return row
 }
 
 // changesOf returns the page of changes that was asked for.
 func changesOf(r *page.Request, read func(before string) ([]core.StateChange, error)) (changes, error) {
 	before := r.URL.Query().Get("before")
 	rows, err := read(before)
-	c := changes{Rows: rows, Older: before != ""}
+	c := changes{Older: before != ""}
+	for i := range rows {
+		c.Rows = append(c.Rows, rowOf(rows[i]))
+	}
 	if len(rows) == changesRows {
 		c.Next = "?" + url.Values{"before": {rows[changesRows-1].Place()}}.Encode() + "#changes"
 	}

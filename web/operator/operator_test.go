@@ -502,6 +502,8 @@ func TestStateChanges(t *testing.T) {
 		core.StateChange{Kind: core.EntityGap, Thing: core.GapThing, At: 1058, N: 1, Until: 1059, Why: "Redis was wiped"},
 		core.StateChange{Kind: core.EntityHost, Thing: "h1", At: 1, State: "up", How: "up"},
 		core.StateChange{Kind: core.EntityRequest, Thing: dead + "-1", At: 1, State: "claimed", How: "exchange", With: "vm-9", Why: "<b>"},
+		core.StateChange{Kind: core.EntityVM, Thing: "vm-8", At: 1, State: "claimed", How: "exchange", With: dead + "-1"},
+		core.StateChange{Kind: core.EntityVM, Thing: "vm-8", At: 2, State: "dirty", How: "retire", With: "a-b/c"},
 	)
 	require.NoError(t, w.store.AddStateChanges(t.Context(), all))
 	first := w.shows(t, "otto", "/cluster/vms/vm-9")
@@ -518,6 +520,9 @@ func TestStateChanges(t *testing.T) {
 	text := w.shows(t, "otto", "/cluster/requests/"+dead)
 	require.Contains(t, text, `<a href="/cluster/vms/vm-9">`)
 	require.Contains(t, text, "&lt;b&gt;")
+	text = w.shows(t, "otto", "/cluster/vms/vm-8")
+	require.Contains(t, text, `<a href="/cluster/requests/`+dead+`">`+dead+`-1</a>`)
+	require.Contains(t, text, ">a-b/c</td>", "it is no request's key")
 	require.Contains(t, w.shows(t, "otto", "/cluster/vms/nothing"), "Nothing is known of it")
 	require.Equal(t, 422, w.ask(t, "otto", "/cluster/vms/vm-9?before=soon", nil).Code)
 	require.Equal(t, 403, w.ask(t, "tess", "/cluster/vms/vm-9", nil).Code)

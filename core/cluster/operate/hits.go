@@ -41,6 +41,7 @@ func (f FixedHits) Percent() float64 { return percentOf * f.HitRate }
 const (
 	percentOf    = 100
 	mostReplayed = 5000            // requests of one simulation
+	mostRead     = 100_000         // ends, of all pools, after which it looks no further back for them
 	unknownTime  = 2 * time.Second // to make a VM, where no host has measured it
 )
 
@@ -50,7 +51,7 @@ func fixedCounts() []int { return []int{0, 1, 2, 4, 8} }
 // Hits returns which part of the claims of a pool met a clean VM in a span of time. With simulated it also replays the
 // newest requests of that time on the hosts as they are now: with the pool's settings, and with fixed numbers of warm
 // VMs. It assumes that making a VM takes what it took lately, that a request keeps its VM as long as it did, and that
-// other pools leave the hosts to this one. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
+// other pools leave the hosts to this one. One replay runs at a time, and is shared for a minute. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
 func (o *Service) Hits(ctx context.Context, a core.Actor, pool string, from, until time.Time, simulated bool) (Hits, error) {
 	p, err := o.Pool(ctx, a, pool)
 	if err != nil {
@@ -67,35 +68,56 @@ func (o *Service) Hits(ctx context.Context, a core.Actor, pool string, from, unt
 	if !simulated {
 		return h, nil
 	}
-	err = o.replay(ctx, &h, p, from, until)
+	found, err := o.replayed(ctx, p, from.UnixMilli(), until.UnixMilli())
+	h.Replayed, h.AsSet, h.Fixed = found.Replayed, found.AsSet, found.Fixed
 	return h, err
 }
 
-// replay simulates the pool's requests of a span of time.
-func (o *Service) replay(ctx context.Context, h *Hits, p core.Pool, from, until time.Time) error {
+// newestEnded returns the last ends of a pool in a span of time, last submitted first, at most mostReplayed. It goes
+// back in spans that double, so that it reads few results of a pool that has many.
+func (o *Service) newestEnded(ctx context.Context, pool string, from, until int64) ([]core.Ended, error) {
 	var ended []core.Ended
-	newest := func(a, b core.Ended) int { return cmp.Compare(b.Times.Submitted, a.Times.Submitted) }
-	err := o.Store.Ended(ctx, from.UnixMilli(), until.UnixMilli(), func(e core.Ended) error {
-		if e.Pool == p.Name {
-			ended = append(ended, e)
+	read := 0
+	for span := time.Hour.Milliseconds(); until > from && len(ended) < mostReplayed && read < mostRead; span *= 2 {
+		begin := max(from, until-span)
+		if err := o.Store.Ended(ctx, begin, until, func(e core.Ended) error {
+			read++
+			if e.Pool == pool {
+				ended = append(ended, e)
+			}
+			if len(ended) >= 2*mostReplayed { // so that what is held stays small
+				ended = newestOf(ended)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
-		if len(ended) == 2*mostReplayed { // so that what is held stays small
-			slices.SortFunc(ended, newest)
-			ended = ended[:mostReplayed]
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+		until = begin
 	}
-	slices.SortFunc(ended, newest)
-	trace, err := simulate.OfHistory(ended[:min(mostReplayed, len(ended))])
+	return newestOf(ended), nil
+}
+
+// newestOf are the last submitted, at most mostReplayed.
+func newestOf(ended []core.Ended) []core.Ended {
+	slices.SortFunc(ended, func(a, b core.Ended) int { return cmp.Compare(b.Times.Submitted, a.Times.Submitted) })
+	return ended[:min(mostReplayed, len(ended))]
+}
+
+// replay simulates the pool's requests of a span of time. Returns NOTFOUND if there are none, and INVALID if no host
+// can run them.
+func (o *Service) replay(ctx context.Context, p core.Pool, from, until int64) (Hits, error) {
+	var h Hits
+	ended, err := o.newestEnded(ctx, p.Name, from, until)
 	if err != nil {
-		return err
+		return h, err
+	}
+	trace, err := simulate.OfHistory(ended)
+	if err != nil {
+		return h, err
 	}
 	hosts, err := o.Cluster.ListHosts(ctx)
 	if err != nil {
-		return err
+		return h, err
 	}
 	settings := simulate.OfCluster(hosts, []core.Pool{p}, unknownTime)
 	run := func(s simulate.Settings, warm int) (FixedHits, error) {
@@ -105,7 +127,7 @@ func (o *Service) replay(ctx context.Context, h *Hits, p core.Pool, from, until 
 	h.Replayed = len(trace)
 	asSet, err := run(settings, p.Warm)
 	if err != nil {
-		return err
+		return h, err
 	}
 	h.AsSet = &asSet
 	for _, warm := range fixedCounts() {
@@ -114,9 +136,9 @@ func (o *Service) replay(ctx context.Context, h *Hits, p core.Pool, from, until 
 		}
 		one, err := run(settings.Fixed(warm), warm)
 		if err != nil {
-			return err
+			return h, err
 		}
 		h.Fixed = append(h.Fixed, one)
 	}
-	return ctx.Err()
+	return h, ctx.Err()
 }

@@ -22,6 +22,7 @@ type Service struct {
 	events   cached[[]core.Event]
 	images   cached[[]Image]
 	dead     cached[map[string]Dead] // by key
+	replays  replays
 }
 
 // Cluster is what a Service needs of Redis.
