@@ -11,6 +11,29 @@ import (
 	"drover/core/store/storetest"
 )
 
+// class makes class cs101 with teacher tess and student ann.
+func (h *testCluster) class() {
+	h.t.Helper()
+	h.said("class", "add", "cs101")
+	h.said("user", "add", "tess")
+	h.said("user", "add", "ann")
+	h.said("class", "enrol", "--role", "teacher", "cs101", "tess")
+	h.said("class", "enrol", "cs101", "ann")
+}
+
+// ended records a result of each of the assignments.
+func (h *testCluster) ended(assignments ...string) {
+	h.t.Helper()
+	for _, assignment := range assignments {
+		spec := storetest.Spec("ann")
+		spec.Pool, spec.Type, spec.Assignment = "default", "tests", assignment
+		_, _, err := h.cluster.Store.Create(h.t.Context(), spec)
+		require.NoError(h.t, err)
+		_, err = h.cluster.Store.Record(h.t.Context(), storetest.Result(spec, "1.1"))
+		require.NoError(h.t, err)
+	}
+}
+
 // drover stats shows what an overseer counted, of the cluster and of a class, and says what is wrong with a question.
 func TestStatsCommand(t *testing.T) {
 	t.Parallel()
@@ -19,19 +42,8 @@ func TestStatsCommand(t *testing.T) {
 	out, _, code := h.run("stats")
 	require.Zero(t, code)
 	require.Contains(t, out, "nothing ended")
-	h.said("class", "add", "cs101")
-	h.said("user", "add", "tess")
-	h.said("user", "add", "ann")
-	h.said("class", "enrol", "--role", "teacher", "cs101", "tess")
-	h.said("class", "enrol", "cs101", "ann")
-	for _, assignment := range []string{"cs101/hw1", "cs101/hw1", "cs102/hw1", ""} {
-		spec := storetest.Spec("ann")
-		spec.Pool, spec.Type, spec.Assignment = "default", "tests", assignment
-		_, _, err := h.cluster.Store.Create(t.Context(), spec)
-		require.NoError(t, err)
-		_, err = h.cluster.Store.Record(t.Context(), storetest.Result(spec, "1.1"))
-		require.NoError(t, err)
-	}
+	h.class()
+	h.ended("cs101/hw1", "cs101/hw1", "cs102/hw1", "")
 	h.said("overseer", "--once")
 	for _, by := range append(history.Ways(), "") {
 		var s history.Stats

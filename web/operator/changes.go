@@ -26,15 +26,10 @@ type changeRow struct {
 // rowOf returns a change with what it leads to.
 func rowOf(c core.StateChange) changeRow {
 	row := changeRow{StateChange: c}
-	switch c.Kind {
-	case core.EntityRequest:
-		if c.With != "" {
-			row.URL = "/cluster/vms/" + c.With
-		}
-	case core.EntityVM:
-		if id, _, err := core.ParseKey(c.With); err == nil {
-			row.URL = "/cluster/requests/" + id
-		}
+	if c.Kind == core.EntityRequest && c.With != "" {
+		row.URL = "/cluster/vms/" + c.With
+	} else if id, _, err := core.ParseKey(c.With); c.Kind == core.EntityVM && err == nil {
+		row.URL = "/cluster/requests/" + id
 	}
 	return row
 }

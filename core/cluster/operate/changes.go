@@ -94,22 +94,13 @@ func byPlace(a, b core.StateChange) int {
 
 // begins reports whether a change is the first of its thing.
 func begins(c core.StateChange) bool {
-	switch c.Kind {
-	case core.EntityRequest:
-		return c.How == "enqueue"
-	case core.EntityVM:
-		return c.State == string(core.VMCreating)
-	}
-	return false
+	return c.Kind == core.EntityRequest && c.How == "enqueue" || c.Kind == core.EntityVM && c.State == string(core.VMCreating)
 }
 
 // ends reports whether no change of its thing can follow.
 func ends(c core.StateChange) bool {
-	switch c.Kind {
-	case core.EntityRequest:
+	if c.Kind == core.EntityRequest {
 		return core.RequestState(c.State).Terminal()
-	case core.EntityVM:
-		return c.State == string(core.VMGone) || c.State == string(core.VMLost)
 	}
-	return false
+	return c.Kind == core.EntityVM && (c.State == string(core.VMGone) || c.State == string(core.VMLost))
 }
