@@ -27,7 +27,7 @@ func PoolCommand() *cli.Command {
 			access.ClusterCommand("list", "list pools, their VMs and what waits for them", "", nil, listPools),
 			access.ClusterCommand("show", "show all settings of a pool", "POOL", nil, showPool),
 			access.ClusterCommand("hits", "show which part of a pool's claims met a clean VM, and what it would have been with fixed numbers of warm VMs", "POOL", []cli.Flag{
-				&cli.DurationFlag{Name: "since", Value: 24 * time.Hour, Usage: "begin `TIME` ago"},
+				&cli.DurationFlag{Name: "since", Value: lastDay, Usage: "begin `TIME` ago"},
 			}, showHits),
 			access.ClusterCommand("set", "create a pool, or change its named settings", "POOL", poolFlags(), setPool),
 			access.ClusterCommand("delete", "remove a pool that no request or assignment uses; its VMs are destroyed", "POOL", nil, deletePool),
@@ -249,8 +249,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	hits, err := h.Operate().Hits(c.Context, access.Operator(), name, now.AddDate(0, 0, -1), now, false)
+	hits, err := hitsOf(c, h, name, lastDay, false)
 	if err != nil {
 		return err
 	}

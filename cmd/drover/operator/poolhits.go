@@ -13,14 +13,22 @@ import (
 	"drover/core/cluster/operate"
 )
 
+// lastDay is of how long hits are shown, unless a flag says otherwise.
+const lastDay = 24 * time.Hour
+
+// hitsOf returns the hits of a pool until now.
+func hitsOf(c *cli.Context, h *access.Cluster, pool string, since time.Duration, simulated bool) (operate.Hits, error) {
+	now := time.Now()
+	return h.Operate().Hits(c.Context, access.Operator(), pool, now.Add(-since), now, simulated)
+}
+
 // showHits prints which part of a pool's claims met a VM, and simulations of fixed numbers of them.
 func showHits(c *cli.Context, h *access.Cluster) error {
 	name, err := terminal.OneArg(c, "pool's name")
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	hits, err := h.Operate().Hits(c.Context, access.Operator(), name, now.Add(-c.Duration("since")), now, true)
+	hits, err := hitsOf(c, h, name, c.Duration("since"), true)
 	if core.Is(err, core.CodeNotFound) && hits.Pool != "" {
 		return core.Errorf(core.CodeNotFound, name, "no request of pool %s ran in that time: choose a longer one with --since", name)
 	}
