@@ -11,7 +11,7 @@ import (
 // replayFor is how long a replay is used again.
 const replayFor = time.Minute
 
-// replays are the last simulations of pools. One runs at a time, whoever asks, and the others wait: simulating takes
+// replays are the last simulations of pools. One runs at a time, and the others wait: simulating takes
 // a processor for as long as it takes.
 type replays struct {
 	turn  turn // held by the caller that simulates, and during access to found
