@@ -33,6 +33,7 @@ type lot struct {
 	others bits          // those of them that may have room for others
 	total  int           // VMs that stay, and got
 	got    int
+	spare  int  // how many it wants beyond what it got for waiting work; in the last step, with these
 	spread int  // hosts where it got some
 	last   int  // host of its last VM, for next-fit
 	short  bool // it did not get what it wants
@@ -117,13 +118,17 @@ func (r *round) serve() {
 	}
 }
 
-// hold begins to deal anew, with the room of what was dealt out already.
+// hold begins to deal for something else, with the room of what was dealt out already: first anew, and the second time
+// where it was before the first.
 func (r *round) hold() {
 	for _, p := range r.lots {
 		p.total, p.got, p.spread, p.short = p.total-p.got, 0, 0, false
 		for _, at := range slices.Sorted(maps.Keys(p.cells)) {
 			c := p.cells[at]
-			if c.held, c.got = c.got, 0; c.held > 0 && r.hosts[at].Opening <= Late && !slices.Contains(p.kept, at) {
+			if c.got, c.held = c.held, max(c.held, c.got); c.got > 0 {
+				p.total, p.got, p.spread = p.total+c.got, p.got+c.got, p.spread+1
+			}
+			if c.held > c.got && r.hosts[at].Opening <= Late && !slices.Contains(p.kept, at) {
 				p.kept = append(p.kept, at)
 			}
 		}
@@ -187,6 +192,32 @@ func (r *round) dealAssigned() {
 			r.dealOn(at, served, func(p *lot) int { return h.Assigned[p.Name] })
 		}
 	}
+}
+
+// dealWaiting deals out VMs for the requests that wait, and notes who wants spare ones.
+func (r *round) dealWaiting() {
+	r.deal(func(p *lot) int {
+		if p.Paused {
+			return 0
+		}
+		return p.Waiting
+	})
+	for _, p := range r.lots {
+		if p.Waiting > 0 && !p.Paused {
+			p.spare = max(0, p.Waiting+headroom-p.got)
+		}
+	}
+}
+
+// dealSpare deals out the spare ones, beside what was dealt out for waiting work. It is the last step: the round goes on
+// without the pools that want none.
+func (r *round) dealSpare() {
+	r.lots = slices.DeleteFunc(r.lots, func(p *lot) bool { return p.spare == 0 })
+	r.hold()
+	for _, p := range r.lots {
+		p.spare += p.got
+	}
+	r.deal(func(p *lot) int { return p.spare })
 }
 
 // dealTrials deals out one VM for each pool that wants any on each host that gets nothing else of it: one on probation,
@@ -270,7 +301,8 @@ func (r *round) deal(want func(*lot) int) {
 // makeWay keeps room for one more VM of each pool that is short: that of busy VMs of pools that have more, which are
 // not replaced by others of their pools when they end. A pool whose VMs are all busy when a round is made would else be
 // all that its hosts ever make, and one that has none would stay without. The next round gives the room away; one VM in
-// a round is enough, since room that is free then goes to the pool that has the fewest anyway.
+// a round is enough, since room that is free then goes to the pool that has the fewest anyway. Room that is free now is
+// never kept: only where a pool gets nothing new, its target can say that what ends is not replaced.
 func (r *round) makeWay() {
 	var short []*lot // the one that has most first
 	for _, p := range r.lots {
@@ -279,10 +311,10 @@ func (r *round) makeWay() {
 		}
 	}
 	slices.SortStableFunc(short, func(a, b *lot) int { return cmp.Compare(b.total, a.total) })
-	busy := make([][]*lot, len(r.hosts)) // by host: those of them that have busy VMs there
+	busy := make([][]*lot, len(r.hosts)) // by host: those of them that have busy VMs there, and get no others
 	for _, p := range short {
 		for at, c := range p.cells {
-			if c.Busy > 0 {
+			if c.Busy > 0 && c.got == 0 {
 				busy[at] = append(busy[at], p)
 			}
 		}
@@ -309,17 +341,14 @@ func (r *round) leave(others []*lot, p *lot, at, most int, marks bool) int {
 	}
 	left, vms, n := r.free[at], r.vms[at], 0
 	for _, other := range others {
-		if other.total <= p.total {
-			return 0 // and so have the rest
-		}
 		its := other.cells[at]
-		for ends := its.ends; ends < its.Busy; {
+		for ends, total := its.ends, other.total; ends < its.Busy && p.poorer(total); {
 			if n == most {
 				return 0
 			}
-			n, ends = n+1, ends+1
+			n, ends, total = n+1, ends+1, total-1
 			if marks {
-				its.ends = ends
+				its.ends, other.total = ends, total
 			}
 			if left, vms = left.Less(other.size, -1), vms+1; vms > 0 && left.Lacks(p.size) == "" {
 				return n
@@ -328,6 +357,10 @@ func (r *round) leave(others []*lot, p *lot, at, most int, marks bool) int {
 	}
 	return 0
 }
+
+// poorer reports whether one that has so many VMs is to leave one to the pool: while it has more even without it, or
+// the pool has none. Two that have nearly the same would else only take turns, with room unused in between.
+func (p *lot) poorer(total int) bool { return total > p.total+1 || p.total == 0 && total > 0 }
 
 // host chooses the host for one more VM of the pool; -1 if it fits nowhere.
 func (r *round) host(p *lot) int {

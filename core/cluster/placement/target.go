@@ -58,15 +58,16 @@ const headroom = 1
 
 // Targets returns how many VMs of each pool each host should have, by host and pool; targets of nothing are left out.
 //
-// What is wanted is dealt out in four steps, each VM to the pool that has the fewest so far, so that no pool starves
+// What is wanted is dealt out in five steps, each VM to the pool that has the fewest so far, so that no pool starves
 // another; among equals by the pools' order. First come requests assigned to a host, on this host; then the other
-// requests that wait, and one VM more; then the VMs that each host keeps warm; then those that the cluster keeps warm.
-// VMs for requests that wait count as warm, too. A VM goes where one is already, so that a small change moves little;
-// else to the host that the pool's strategy prefers among those with room. A pool's VMs are first spread over as many
-// hosts as it asks for.
+// requests that wait; then the VMs that each host keeps warm; then those that the cluster keeps warm; last a spare VM
+// for each pool for which requests wait. VMs for requests that wait count as warm, and warm ones as spare. A VM goes
+// where one is already, so that a small change moves little; else to the host that the pool's strategy prefers among
+// those with room. A pool's VMs are first spread over as many hosts as it asks for.
 //
 // Where not all that waits fits, hosts go on with a pool as its VMs end, without another round. Of a pool that has more
-// than another one which is short, too, as many VMs are not replaced as one of the other's needs room.
+// than another one which is short, too, and gets no new ones there, as many VMs are not replaced as one of the other's
+// needs room. Room that is free is always used.
 //
 // A host on probation, and a pool on a host where its VMs cannot be made, get one VM for work that waits, so that it is
 // found out when they work again; nothing relies on it.
@@ -76,12 +77,7 @@ const headroom = 1
 func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 	r := newRound(hosts, pools)
 	r.dealAssigned()
-	r.deal(func(p *lot) int {
-		if p.Waiting == 0 || p.Paused {
-			return 0
-		}
-		return p.Waiting + headroom
-	})
+	r.dealWaiting()
 	r.dealTrials(func(p *lot) bool { return p.Waiting > 0 && !p.Paused })
 	r.makeWay()
 	out := make(map[string]core.Targets)
@@ -96,5 +92,11 @@ func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 	})
 	r.dealTrials(func(p *lot) bool { return p.short })
 	r.each(out, func(c *cell, t *core.Target) { t.Warm = c.got })
+	r.dealSpare()
+	r.each(out, func(c *cell, t *core.Target) {
+		if c.got > 0 {
+			t.Most = c.Busy - c.ends + c.got
+		}
+	})
 	return out
 }

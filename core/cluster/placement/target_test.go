@@ -200,7 +200,18 @@ func TestTargets(t *testing.T) {
 			[]placement.Host{host("a", 4, busy("p", 2))}, []placement.Pool{pool("p", waits(9)), pool("q", waits(9))}, targets{"a": {"q": 2}},
 		},
 		"waiting before warm": {
-			many(1, 2), []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm = 2 }), pool("q", waits(1))}, targets{"h00": {"q": 2}},
+			many(1, 2), []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm = 2 }), pool("q", waits(2))}, targets{"h00": {"q": 2}},
+		},
+		"but not the spare one": {
+			[]placement.Host{host("a", 2, clean("p", 2)), host("b", 2, clean("p", 2))},
+			[]placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.WarmTotal = 1, 4 }), pool("q", waits(1))},
+			targets{"a": {"p": 1, "q": 1}, "b": {"p": 2}},
+		},
+		"nor before what waits for another pool": {
+			many(1, 4), []placement.Pool{pool("p", waits(1)), pool("q", waits(3))}, targets{"h00": {"p": 1, "q": 3}},
+		},
+		"one that is kept warm is the spare one": {
+			many(2, 9), []placement.Pool{pool("p", func(p *placement.Pool) { p.Warm, p.Waiting = 1, 1 })}, targets{"h00": {"p": 1}, "h01": {"p": 1}},
 		},
 		"who has waited longest": {
 			many(1, 1), []placement.Pool{pool("p", func(p *placement.Pool) { p.Waiting, p.Oldest = 1, 9 }), pool("q", waits(1))}, targets{"h00": {"q": 1}},
@@ -304,6 +315,26 @@ func TestTargetsMakeWay(t *testing.T) {
 			[]placement.Host{host("a", 2, map[string]placement.VMs{"p": {Busy: 1}, "r": {Busy: 1}})},
 			[]placement.Pool{pool("p", waits(9)), large, pool("r", waits(9))},
 			map[string]core.Targets{},
+		},
+		"none that is free now": {
+			[]placement.Host{host("a", 3, map[string]placement.VMs{"p": {Busy: 1}, "q": {Busy: 1}})},
+			[]placement.Pool{pool("p", waits(1)), pool("q", waits(1))},
+			map[string]core.Targets{"a": {"p": {Most: 2}, "q": {Most: 1}}},
+		},
+		"none where both have nearly equally many": {
+			[]placement.Host{host("a", 3, map[string]placement.VMs{"p": {Busy: 2}, "q": {Busy: 1}})},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(9))},
+			map[string]core.Targets{"a": {"p": {Most: 2}, "q": {Most: 1}}},
+		},
+		"for two that have none": {
+			[]placement.Host{host("a", 4, busy("p", 4))},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(9)), pool("r", waits(9))},
+			map[string]core.Targets{"a": {"p": {Most: 2}}},
+		},
+		"none for one that only lacks a spare one": {
+			[]placement.Host{host("a", 3, busy("p", 2))},
+			[]placement.Pool{pool("p", waits(9)), pool("q", waits(1))},
+			map[string]core.Targets{"a": {"p": {Most: 2}, "q": {Most: 1}}},
 		},
 		"none where both have equally many": {
 			[]placement.Host{host("a", 2, map[string]placement.VMs{"p": {Busy: 1}, "q": {Busy: 1}})},
