@@ -356,6 +356,52 @@ func TestTargetsMakeWay(t *testing.T) {
 	}
 }
 
+// Where more waits than there will ever be room for, and one VM ends after the other, each pool gets some in turn.
+func TestTargetsStarveNoPool(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pools := []placement.Pool{pool("p", waits(99)), pool("q", waits(99)), pool("r", waits(99))}
+		hosts := make([]placement.Host, rapid.IntRange(1, 3).Draw(t, "hosts"))
+		ends := make([][]string, len(hosts)) // pools of the VMs, the one that ends next first
+		for i := range hosts {
+			hosts[i] = host(fmt.Sprint("h", i), rapid.Int64Range(1, 4).Draw(t, "room"), nil)
+		}
+		had := map[string]int{}
+		for round := range int64(60) {
+			for i := range hosts {
+				hosts[i].VMs = map[string]placement.VMs{}
+				for _, name := range ends[i] {
+					hosts[i].VMs[name] = placement.VMs{Busy: hosts[i].VMs[name].Busy + 1}
+				}
+			}
+			all := placement.Targets(hosts, pools)
+			for i, h := range hosts {
+				renew := func() {
+					for j, p := range pools {
+						n := 0
+						for _, name := range ends[i] {
+							if name == p.Name {
+								n++
+							}
+						}
+						for ; n < all[h.Name][p.Name].Most && int64(len(ends[i])*100) < h.Size.Memory; n++ {
+							ends[i] = append(ends[i], p.Name)
+							had[p.Name]++
+							pools[j].Oldest = round + 2 // the one that waited longest has begun
+						}
+					}
+				}
+				renew()
+				if rapid.Bool().Draw(t, "ends") || len(hosts) == 1 {
+					ends[i] = ends[i][min(1, len(ends[i])):]
+					renew()
+				}
+			}
+		}
+		require.Len(t, had, len(pools), "%v", had)
+	})
+}
+
 func drawHosts(t *rapid.T) []placement.Host {
 	hosts := make([]placement.Host, rapid.IntRange(0, 4).Draw(t, "hosts"))
 	for i := range hosts {
