@@ -43,3 +43,23 @@ func TestHostsNeverHoldMoreThanTheyCan(t *testing.T) {
 	require.NoError(t, c.run())
 	require.Greater(t, looks, len(trace))
 }
+
+// In a cluster that is full of warm VMs, one gives way to a request that waits, and none to the spare one.
+func TestWarmVMsDoNotGiveWayToASpareOne(t *testing.T) {
+	t.Parallel()
+	p, q := core.DefaultPool("cpp"), core.DefaultPool("java")
+	p.Limits.Memory, q.Limits.Memory = 1<<30, 1<<30
+	p.Warm, q.Warm = 0, 4
+	trace := Trace{{At: 1000, Pool: "cpp", Priority: core.PriorityNormal, Submitter: "ann", Run: 60_000}}
+	s := Settings{Hosts: Hosts(1, core.Size{CPU: 64_000, Memory: 4 << 30, Disk: 1 << 40}, 4), VMTime: 2 * time.Second, Pools: []core.Pool{p, q}}
+	require.NoError(t, s.check(trace))
+	c := newCluster(trace, s)
+	fewest := q.Warm
+	c.look = func() {
+		if c.now >= 0 {
+			fewest = min(fewest, c.hosts[0].cells[1].clean)
+		}
+	}
+	require.NoError(t, c.run())
+	require.Equal(t, 3, fewest)
+}
