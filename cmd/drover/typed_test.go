@@ -290,7 +290,7 @@ func TestWhatWouldHappenIsTyped(t *testing.T) {
 	h.said("run", "--", "true")
 	dir := h.desktop()
 	out := h.typesBlock(dir, "", blockOf(t, "operations.md: drover simulate --list").text)
-	for _, want := range []string{"quiet-week", "FIXED, 2 ON EACH HOST", "LEARNING, UP TO 32", "VM-hours warm", "95.2 %", "98.4 %"} {
+	for _, want := range []string{"quiet-week", "FIXED, 2 ON EACH HOST", "LEARNING, UP TO 32", "VM-hours warm", "95.1 %", "98.4 %"} {
 		require.Contains(t, out, want)
 	}
 	drawn, err := os.ReadFile(filepath.Join(dir, "rush.svg"))

@@ -11,7 +11,8 @@ for _, pool in ipairs(pools) do
   for i, priority in ipairs({ 'high', 'normal', 'low' }) do
     local n = #out
     out[n + 1], out[n + 2], out[n + 3], out[n + 4] = pool, priority, waiting[i] or '0', 0
-    if out[n + 3] ~= '0' then -- nobody waits where nothing does
+    if out[n + 3] ~= '0' then
+      -- Nobody has a turn where nothing waits.
       out[n + 4] = redis.call('LLEN', K.turns(pool, priority)) + redis.call('LLEN', K.turns(pool, priority .. '-soon'))
     end
   end
