@@ -22,9 +22,14 @@ for i = 0, n - 1 do
   if limits[pool] == nil then
     limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
   end
-  local due = tonumber(ARGV[at + 4])
-  local line = due > 0 and line_of(priority, due, clock) or priority
-  local sum, name = pool .. ':' .. priority .. ':' .. submitter, pool .. ':' .. line .. ':' .. submitter
+  local due, line = ARGV[at + 4], priority
+  local sum = pool .. ':' .. priority .. ':' .. submitter
+  local name = sum
+  if due ~= '0' then
+    due = tonumber(due)
+    line = line_of(priority, due, clock)
+    name = pool .. ':' .. line .. ':' .. submitter
+  end
   local group = groups[name]
   if have[i + 1] or seen[key] then
     verdict[i + 1] = 'have'
@@ -50,7 +55,7 @@ for i = 0, n - 1 do
       group[5][#group[5] + 1] = ARGV[at + 5]
       sums[sum], total, seen[key] = sums[sum] + 1, total + 1, true
       bytes = bytes + weight(key, #ARGV[at + 5])
-      if line == priority and due > clock and due - clock <= 86400000 then
+      if due ~= '0' and line == priority and due > clock and due - clock <= 86400000 then
         near[#near + 1] = int(due - 3600000)
         near[#near + 1] = key
       end
