@@ -40,20 +40,27 @@ func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
 			w.submit(fresh)
 			_, err := w.ledger.ResultStore.Record(context.Background(), core.Result{ID: "a", Generation: 1, State: state, Token: "1.1", VM: "vm-before"})
 			require.NoError(t, err)
-			w.cluster.AddVMs(t, 2)
-			ran := make(chan string, 2)
-			w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
-				ran <- run.Args[0]
-				return agent.Exit{}, nil
-			}
-			r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
-			require.Equal(t, "b", w.result().ID)
-			require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
-			r.drain()
-			require.Len(t, ran, 1, "only what has no end is run")
+			w.runsOnly("b", ghost, "only what has no end is run")
 			require.Empty(t, w.place(fresh).State)
 		})
 	}
+}
+
+// runsOnly runs what waits on a young Redis, and requires that only the request of this id is run, and the ghost is gone.
+func (w *fixture) runsOnly(id string, ghost core.Spec, why string) {
+	t := w.t
+	t.Helper()
+	w.cluster.AddVMs(t, 2)
+	ran := make(chan string, 2)
+	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
+		ran <- run.Args[0]
+		return agent.Exit{}, nil
+	}
+	r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
+	require.Equal(t, id, w.result().ID)
+	require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
+	r.drain()
+	require.Len(t, ran, 1, why)
 }
 
 // Nor is what was deleted since.
@@ -63,17 +70,7 @@ func TestWhatWasDeletedIsNotRunAgain(t *testing.T) {
 	ghost, fresh := coretest.Spec("a", w.cluster.Pool, "ann"), coretest.Spec("b", w.cluster.Pool, "bob")
 	w.cluster.Submit(t, ghost)
 	w.submit(fresh)
-	w.cluster.AddVMs(t, 2)
-	ran := make(chan string, 2)
-	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
-		ran <- run.Args[0]
-		return agent.Exit{}, nil
-	}
-	r := w.start(func(_ *testrunner.Config, p *testrunner.Deps) { p.Claims = young{p.Claims, true} })
-	require.Equal(t, "b", w.result().ID)
-	require.Eventually(t, func() bool { return w.place(ghost).State == "" }, time.Minute, 5*time.Millisecond)
-	r.drain()
-	require.Len(t, ran, 1, "only what is there is run")
+	w.runsOnly("b", ghost, "only what is there is run")
 }
 
 // Once Redis' incarnation is not young any more, nobody asks; and where the store does not answer, the work is run.

@@ -51,7 +51,8 @@ func fixedCounts() []int { return []int{0, 1, 2, 4, 8} }
 // Hits returns which part of the claims of a pool met a clean VM in a span of time. With simulated it also replays the
 // newest requests of that time on the hosts as they are now: with the pool's settings, and with fixed numbers of warm
 // VMs. It assumes that making a VM takes what it took lately, that a request keeps its VM as long as it did, and that
-// other pools leave the hosts to this one. One replay runs at a time, and is shared for a minute. Returns FORBIDDEN, INVALID, NOTFOUND, UNAVAILABLE.
+// other pools leave the hosts to this one. One replay runs at a time, and is shared for a minute. Returns FORBIDDEN,
+// INVALID, NOTFOUND, UNAVAILABLE.
 func (o *Service) Hits(ctx context.Context, a core.Actor, pool string, from, until time.Time, simulated bool) (Hits, error) {
 	p, err := o.Pool(ctx, a, pool)
 	if err != nil {

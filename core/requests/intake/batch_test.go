@@ -126,10 +126,17 @@ func TestCrashInSubmitBatch(t *testing.T) {
 
 func TestCrashInCancelBatch(t *testing.T) {
 	t.Parallel()
+	cancelThatDies(t, func(w *fixture) { w.submitBatch(batchOf(3, "")) })
+}
+
+// cancelThatDies cancels a batch of three jobs, which first has submitted, and dies at each step. Each job ends once, whether
+// the cancel is called again or not.
+func cancelThatDies(t *testing.T, first func(w *fixture)) {
+	t.Helper()
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
 			t.Parallel()
-			dies(t, func(w *fixture) { w.submitBatch(batchOf(3, "")) }, func(w *fixture, in *intake.Intake) error {
+			dies(t, first, func(w *fixture, in *intake.Intake) error {
 				_, err := in.CancelBatch(w.t.Context(), w.batches()[0].ID, "bob")
 				return err
 			}, func(w *fixture, steps []string) {
@@ -174,30 +181,7 @@ func (w *fixture) halfMade() {
 // A batch is cancelled before all its requests are made, and that dies as well.
 func TestCrashInCancelOfAHalfMadeBatch(t *testing.T) {
 	t.Parallel()
-	for _, again := range []bool{false, true} {
-		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
-			t.Parallel()
-			dies(t, (*fixture).halfMade, func(w *fixture, in *intake.Intake) error {
-				_, err := in.CancelBatch(w.t.Context(), w.batches()[0].ID, "bob")
-				return err
-			}, func(w *fixture, steps []string) {
-				want := core.RequestCancelled
-				switch {
-				case again:
-					b, err := w.in.CancelBatch(w.t.Context(), w.batches()[0].ID, "bob")
-					require.NoError(w.t, err)
-					require.Equal(w.t, []any{core.BatchCancelled, "bob"}, []any{b.State, b.By})
-				case len(steps) == 0:
-					want = core.RequestCompleted
-				default:
-					_, err := w.in.Sweep(w.t.Context()) // before a runner claims any
-					require.NoError(w.t, err)
-				}
-				w.heal()
-				w.requireOnce(3, want)
-			})
-		})
-	}
+	cancelThatDies(t, (*fixture).halfMade)
 }
 
 // What goes on with batches that died half way dies itself.
