@@ -84,6 +84,9 @@ const (
 	ActRequestView    Action = "request.view"    // with its output and files
 	ActRequestControl Action = "request.control" // cancel, rerun
 
+	ActLeaseView   Action = "lease.view"
+	ActLeaseManage Action = "lease.manage" // create, change, delete
+
 	ActClusterView    Action = "cluster.view"
 	ActClusterOperate Action = "cluster.operate"
 )
@@ -141,6 +144,8 @@ func Rights() []Right {
 		{ActRequestCreate, []UserRole{RoleAdmin, RoleOperator, RoleRunner}, false},
 		{ActRequestView, cluster, true},
 		{ActRequestControl, cluster, true},
+		{ActLeaseView, append(staff, RoleOperator, RoleObserver), true},
+		{ActLeaseManage, cluster, false},
 		{ActClusterView, watch, false},
 		{ActClusterOperate, cluster, false},
 	}

@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"time"
+
+	"drover/core"
+)
+
+// Draft is a lease to be made.
+type Draft struct {
+	Name         string        `json:"name" doc:"for people"`
+	Class        string        `json:"class,omitempty" doc:"the class whose submissions use it"`
+	Submitters   []string      `json:"submitters,omitempty" doc:"the users whose requests use it"`
+	Start        int64         `json:"start_ms,omitempty" doc:"ms since 1970; 0: now"`
+	End          int64         `json:"end_ms" doc:"ms since 1970"`
+	BeforeEnd    time.Duration `json:"before_end_ns,omitempty" doc:"so long before its end a notice is given; 0: none"`
+	Grace        time.Duration `json:"grace_ns,omitempty" doc:"so long after its end what runs may go on"`
+	Reservations []Want        `json:"reservations" doc:"what is reserved"`
+	Notify       []string      `json:"notify,omitempty" doc:"ids of webhooks that are told what happens to it; those of its class are told too"`
+}
+
+// Want is one reservation of a draft.
+type Want struct {
+	Pools    []string      `json:"pools" doc:"of units: the pool; of whole hosts: the pools whose VMs run there"`
+	Units    int           `json:"units,omitempty" doc:"VMs of the pool; 0: whole hosts"`
+	Affinity core.Affinity `json:"affinity,omitempty" doc:"of units: true: all on one host, false: each on another one; empty: any"`
+	MinHosts int           `json:"min_hosts,omitempty" doc:"whole hosts: so many at least"`
+	MaxHosts int           `json:"max_hosts,omitempty" doc:"whole hosts: so many at most; 0: as many as at least"`
+	Requires string        `json:"requires,omitempty" doc:"of hosts, such as zone=a,gpu!=no,cores>=8"`
+}
+
+// Change is what changes of a lease; nil fields stay. Reservations are named by their places; more than there are adds
+// some.
+type Change struct {
+	Name         *string        `json:"name,omitempty"`
+	Start        *int64         `json:"start_ms,omitempty" doc:"of a lease that has not started"`
+	End          *int64         `json:"end_ms,omitempty" doc:"not before now"`
+	BeforeEnd    *time.Duration `json:"before_end_ns,omitempty"`
+	Grace        *time.Duration `json:"grace_ns,omitempty"`
+	Class        *string        `json:"class,omitempty"`
+	Submitters   *[]string      `json:"submitters,omitempty"`
+	Reservations *[]Want        `json:"reservations,omitempty" doc:"all of them, in order; of a lease that has started the units may only grow"`
+	Notify       *[]string      `json:"notify,omitempty"`
+}
+
+// View is what a calendar shows of a time: hosts × time.
+type View struct {
+	From, To int64 // ms since 1970
+	Now      int64
+	Hosts    []HostView
+	Leases   []core.Lease // that touch the time and the viewer may see, by start; ended ones included
+	Due      []Due        // what is due in the time
+}
+
+// HostView is one host of a calendar.
+type HostView struct {
+	Name   string
+	Out    string // why it holds no reservations now; "": it does
+	Blocks []Block
+	Free   []Stretch // of its memory, in order, without gaps
+}
+
+// Block is what one reservation holds on a host.
+type Block struct {
+	Lease       string // id; "" for one that the viewer may not see
+	Name        string
+	Reservation int
+	From, To    int64
+	Units       int
+	Whole       bool
+}
+
+// Stretch is a time in which as much is free.
+type Stretch struct {
+	From, To int64
+	Room     core.Size // that no lease holds
+	Units    int       // of the pool that was asked for; else 0
+}
+
+// Due is a moment that matters to those who reserve, such as the deadline of an assignment.
+type Due struct {
+	At    int64
+	Class string
+	Title string
+	Link  string // path of a page; "" if there is none
+}
