@@ -232,6 +232,19 @@ func (l *Lease) Degraded() bool {
 	return slices.ContainsFunc(l.Reservations, func(r Reservation) bool { return r.MissingResources || r.ResourcesChanged })
 }
 
+// Clone returns a copy that shares nothing with l.
+func (l *Lease) Clone() Lease {
+	out := *l
+	out.Submitters, out.Notify = slices.Clone(l.Submitters), slices.Clone(l.Notify)
+	out.Events, out.Log = slices.Clone(l.Events), slices.Clone(l.Log)
+	out.Reservations = slices.Clone(l.Reservations)
+	for i := range out.Reservations {
+		r := &out.Reservations[i]
+		r.Pools, r.Allocations = slices.Clone(r.Pools), slices.Clone(r.Allocations)
+	}
+	return out
+}
+
 // Event returns the lease's event of a kind; nil if it has none.
 func (l *Lease) Event(kind LeaseEventKind) *LeaseEvent {
 	for i := range l.Events {
@@ -250,10 +263,23 @@ func (l *Lease) Holder(submitter, class string) bool {
 // LeasePrefix begins the names of pools of leases; no other pool may have such a name.
 const LeasePrefix = "lease-"
 
-// LeasedPool returns the name of the pool of a lease that stands for one of its pools. Number is that pool's place among
-// all of the lease's in order of their names.
-func LeasedPool(lease string, number int) string {
-	return LeasePrefix + lease + "-" + string(rune('a'+number))
+// Pools are all pools of the lease's reservations, in the order in which they first appear. Reservations are only ever
+// added to a lease, so a pool keeps its place.
+func (l *Lease) Pools() []string {
+	var all []string
+	for i := range l.Reservations {
+		for _, p := range l.Reservations[i].Pools {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// LeasedPool returns the name of the pool of a lease that stands for one of its Pools, by its place there.
+func LeasedPool(lease string, place int) string {
+	return LeasePrefix + lease + "-" + string(rune('a'+place))
 }
 
 // Bounds of leases.

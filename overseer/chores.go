@@ -17,6 +17,7 @@ func (o *Overseer) table() []Chore {
 	}
 	chores = append(chores, []Chore{
 		{Name: "reap", Every: c.JudgeEvery, Run: o.reap},
+		{Name: "leases", Every: c.LeasesEvery, Run: o.leases, Wait: o.awaitLeases},
 		{Name: "place", Every: placement.Every(0), Routine: true, Run: o.place, Wait: o.awaitPlacement},
 		{Name: "hung", Every: hungEvery, Run: o.hung},
 		{Name: "drained", Every: drainedEvery, Run: o.drained},

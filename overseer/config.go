@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/cluster/lease"
 	"drover/core/cluster/recovery"
 )
 
@@ -16,14 +17,19 @@ type Config struct {
 	Suspect time.Duration // age of a host's last heartbeat after which it gets no new work
 	Down    time.Duration // age of an owner's or host's last heartbeat after which it is fenced
 
-	Monitors       []string      // by their names; nil: all
-	MaxAttempts    int           // deaths of VMs that make a request dead
-	MaxDeaths      int           // deaths of owners that make a request dead if they count against it; below 0: any number
-	KeepFinished   time.Duration // how long finished work stays in the result store
-	KeepTombstones time.Duration // how long Redis keeps tombstones
+	Monitors       []string                 // by their names; nil: all
+	MonitorEvery   map[string]time.Duration // by monitor: between two looks; 0: as usual
+	MonitorCommand string                   // the program of the monitor command; "": there is none
+	MaxAttempts    int                      // deaths of VMs that make a request dead
+	MaxDeaths      int                      // deaths of owners that make a request dead if they count against it; below 0: any number
+	KeepFinished   time.Duration            // how long finished work stays in the result store
+	KeepTombstones time.Duration            // how long Redis keeps tombstones
 
 	JudgeEvery  time.Duration // between looks at heartbeats; a quarter of Beat, within 100 ms and 1 s, unless set
 	KeepHistory time.Duration // how long changes of state and statistics of single hours stay in the result store
+
+	Leases      lease.Rules
+	LeasesEvery time.Duration // between looks at leases
 
 	HistoryEvery     time.Duration // between copies of the events: what happened since the last one is lost with Redis
 	StatisticsEvery  time.Duration
@@ -40,6 +46,7 @@ func Defaults() Config {
 	return Config{
 		Beat: time.Second, Suspect: 3 * time.Second, Down: 5 * time.Second, Monitors: monitorNames,
 		MaxAttempts: recovery.MaxAttempts, MaxDeaths: recovery.MaxDeaths, KeepFinished: 30 * 24 * time.Hour, KeepTombstones: time.Hour,
+		Leases: lease.DefaultRules(), LeasesEvery: 2 * time.Second,
 		KeepHistory: 30 * 24 * time.Hour, HistoryEvery: 2 * time.Second, StatisticsEvery: 30 * time.Second,
 		ConsistencyEvery: time.Minute, PoolsEvery: 10 * time.Second, SweepEvery: 5 * time.Second, ExpireEvery: 5 * time.Second,
 		TrimEvery: time.Minute, Timeout: time.Minute,
@@ -56,6 +63,7 @@ func (c Config) filled() Config {
 		{&c.KeepFinished, &d.KeepFinished},
 		{&c.KeepTombstones, &d.KeepTombstones},
 		{&c.KeepHistory, &d.KeepHistory},
+		{&c.LeasesEvery, &d.LeasesEvery},
 		{&c.HistoryEvery, &d.HistoryEvery},
 		{&c.StatisticsEvery, &d.StatisticsEvery},
 		{&c.ConsistencyEvery, &d.ConsistencyEvery},
@@ -92,7 +100,7 @@ func (c Config) check() error {
 	}
 	for _, d := range []time.Duration{
 		c.Beat, c.Suspect, c.Down, c.KeepFinished, c.KeepTombstones, c.KeepHistory, c.HistoryEvery, c.StatisticsEvery, c.JudgeEvery, c.ConsistencyEvery, c.PoolsEvery, c.SweepEvery,
-		c.ExpireEvery, c.TrimEvery, c.Timeout,
+		c.ExpireEvery, c.TrimEvery, c.Timeout, c.LeasesEvery, c.Leases.Lead, c.Leases.Healing, c.Leases.Cleaning,
 	} {
 		if d < 0 {
 			return core.Errorf(core.CodeInvalid, "", "overseer: a time of %s is below 0", d)

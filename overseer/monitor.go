@@ -1,6 +1,7 @@
 package overseer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -45,7 +46,7 @@ type News struct {
 }
 
 // monitorNames are all monitors' names, in the order of the chores.
-var monitorNames = []string{"heartbeat", "provider", "report"}
+var monitorNames = []string{"heartbeat", "provider", "report", "command"}
 
 // watchWait is how long a monitor that receives reports may wait within one look; a stopping overseer waits as long
 // for it. lookBatches bounds the looks of an overseer that runs once.
@@ -61,6 +62,9 @@ func (o *Overseer) monitors() []Monitor {
 		&provider{hosts: o.deps.Hosts, now: o.now},
 		&report{reports: o.deps.Reports},
 	}
+	if o.cfg.MonitorCommand != "" {
+		all = append(all, newCommand(o.cfg.MonitorCommand, o.deps.Hosts, o.now))
+	}
 	return slices.DeleteFunc(all, func(m Monitor) bool { return !slices.Contains(o.cfg.Monitors, m.Name()) })
 }
 
@@ -74,7 +78,7 @@ func (o *Overseer) watch(m Monitor) Chore {
 		return len(news), err
 	}
 	return Chore{
-		Name: "watch " + m.Name(), Every: m.Every(),
+		Name: "watch " + m.Name(), Every: cmp.Or(o.cfg.MonitorEvery[m.Name()], m.Every()),
 		Run: func(ctx context.Context) (Counts, error) {
 			counts := Counts{}
 			_, err := look(ctx, watchWait, counts)
@@ -109,6 +113,10 @@ func (o *Overseer) act(ctx context.Context, m Monitor, n News, counts Counts) er
 	switch core.CodeOf(err) {
 	case "":
 		counts["hosts_"+string(n.Kind)]++
+		select {
+		case o.hostsOut <- struct{}{}: // leases are healed at once
+		default:
+		}
 		log.Warn("a host is " + string(n.Kind))
 	case core.CodeConflict: // it came back in the meantime
 	case core.CodeNotFound, core.CodeInvalid:

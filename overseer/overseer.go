@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
+	"drover/core/cluster/lease"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
 )
@@ -48,6 +49,7 @@ type Intake interface {
 // Pools is the part of core.Pools that the overseer needs.
 type Pools interface {
 	ListPools(ctx context.Context) ([]core.Pool, error)
+	RemovePool(ctx context.Context, name string, asks bool) error
 	Outages(ctx context.Context) (map[string]core.Outage, error)
 	SetOutage(ctx context.Context, pool string, o core.Outage) (bool, error)
 }
@@ -64,6 +66,8 @@ type Store interface {
 	core.Schedules
 	core.StateLog
 	core.Statistics
+	core.Leases
+	Unfinished(ctx context.Context, after string, limit int) ([]core.Spec, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
 	ListAuditEntries(ctx context.Context, f core.AuditFilter) ([]core.AuditEntry, error)
 }
@@ -76,6 +80,7 @@ type Deps struct {
 	Queue       core.Queue
 	Evacuations core.Evacuations
 	Placements  core.Placements
+	Leased      core.LeasedPools
 	Reports     core.Reports
 	History     History
 	Consistency core.Consistency
@@ -83,6 +88,7 @@ type Deps struct {
 	Intake      Intake
 	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a waiting request, as intake.Intake does
 	Clock       clock.Clock                                                         // nil: the machine's
+	LeaseChecks *lease.Checks // told of the ends of leases; nil: nobody is
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
 	// Expected returns how many requests per second are to be expected of pools, beside those that come anyway; nil:
@@ -109,6 +115,10 @@ type Overseer struct {
 	placed atomic.Int64 // pause after the last round of placement, ns
 	hosts  atomic.Int64 // that it found
 
+	calendar core.Calendar                  // as last read, by the chore leases alone
+	reserved atomic.Pointer[lease.Reserved] // as that found; nil: nothing
+	hostsOut chan struct{}                  // a monitor has taken a host out
+
 	expected map[string]float64 // as last read, by the chore place alone
 	expectAt time.Time          // when it is read again
 }
@@ -119,7 +129,7 @@ func New(cfg Config, deps Deps) (*Overseer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}}
+	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}, hostsOut: make(chan struct{}, 1)}
 	if o.clock == nil {
 		o.clock = clock.Real{}
 	}

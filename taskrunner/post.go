@@ -21,9 +21,8 @@ import (
 
 // Bounds of a receiver's answer.
 const (
-	maxAnswerHeader = 32 << 10 // bytes
-	maxAnswer       = 4 << 10  // of a refusal's body
-	maxQuote        = 200      // bytes of the body that a note quotes
+	maxAnswer = 4 << 10 // bytes of a refusal's body
+	maxQuote  = 200     // bytes of the body that a note quotes
 )
 
 // postTimes bound one try of a delivery.
@@ -49,15 +48,7 @@ type poster struct {
 func newPoster(to webhook.Addresses, version string, times postTimes, resolver *net.Resolver, certificates *tls.Config) *poster {
 	p := &poster{clients: map[string]*http.Client{}, agent: "drover/" + version, whole: times.whole}
 	for _, scheme := range []string{"https", "http"} {
-		dialer := &net.Dialer{Timeout: times.connect, Control: to.Control(scheme), Resolver: resolver}
-		p.clients[scheme] = &http.Client{
-			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: certificates, TLSHandshakeTimeout: times.connect,
-				ResponseHeaderTimeout: times.answer, MaxResponseHeaderBytes: maxAnswerHeader,
-				DisableKeepAlives: true, DisableCompression: true,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+		p.clients[scheme] = to.Client(scheme, webhook.Times{Connect: times.connect, Answer: times.answer}, resolver, certificates)
 	}
 	return p
 }

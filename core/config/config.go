@@ -62,6 +62,11 @@ type Config struct {
 
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
 
+	LeaseCleaning  time.Duration `koanf:"lease_cleaning" default:"0s" usage:"time between two leases of the same room of a host"`
+	LeaseLongest   time.Duration `koanf:"lease_longest" default:"0s" usage:"longest lease that somebody who is no administrator may make; 0 for any"`
+	LeaseCheck     URL           `koanf:"lease_check" usage:"service that is asked before a lease is made or changed, by POST to URL/check-create and URL/check-update, and told by URL/on-end: 204 allows, 403 with a message refuses; by https, or http to networks of webhook_allow"`
+	LeaseTokenFile string        `koanf:"lease_token_file" usage:"file that holds the token which that service asks for"`
+
 	Listen         string   `koanf:"listen" for:"web" usage:"address of the site: web has it at 127.0.0.1:8080 without, up has no site then"`
 	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
 	SiteName       string   `koanf:"site_name" default:"drover" for:"web" usage:"what the site is called on its pages"`
@@ -94,10 +99,15 @@ type Config struct {
 
 	Suspect          time.Duration `koanf:"suspect" default:"3s" for:"overseer" usage:"how long ago the last heartbeat may be before a host gets no new work"`
 	Down             time.Duration `koanf:"down" default:"5s" for:"overseer" usage:"how long ago it may be before an owner or host is fenced and its work taken back"`
-	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (heartbeats), provider (what their vmfactories say), report (drover host report, and others who write to the stream); none for nothing"`
+	Monitors         []string      `koanf:"monitors" default:"heartbeat,provider,report,command" for:"overseer" usage:"what is believed about hosts' failures: heartbeat (heartbeats), provider (what their vmfactories say), report (drover host report, and others who write to the stream), command (the program of monitor_command, if there is one); none for nothing"`
+	MonitorEvery     []string      `koanf:"monitor_every" shown:"heartbeat=a quarter of the beat,provider=5s,command=30s" for:"overseer" usage:"how often monitors look, where that is not to be as usual: MONITOR=TIME; report waits for reports"`
+	MonitorCommand   string        `koanf:"monitor_command" for:"overseer" usage:"program that gets all hosts, a line of JSON each, and prints failed HOST WHY or recovered HOST WHY; it may mend them too"`
 	ConsistencyEvery time.Duration `koanf:"consistency_every" default:"1m" for:"overseer" usage:"between checks of all that Redis holds; what is wrong is logged and counted in drover_consistency_broken"`
 	KeepFinished     time.Duration `koanf:"keep_finished" default:"720h" for:"overseer" usage:"how long finished work stays in the result store"`
 	KeepHistory      time.Duration `koanf:"keep_history" default:"720h" for:"overseer" usage:"how long the result store keeps changes of state, and statistics by the hour"`
+	LeaseLead        time.Duration `koanf:"lease_lead" default:"15m" for:"overseer" usage:"how long before a lease starts its VMs are made"`
+	LeaseHealing     time.Duration `koanf:"lease_healing" default:"1h" for:"overseer" usage:"leases that start within this time are healed at once when a host fails, later ones when they come into it; 0 for all at once"`
+	LeasesEvery      time.Duration `koanf:"leases_every" default:"2s" for:"overseer" usage:"between looks at leases: for events that are due, and hosts that cannot hold what is reserved"`
 	KeepTombstones   time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 
 	file    string            // the file that was read; "" if none
@@ -116,6 +126,7 @@ const (
 	MonitorHeartbeat = "heartbeat"
 	MonitorProvider  = "provider"
 	MonitorReport    = "report"
+	MonitorCommand   = "command"
 	MonitorNone      = "none" // stands alone: no monitors
 )
 
@@ -145,6 +156,7 @@ func (c *Config) In(dir string) *Config {
 	in := *c
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
 	in.Monitors, in.TaskRates = slices.Clone(c.Monitors), slices.Clone(c.TaskRates)
+	in.MonitorEvery = slices.Clone(c.MonitorEvery)
 	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "store_password_file", "blobs"} {
 		delete(in.sources, name)
 	}

@@ -142,26 +142,6 @@ func (c *Config) checkNames() error {
 	return errors.Join(problems...)
 }
 
-func (c *Config) checkMonitors() error {
-	if slices.Equal(c.Monitors, []string{MonitorNone}) {
-		return nil
-	}
-	known := []string{MonitorHeartbeat, MonitorProvider, MonitorReport}
-	var problems []error
-	for i, name := range c.Monitors {
-		switch {
-		case !slices.Contains(known, name):
-			problems = append(problems, c.problem("monitors", "%q is no monitor: name some of %s, or %s alone", name, strings.Join(known, ", "), MonitorNone))
-		case slices.Contains(c.Monitors[:i], name):
-			problems = append(problems, c.problem("monitors", "%s is named twice", name))
-		}
-	}
-	if len(c.Monitors) == 0 {
-		problems = append(problems, c.problem("monitors", "it names no monitor: name some of %s, or %s", strings.Join(known, ", "), MonitorNone))
-	}
-	return errors.Join(problems...)
-}
-
 func (c *Config) checkLogs() error {
 	var problems []error
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel) {
@@ -216,6 +196,11 @@ func (c *Config) checkTimes() error {
 	atLeast("reconcile_every", c.ReconcileEvery, minBeat, "")
 	atLeast("create_timeout", c.CreateTimeout, minBeat, "")
 	atLeast("destroy_timeout", c.DestroyTimeout, minBeat, "")
+	atLeast("lease_lead", c.LeaseLead, 0, "")
+	atLeast("lease_healing", c.LeaseHealing, 0, "")
+	atLeast("lease_cleaning", c.LeaseCleaning, 0, "")
+	atLeast("lease_longest", c.LeaseLongest, 0, "")
+	atLeast("leases_every", c.LeasesEvery, 100*time.Millisecond, "")
 	atLeast("consistency_every", c.ConsistencyEvery, time.Second, ": it reads all that Redis holds")
 	atLeast("keep_finished", c.KeepFinished, time.Minute, "")
 	atLeast("keep_downloads", c.KeepDownloads, time.Minute, ": people need time to fetch them")

@@ -15,6 +15,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
 	"drover/core/config"
 	"drover/core/redisstore"
@@ -35,7 +36,8 @@ type Cluster struct {
 	Intake *intake.Intake
 	Now    func() time.Time // by Redis' clock: times recorded by one host are judged by others
 
-	Webhooks webhook.Addresses // where deliveries may be sent
+	Webhooks    webhook.Addresses // where deliveries may be sent
+	LeaseChecks *lease.Checks     // who else decides on leases; nil: nobody
 
 	StoreID string // of store
 
@@ -77,6 +79,9 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	h := &Cluster{Config: cfg}
 	var err error
 	if h.Webhooks, err = webhook.ParseAddresses(cfg.WebhookAllow); err != nil {
+		return nil, err
+	}
+	if h.LeaseChecks, err = leaseChecks(cfg, h.Webhooks); err != nil {
 		return nil, err
 	}
 	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {

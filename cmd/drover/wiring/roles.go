@@ -256,13 +256,19 @@ func maxDeaths(cfg *config.Config) int {
 // NewOverseer makes the overseer of a cluster.
 func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 	cfg := s.Cluster.Config
+	every, err := cfg.MonitorTimes()
+	if err != nil {
+		return nil, Role{}, err
+	}
 	o, err := overseer.New(overseer.Config{
+		MonitorEvery: every, MonitorCommand: cfg.MonitorCommand,
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, KeepHistory: cfg.KeepHistory, ConsistencyEvery: cfg.ConsistencyEvery,
+		Leases: access.LeaseRules(cfg), LeasesEvery: cfg.LeasesEvery,
 	}, overseer.Deps{
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
 		History: s.Cluster.Redis, Consistency: s.Cluster.Redis, Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
-		Oversee: s.Cluster.Redis.Oversee,
+		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis, LeaseChecks: s.Cluster.LeaseChecks,
 		Expected: func(ctx context.Context) (map[string]float64, error) {
 			return classes.Expected(ctx, s.Cluster.Store, time.Now())
 		},

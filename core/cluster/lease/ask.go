@@ -48,7 +48,8 @@ type View struct {
 	From, To int64 // ms since 1970
 	Now      int64
 	Hosts    []HostView
-	Leases   []core.Lease // that touch the time and the viewer may see, by start; ended ones included
+	Leases   []core.Lease // that touch the time, by start; ended ones included
+	Free     []Stretch    // units of the pool that was asked for, on all hosts together
 	Due      []Due        // what is due in the time
 }
 
@@ -57,12 +58,12 @@ type HostView struct {
 	Name   string
 	Out    string // why it holds no reservations now; "": it does
 	Blocks []Block
-	Free   []Stretch // of its memory, in order, without gaps
+	Free   []Stretch // in order, without gaps
 }
 
 // Block is what one reservation holds on a host.
 type Block struct {
-	Lease       string // id; "" for one that the viewer may not see
+	Lease       string // id
 	Name        string
 	Reservation int
 	From, To    int64

@@ -1,0 +1,245 @@
+package overseer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"drover/core"
+	"drover/core/cluster/lease"
+	"drover/core/service/clock"
+)
+
+// startWithin is how long the start of a lease is tried.
+const startWithin = time.Minute
+
+// leaseTries bounds how often the calendar is read anew in one turn because another process wrote to it.
+const leaseTries = 8
+
+// leaseGround is what an overseer decides about leases by.
+type leaseGround struct {
+	core.Calendar
+	lease.Ground
+	hosts  []core.HostInfo
+	leased map[string]core.LeasedState // pools of leases that Redis has, by their names
+}
+
+// leases carries out what the calendar says: events that are due, healing, and the pools of leases in Redis. Each step
+// may be repeated, and what another overseer wrote meanwhile is read again.
+func (o *Overseer) leases(ctx context.Context) (Counts, error) {
+	counts := Counts{}
+	for try := 1; ; try++ {
+		err := o.keepLeases(ctx, counts)
+		if !core.Is(err, core.CodeConflict) || try == leaseTries {
+			return counts, err
+		}
+	}
+}
+
+func (o *Overseer) keepLeases(ctx context.Context, counts Counts) error {
+	cal, err := o.readCalendar(ctx)
+	if err != nil || cal == nil {
+		return err
+	}
+	var troubles []error
+	for _, e := range lease.NextEvents(cal.Leases, cal.Now) {
+		if err := o.leaseEvent(ctx, cal, e, counts); core.Is(err, core.CodeConflict) {
+			return err
+		} else if err != nil {
+			troubles = append(troubles, err)
+		}
+	}
+	if err := o.heal(ctx, cal, counts); err != nil {
+		return errors.Join(append(troubles, err)...)
+	}
+	troubles = append(troubles, o.syncLeased(ctx, cal, counts))
+	reserved := lease.ReservedAt(cal.Leases, cal.Pools, cal.Now, o.cfg.Leases.Lead)
+	o.reserved.Store(&reserved)
+	return errors.Join(troubles...)
+}
+
+// readCalendar returns nil if there is no lease, and nothing of one in Redis.
+func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
+	read, err := o.deps.Store.Calendar(ctx, o.calendar.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if read.Revision != o.calendar.Revision {
+		o.calendar = read
+	}
+	states, err := o.deps.Leased.Leased(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.calendar.Leases) == 0 && len(states) == 0 {
+		o.reserved.Store(nil)
+		return nil, nil //nolint:nilnil // there is nothing to do
+	}
+	cal := &leaseGround{Calendar: core.Calendar{Revision: o.calendar.Revision}, leased: make(map[string]core.LeasedState)}
+	for _, s := range states {
+		cal.leased[s.Pool.Name] = s
+	}
+	if cal.hosts, err = o.deps.Hosts.ListHosts(ctx); err != nil {
+		return nil, err
+	}
+	pools, err := o.deps.Store.Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := o.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cal.Ground = lease.Ground{Now: now.UnixMilli(), Pools: pools, Leases: slices.Clone(o.calendar.Leases), Cleaning: o.cfg.Leases.Cleaning}
+	for i := range cal.hosts {
+		cal.Hosts = append(cal.Hosts, lease.HostOf(&cal.hosts[i]))
+	}
+	return cal, nil
+}
+
+// put writes a lease, and returns CONFLICT if somebody wrote to the calendar meanwhile.
+func (o *Overseer) put(ctx context.Context, cal *leaseGround, l core.Lease) error {
+	revision, err := o.deps.Store.PutLease(ctx, cal.Revision, l)
+	if err != nil {
+		return err
+	}
+	cal.Revision = revision
+	for i := range cal.Leases {
+		if cal.Leases[i].ID == l.ID {
+			cal.Leases[i] = l
+		}
+	}
+	return nil
+}
+
+func (cal *leaseGround) lease(id string) (core.Lease, bool) {
+	for i := range cal.Leases {
+		if cal.Leases[i].ID == id {
+			return cal.Leases[i].Clone(), true
+		}
+	}
+	return core.Lease{}, false
+}
+
+// leaseEvent executes a due event. The first write says that it is begun and the last one that it is done; whoever finds
+// one that is begun goes on with it.
+func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.DueEvent, counts Counts) error {
+	l, ok := cal.lease(due.Lease)
+	if !ok {
+		return nil
+	}
+	if l.Event(due.Kind).State == core.EventUndone {
+		next, err := lease.Begin(l, due.Kind, cal.Now)
+		if err == nil {
+			err = o.put(ctx, cal, next)
+		}
+		if err != nil {
+			return err
+		}
+		l = next
+	}
+	switch due.Kind {
+	case core.EventStart:
+		if err := o.startLease(ctx, cal, &l); err != nil {
+			if cal.Now < l.Event(due.Kind).At+startWithin.Milliseconds() {
+				return err
+			}
+			return errors.Join(err, o.failStart(ctx, cal, l, err, counts))
+		}
+	case core.EventEnd:
+		gone, err := o.closeLease(ctx, cal, &l, l.End+l.Grace.Milliseconds())
+		if err != nil || !gone {
+			return err
+		}
+	case core.EventBeforeEnd:
+	}
+	next, err := lease.Done(l, due.Kind, cal.Now)
+	if err == nil {
+		err = o.put(ctx, cal, next)
+	}
+	if err != nil {
+		return err
+	}
+	counts["leases_"+string(due.Kind)]++
+	o.log.WithField("lease", l.ID).Info("lease event: " + string(due.Kind))
+	if due.Kind == core.EventEnd {
+		if err := o.deps.LeaseChecks.Ended(ctx, next); err != nil {
+			o.log.WithError(err).WithField("lease", l.ID).Warn("the end of a lease was not told")
+		}
+	}
+	return nil
+}
+
+// failStart undoes what was begun of a start, and gives the lease up.
+func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease, why error, counts Counts) error {
+	if gone, err := o.closeLease(ctx, cal, &l, 0); err != nil || !gone {
+		return err
+	}
+	next, err := lease.Fail(l, core.EventStart, cal.Now, why.Error())
+	if err == nil {
+		err = o.put(ctx, cal, next)
+	}
+	if err == nil {
+		counts["leases_failed"]++
+	}
+	return err
+}
+
+// heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing.
+func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) error {
+	for i := range cal.Leases {
+		if !lease.Due(cal.Leases[i], cal.Now, o.cfg.Leases.Healing) {
+			continue
+		}
+		l := cal.Leases[i].Clone()
+		next, did := cal.Heal(l, cal.there(&l))
+		if len(did) == 0 {
+			continue
+		}
+		if err := o.put(ctx, cal, next); err != nil {
+			return err
+		}
+		counts["leases_healed"]++
+		for _, what := range did {
+			o.log.WithField("lease", l.ID).Info("lease healed: " + what)
+		}
+	}
+	return nil
+}
+
+// there returns how many VMs of a lease's pool a host has that are made.
+func (cal *leaseGround) there(l *core.Lease) func(host, base string) int {
+	its := l.Pools()
+	return func(host, base string) int {
+		for i := range cal.hosts {
+			if cal.hosts[i].Name != host {
+				continue
+			}
+			n := 0
+			for state, count := range cal.hosts[i].VMsOf[core.LeasedPool(l.ID, slices.Index(its, base))] {
+				if state == core.VMClean || state == core.VMClaimed {
+					n += count
+				}
+			}
+			return n
+		}
+		return 0
+	}
+}
+
+// awaitLeases returns when leases are to be looked at again: after a while, or once a monitor took a host out.
+func (o *Overseer) awaitLeases(ctx context.Context, every time.Duration) error {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- clock.Sleep(waiting, o.clock, every) }()
+	select {
+	case err := <-done:
+		return err
+	case <-o.hostsOut:
+		stop()
+		<-done
+		return ctx.Err()
+	}
+}
