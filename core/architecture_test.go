@@ -40,13 +40,16 @@ func TestArchitectureShowsTheTransitions(t *testing.T) {
 	require.Equal(t, want, string(text), "run: go test ./core -run Architecture -update")
 }
 
-// table is the whole table: the cluster's part, that of batches, and the school's.
+// table is the whole table: the cluster's part, those of what only the result store has, and the school's.
 func table() []core.Transition {
-	return slices.Concat(core.Transitions(), core.BatchTransitions(), school.Transitions())
+	return slices.Concat(core.Transitions(), core.BatchTransitions(), core.LeaseTransitions(), core.InstanceTransitions(), school.Transitions())
 }
 
 func entities() []core.Entity {
-	return append(core.Entities(), core.EntityBatch, school.EntityExperiment)
+	return append(
+		core.Entities(), core.EntityBatch, core.EntityLease, core.EntityReservation, core.EntityAllocation, core.EntityLeaseEvent, core.EntityInstance,
+		school.EntityExperiment,
+	)
 }
 
 func statePictures() string {
@@ -76,6 +79,11 @@ var last = map[core.Entity]func(state string) bool{
 	core.EntityTask:         func(s string) bool { return core.TaskState(s).Terminal() },
 	core.EntityEvacuation:   func(s string) bool { return s == string(core.EvacuationFinished) || s == string(core.EvacuationFailed) },
 	core.EntityBatch:        func(s string) bool { return core.BatchState(s) == core.BatchCancelled },
+	core.EntityLease:        func(s string) bool { return core.LeaseState(s).Deletable() && s != string(core.LeasePending) },
+	core.EntityReservation:  func(s string) bool { return s == string(core.ReservationDeleted) || s == string(core.ReservationError) },
+	core.EntityAllocation:   func(s string) bool { return s != "" && s != string(core.AllocationHeld) },
+	core.EntityLeaseEvent:   func(s string) bool { return s == string(core.EventDone) || s == string(core.EventError) },
+	core.EntityInstance:     func(s string) bool { return s == string(core.InstanceTerminated) },
 	school.EntityExperiment: func(s string) bool { return school.ExperimentState(s).Decided() },
 }
 
@@ -92,7 +100,8 @@ func TestTransitionsLeaveNoTerminalState(t *testing.T) {
 var stateTypes = map[string]core.Entity{
 	"RequestState": core.EntityRequest, "VMState": core.EntityVM, "HostState": core.EntityHost,
 	"TaskState": core.EntityTask, "EvacuationState": core.EntityEvacuation, "BatchState": core.EntityBatch,
-	"ExperimentState": school.EntityExperiment,
+	"LeaseState": core.EntityLease, "ReservationState": core.EntityReservation, "AllocationState": core.EntityAllocation,
+	"LeaseEventState": core.EntityLeaseEvent, "InstanceState": core.EntityInstance, "ExperimentState": school.EntityExperiment,
 }
 
 // states reads the states of all entities from the constants of the package.

@@ -74,6 +74,7 @@ const (
 )
 
 // LeaseTransitions is the part of the table of legal moves that is about leases. By names methods of ResultStore.
+// Removing a lease is no move, see LeaseState.Deletable.
 func LeaseTransitions() []Transition {
 	put := []string{"PutLease"}
 	return []Transition{
@@ -84,10 +85,6 @@ func LeaseTransitions() []Transition {
 		{EntityLease, string(LeaseActive), string(LeaseTerminating), put, "its end event is due"},
 		{EntityLease, string(LeaseTerminating), string(LeaseTerminated), put, "nothing of it is left on hosts"},
 		{EntityLease, string(LeaseActive), string(LeaseDeleting), put, "somebody deletes it"},
-		{EntityLease, string(LeasePending), "deleted", []string{"DeleteLease"}, "somebody deletes it"},
-		{EntityLease, string(LeaseDeleting), "deleted", []string{"DeleteLease"}, "nothing of it is left on hosts"},
-		{EntityLease, string(LeaseTerminated), "deleted", []string{"DeleteLease", "Purge"}, "somebody deletes it, or it is old"},
-		{EntityLease, string(LeaseError), "deleted", []string{"DeleteLease", "Purge"}, "somebody deletes it, or it is old"},
 
 		{EntityReservation, "", string(ReservationPending), put, "created with its lease, or added to one"},
 		{EntityReservation, string(ReservationPending), string(ReservationActive), put, "its lease started"},
@@ -112,6 +109,11 @@ func (s LeaseState) MayBecome(to LeaseState) bool {
 	return slices.ContainsFunc(LeaseTransitions(), func(t Transition) bool {
 		return t.Entity == EntityLease && t.From == string(s) && t.To == string(to)
 	})
+}
+
+// Deletable reports whether a lease of this state has nothing on hosts, so that it can be removed.
+func (s LeaseState) Deletable() bool {
+	return s == LeasePending || s == LeaseDeleting || s == LeaseTerminated || s == LeaseError
 }
 
 // Open reports whether a lease of this state holds or will hold room of hosts.
@@ -279,7 +281,8 @@ func (l *Lease) Pools() []string {
 
 // LeasedPool returns the name of the pool of a lease that stands for one of its Pools, by its place there.
 func LeasedPool(lease string, place int) string {
-	return LeasePrefix + lease + "-" + string(rune('a'+place))
+	const letters = "abcdefghijklmnopqrstuvwxyz" // one for each of MaxLeasePools
+	return LeasePrefix + lease + "-" + letters[place:place+1]
 }
 
 // Bounds of leases.

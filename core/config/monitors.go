@@ -55,4 +55,3 @@ func (c *Config) checkMonitors() error {
 	_, wrong := c.MonitorTimes()
 	return errors.Join(append(problems, wrong)...)
 }
-
