@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"slices"
 	"time"
 
 	"drover/core"
@@ -24,4 +25,39 @@ type Ground struct {
 	Pools    []core.Pool
 	Leases   []core.Lease  // all open ones
 	Cleaning time.Duration // time between two leases of the same room
+}
+
+// until returns when the room of a lease is free again: once what runs at its end is over, and its VMs are gone.
+func (g *Ground) until(l *core.Lease) int64 {
+	return l.End + (l.Grace + g.Cleaning).Milliseconds()
+}
+
+// window returns the time in which the lease takes room from now on.
+func (g *Ground) window(l *core.Lease) span { return span{max(g.Now, l.Start), g.until(l)} }
+
+// span is a time from one moment to just before another.
+type span struct{ from, to int64 }
+
+// forever is all time.
+const forever = 1<<63 - 1
+
+// empty reports whether no moment is in s.
+func (s span) empty() bool { return s.from >= s.to }
+
+// overlaps reports whether a moment is in both. That at which one ends is not.
+func (s span) overlaps(other span) bool { return s.from < other.to && other.from < s.to }
+
+// open reports whether a reservation holds room, or is to hold some.
+func open(r *core.Reservation) bool {
+	return r.State == core.ReservationPending || r.State == core.ReservationActive
+}
+
+// clone returns a lease that can be changed without changing l.
+func clone(l core.Lease) core.Lease {
+	l.Reservations, l.Events, l.Log = slices.Clone(l.Reservations), slices.Clone(l.Events), slices.Clone(l.Log)
+	for i := range l.Reservations {
+		r := &l.Reservations[i]
+		r.Allocations = slices.Clone(r.Allocations)
+	}
+	return l
 }
