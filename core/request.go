@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Priority decides when a request's turn comes. Priorities share a pool by weight, so low priority is slow but never
-// starves.
+// Priority decides when a request's turn comes. High, normal and low share a pool by weight, so low priority is slow but
+// never starves.
 type Priority string
 
 // The priorities, from the highest to the lowest.
@@ -16,13 +16,24 @@ const (
 	PriorityHigh   Priority = "high"
 	PriorityNormal Priority = "normal"
 	PriorityLow    Priority = "low"
+	// PriorityPreemptible gets only what no other priority uses, may be stopped at any time, and begins anew then. Only
+	// requests have it.
+	PriorityPreemptible Priority = "preemptible"
 )
 
 // Priorities lists the priorities from the highest to the lowest.
-func Priorities() []Priority { return []Priority{PriorityHigh, PriorityNormal, PriorityLow} }
+func Priorities() []Priority {
+	return []Priority{PriorityHigh, PriorityNormal, PriorityLow, PriorityPreemptible}
+}
 
 // Valid reports whether c is one of Priorities.
-func (c Priority) Valid() bool { return c == PriorityHigh || c == PriorityNormal || c == PriorityLow }
+func (c Priority) Valid() bool { return c.ValidForTask() || c == PriorityPreemptible }
+
+// ValidForTask reports whether tasks, schedules and assignments can have the priority: what has it is not stopped for
+// others.
+func (c Priority) ValidForTask() bool {
+	return c == PriorityHigh || c == PriorityNormal || c == PriorityLow
+}
 
 // Bounds on the parts of a request. They keep a spec small enough for Redis.
 const (

@@ -90,7 +90,7 @@ func checkParts(spec *core.Spec) error {
 		}
 	}
 	if !spec.Priority.Valid() || spec.Generation < 1 {
-		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal or low, and 1 or more",
+		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal, low or preemptible, and 1 or more",
 			spec.ID, spec.Priority, spec.Generation)
 	}
 	return nil
@@ -196,13 +196,17 @@ func (s *Store) Preceding(ctx context.Context, key string) (core.Preceding, bool
 	const mostSubmitters = 300
 	reply, err := s.run(ctx, "preceding", key, key, mostSubmitters)
 	f := list(reply)
-	if err != nil || len(f) < 9 {
+	const head = 6
+	if err != nil || len(f) < head+len(core.Priorities()) {
 		return core.Preceding{}, false, err
 	}
+	waiting := make(map[core.Priority]int)
+	for i, p := range core.Priorities() {
+		waiting[p] = int(num(f[head+i]))
+	}
 	return core.Preceding{
-		Turns: int(num(f[0])), AtLeast: num(f[1]) == 1,
-		Waiting: map[core.Priority]int{core.PriorityHigh: int(num(f[2])), core.PriorityNormal: int(num(f[3])), core.PriorityLow: int(num(f[4]))},
-		Parked:  int(num(f[5])), Soon: num(f[6]) == 1, Running: int(num(f[7])), MostRunning: int(num(f[8])),
+		Turns: int(num(f[0])), AtLeast: num(f[1]) == 1, Waiting: waiting,
+		Parked: int(num(f[2])), Soon: num(f[3]) == 1, Running: int(num(f[4])), MostRunning: int(num(f[5])),
 	}, true, nil
 }
 

@@ -186,11 +186,12 @@ func listPools(c *cli.Context, h *access.Cluster) error {
 	for i, v := range views {
 		rows[i] = table.Row{
 			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), terminal.PausedWord(v.Paused),
-			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow], Counts(v.VMs),
+			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow],
+			v.Waiting[core.PriorityPreemptible], Counts(v.VMs),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "no pools: make one with drover pool set NAME",
-		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms"}, rows)
+		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low", "preemptible waiting", "vms"}, rows)
 }
 
 // span is a length of time, for people; zero says what 0 means.

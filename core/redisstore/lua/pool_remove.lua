@@ -6,10 +6,7 @@
 -- MOVES   vm clean→dirty
 -- REPEAT  the second run finds nothing to remove
 local pool, held = ARGV[1], 0
-local waiting = 0
-for _, n in ipairs(redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')) do
-  waiting = waiting + tonumber(n or 0)
-end
+local _, waiting, counts = waiting_in(pool)
 for _, owner in ipairs(owners_of('testrunner')) do
   for _, key in ipairs(redis.call('HKEYS', K.slots(owner))) do
     if spec_head(key) == pool then
@@ -23,7 +20,7 @@ end
 pass_when_full()
 redis.call('SREM', K.pools, pool)
 redis.call('DEL', K.pool(pool), K.promises(pool), K.idle(pool))
-redis.call('HDEL', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')
+redis.call('HDEL', K.counts, unpack(counts))
 local dirty = {}
 for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
   local clean = redis.call('LRANGE', K.clean(host, pool), 0, -1)

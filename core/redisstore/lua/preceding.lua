@@ -1,9 +1,9 @@
 -- Return how many waiting requests take their turns before one that is in its submitter's queue.
 -- ARGV    1 key, 2 most submitters to look at
 -- RETURN  {before it in its priority, 1: at least so many, because there are too many submitters to look
---         at, waiting of high, normal and low, parked ones of its pool, 1: it is in the line of what is due
---         soon, how many of its submitter run with its priority, and how many
---         may; 0 where the pool does not limit them}, or nil if it is in no queue
+--         at, parked ones of its pool, 1: it is in the line of what is due soon, how many of its submitter
+--         run with its priority, and how many may; 0 where the pool does not limit them, waiting of each
+--         priority}, or nil if it is in no queue
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
@@ -39,7 +39,6 @@ if others > 0 and others < share then
     others = others + redis.call('LLEN', K.queue(pool, beside, other)) - 1
   end
 end
-local waiting = redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')
-return { before + math.min(others, share), more and 1 or 0, waiting[1] or '0', waiting[2] or '0', waiting[3] or '0',
-  redis.call('LLEN', K.parked(pool)), soon and 1 or 0, running(pool, line, { submitter })[1],
-  redis.call('HGET', K.pool(pool), 'running') or '0' }
+return { before + math.min(others, share), more and 1 or 0, redis.call('LLEN', K.parked(pool)), soon and 1 or 0,
+  running(pool, line, { submitter })[1], redis.call('HGET', K.pool(pool), 'running') or '0',
+  unpack((waiting_in(pool))) }

@@ -15,6 +15,14 @@ local planned, clock = R.planned(redis.call('HGET', K.meta, 'planned')), now()
 local known = planned and planned.at <= clock and clock - planned.at < 600000
 local fresh = known and planned.till >= clock
 local out = { its[1] or '', known and its[2] or '', fresh and '1' or '0', its[3] == ARGV[3] and '1' or '0' }
+local lines = {}
+for _, priority in ipairs(priorities()) do
+  lines[#lines + 1] = priority
+  local soon = line_of(priority, clock, clock)
+  if soon ~= priority then
+    lines[#lines + 1] = soon
+  end
+end
 local pool_of, all, creating, dirty, quarantined = {}, {}, {}, {}, {}
 local function count(into, pool)
   into[pool] = (into[pool] or 0) + 1
@@ -42,7 +50,7 @@ for i = 4, #ARGV do
     local most, each = tonumber(set[2]), tonumber(set[3] or 0)
     local waiting = redis.call('LLEN', K.assigned(host, pool))
     waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
-    for _, line in ipairs({ 'high', 'high-soon', 'normal', 'normal-soon', 'low', 'low-soon' }) do
+    for _, line in ipairs(lines) do
       local turns = K.turns(pool, line)
       -- Each of them has one at least.
       waiting = waiting + redis.call('LLEN', turns)

@@ -24,10 +24,7 @@ for i = 2, #ARGV, 4 do
       others = others + (clock - its.since > overdue and its.begun or its.makes)
     end
   end
-  local waiting = 1
-  for _, n in ipairs(redis.call('HMGET', K.counts, pool .. ':high', pool .. ':normal', pool .. ':low')) do
-    waiting = waiting + tonumber(n or 0)
-  end
+  local waiting = 1 + select(2, waiting_in(pool))
   local here = redis.call('LLEN', K.assigned(host, pool))
   local grant = math.min(more, math.max(0, waiting - others - clean - creating, here - clean - creating))
   local known = redis.call('SISMEMBER', K.pools, pool) == 1

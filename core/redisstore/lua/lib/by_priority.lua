@@ -1,7 +1,7 @@
 -- Share a demand among the priorities: of every ten tickets six go to high, three to normal and one
 -- to low; what a priority does not use goes to the others, higher ones first. tickets counts all
 -- that was ever taken, so that the shares hold across calls of any size and caller. take(priority,
--- n) returns how many of the n it lacks.
+-- n) returns how many of the n it lacks. Returns how many they all lack.
 local function by_priority(want, tickets, take)
   local cycles = math.floor(want / 10)
   local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }
@@ -22,4 +22,5 @@ local function by_priority(want, tickets, take)
       end
     end
   end
+  return left
 end
