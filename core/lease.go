@@ -87,6 +87,7 @@ func LeaseTransitions() []Transition {
 		{EntityLease, string(LeaseActive), string(LeaseDeleting), put, "somebody deletes it"},
 
 		{EntityReservation, "", string(ReservationPending), put, "created with its lease, or added to one"},
+		{EntityReservation, "", string(ReservationActive), put, "added to a lease that is active"},
 		{EntityReservation, string(ReservationPending), string(ReservationActive), put, "its lease started"},
 		{EntityReservation, string(ReservationPending), string(ReservationError), put, "its lease could not be started"},
 		{EntityReservation, string(ReservationPending), string(ReservationDeleted), put, "removed from its lease"},

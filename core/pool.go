@@ -19,6 +19,9 @@ type Pool struct {
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
+	Of    string `json:"of,omitempty"`    // of a lease: the pool that it stands for
+	Lease string `json:"lease,omitempty"` // whose pool it is
+
 	// What overseers decide on for the whole cluster; without one, each host goes by Warm and Max alone.
 	WarmTotal int            `json:"warm_total,omitempty"`    // clean VMs kept in the whole cluster, those of Warm included
 	WarmMost  int            `json:"warm_most,omitempty"`     // up to so many are kept in the whole cluster if arrivals ask for them; 0: none for that

@@ -117,9 +117,9 @@ func (o *Overseer) deleteLease(ctx context.Context, cal *leaseGround, l *core.Le
 	if err != nil || !gone {
 		return err
 	}
-	revision, err := o.deps.Store.DeleteLease(ctx, cal.Revision, l.ID, lease.LastNote(*l, cal.Now, "it is deleted", l.By))
+	revision, err := o.deps.Store.DeleteLease(ctx, cal.revision, l.ID, lease.LastNote(*l, cal.Now, "it is deleted", l.By))
 	if err == nil {
-		cal.Revision = revision
+		cal.revision = revision
 		counts["leases_deleted"]++
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -19,10 +20,11 @@ const leaseTries = 8
 
 // leaseGround is what an overseer decides about leases by.
 type leaseGround struct {
-	core.Calendar
 	lease.Ground
-	hosts  []core.HostInfo
-	leased map[string]core.LeasedState // pools of leases that Redis has, by their names
+
+	revision int64 // of the calendar
+	hosts    []core.HostInfo
+	leased   map[string]core.LeasedState // pools of leases that Redis has, by their names
 }
 
 // leases carries out what the calendar says: events that are due, healing, and the pools of leases in Redis. Each step
@@ -76,7 +78,7 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 		o.reserved.Store(nil)
 		return nil, nil //nolint:nilnil // there is nothing to do
 	}
-	cal := &leaseGround{Calendar: core.Calendar{Revision: o.calendar.Revision}, leased: make(map[string]core.LeasedState)}
+	cal := &leaseGround{revision: o.calendar.Revision, leased: make(map[string]core.LeasedState)}
 	for _, s := range states {
 		cal.leased[s.Pool.Name] = s
 	}
@@ -100,11 +102,11 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 
 // put writes a lease, and returns CONFLICT if somebody wrote to the calendar meanwhile.
 func (o *Overseer) put(ctx context.Context, cal *leaseGround, l core.Lease) error {
-	revision, err := o.deps.Store.PutLease(ctx, cal.Revision, l)
+	revision, err := o.deps.Store.PutLease(ctx, cal.revision, l)
 	if err != nil {
 		return err
 	}
-	cal.Revision = revision
+	cal.revision = revision
 	for i := range cal.Leases {
 		if cal.Leases[i].ID == l.ID {
 			cal.Leases[i] = l
@@ -189,13 +191,21 @@ func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease
 // heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing.
 func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) error {
 	for i := range cal.Leases {
-		if !lease.Due(cal.Leases[i], cal.Now, o.cfg.Leases.Healing) {
+		if !lease.DueToHeal(cal.Leases[i], cal.Now, o.cfg.Leases.Healing) {
 			continue
 		}
 		l := cal.Leases[i].Clone()
 		next, did := cal.Heal(l, cal.there(&l))
 		if len(did) == 0 {
 			continue
+		}
+		switch what := strings.Join(did, "; "); {
+		case next.Degraded():
+			lease.Note(&next, cal.Now, core.EventLeaseDegraded, what, "")
+		case l.Degraded() && !next.Degraded():
+			lease.Note(&next, cal.Now, core.EventLeaseWhole, what, "")
+		default:
+			lease.Note(&next, cal.Now, core.EventLeaseUpdated, what, "")
 		}
 		if err := o.put(ctx, cal, next); err != nil {
 			return err

@@ -23,7 +23,7 @@ func (h *Cluster) Leases() *lease.Service {
 	return &lease.Service{
 		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config), Checks: h.LeaseChecks, Webhooks: classes.LeaseWebhooks,
 		Due: func(ctx context.Context, a core.Actor, from, to int64) ([]lease.Due, error) {
-			some, err := classes.Deadlines(ctx, a, from, to)
+			some, err := classes.DueBetween(ctx, a, from, to)
 			due := make([]lease.Due, len(some))
 			for i := range some {
 				due[i] = lease.Due{

@@ -29,7 +29,7 @@ func (g Ground) Allocate(l core.Lease) (core.Lease, error) {
 	if err != nil {
 		return l, err
 	}
-	out := clone(l)
+	out := l.Clone()
 	short := b.allocate(&out, needs, in)
 	if short == nil {
 		return out, nil

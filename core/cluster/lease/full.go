@@ -28,7 +28,7 @@ func (g *Ground) pristine() *Ground {
 
 // fresh returns a lease as one that has nothing yet.
 func fresh(l core.Lease) core.Lease {
-	l = clone(l)
+	l = l.Clone()
 	for i := range l.Reservations {
 		r := &l.Reservations[i]
 		if r.Allocations = nil; open(r) {

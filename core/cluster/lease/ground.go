@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"slices"
 	"time"
 
 	"drover/core"
@@ -50,14 +49,4 @@ func (s span) overlaps(other span) bool { return s.from < other.to && other.from
 // open reports whether a reservation holds room, or is to hold some.
 func open(r *core.Reservation) bool {
 	return r.State == core.ReservationPending || r.State == core.ReservationActive
-}
-
-// clone returns a lease that can be changed without changing l.
-func clone(l core.Lease) core.Lease {
-	l.Reservations, l.Events, l.Log = slices.Clone(l.Reservations), slices.Clone(l.Events), slices.Clone(l.Log)
-	for i := range l.Reservations {
-		r := &l.Reservations[i]
-		r.Allocations = slices.Clone(r.Allocations)
-	}
-	return l
 }

@@ -35,7 +35,7 @@ func (g Ground) Heal(l core.Lease, there func(host, pool string) int) (core.Leas
 	if in.empty() || l.State != core.LeasePending && l.State != core.LeaseStarting && l.State != core.LeaseActive {
 		return l, nil
 	}
-	h := healing{ground: &g, in: in, lease: clone(l), there: there}
+	h := healing{ground: &g, in: in, lease: l.Clone(), there: there}
 	h.look()
 	h.mend()
 	h.flag()
@@ -192,7 +192,9 @@ func (h *healing) apply(b *book, i int, grants []grant) {
 	h.changed[i] = len(grants) > 0
 }
 
-func (h *healing) say(format string, args ...any) { h.done = append(h.done, fmt.Sprintf(format, args...)) }
+func (h *healing) say(format string, args ...any) {
+	h.done = append(h.done, fmt.Sprintf(format, args...))
+}
 
 // hosts names hosts.
 func hosts(names []string) string {

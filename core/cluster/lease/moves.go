@@ -27,6 +27,13 @@ func Note(l *core.Lease, at int64, event, text, by string) {
 	l.Log = append(slices.Clip(kept), core.LeaseNote{Number: number, At: at, Event: event, Text: text, By: by})
 }
 
+// LastNote returns the next line of a lease's log, for one that is deleted.
+func LastNote(l core.Lease, at int64, text, by string) core.LeaseNote {
+	l = l.Clone()
+	Note(&l, at, core.EventLeaseDeleted, text, by)
+	return l.Log[len(l.Log)-1]
+}
+
 // Begin returns the lease with an event of it in progress: a start makes it starting, an end terminating. Returns
 // CONFLICT for an event that is not undone, and for a lease in another state than that event is for.
 func Begin(l core.Lease, kind core.LeaseEventKind, now int64) (core.Lease, error) {
@@ -110,7 +117,7 @@ func Fail(l core.Lease, kind core.LeaseEventKind, now int64, why string) (core.L
 
 // move returns a copy of a lease, and its event of a kind if that has the given state.
 func move(l core.Lease, kind core.LeaseEventKind, state core.LeaseEventState) (core.Lease, *core.LeaseEvent, error) {
-	out := clone(l)
+	out := l.Clone()
 	e := out.Event(kind)
 	switch {
 	case e == nil:
@@ -138,12 +145,7 @@ func release(l *core.Lease, to core.ReservationState, now int64, why string) {
 			continue
 		}
 		r.State, r.MissingResources, r.ResourcesChanged = to, false, false
-		for j := range r.Allocations {
-			if a := &r.Allocations[j]; a.State == core.AllocationHeld {
-				lose(r, loss{j, a.Units, why}, core.AllocationFreed, now)
-			}
-		}
-		prune(r)
+		free(r, now, why)
 	}
 }
 

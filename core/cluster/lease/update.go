@@ -65,7 +65,7 @@ func (s *Service) Update(ctx context.Context, a core.Actor, id string, c Change)
 func (g Ground) again(was, next core.Lease) (core.Lease, error) {
 	if was.State == core.LeasePending {
 		for i := range next.Reservations {
-			release(&next.Reservations[i], g.Now, "the lease was changed")
+			free(&next.Reservations[i], g.Now, "the lease was changed")
 		}
 		return g.Allocate(next)
 	}
@@ -151,7 +151,7 @@ func (c Change) apply(was core.Lease, now time.Time) (core.Lease, error) {
 	l.Submitters = slices.Clone(deref(c.Submitters, l.Submitters))
 	l.Notify = slices.Clone(deref(c.Notify, l.Notify))
 	if c.Reservations != nil {
-		if err := applyWants(&l, *c.Reservations); err != nil {
+		if err := applyWants(&l, *c.Reservations, now.UnixMilli()); err != nil {
 			return l, err
 		}
 	}
@@ -197,7 +197,7 @@ func (c Change) applyTimes(l *core.Lease, now time.Time) error {
 }
 
 // applyWants changes what a lease reserves.
-func applyWants(l *core.Lease, wants []Want) error {
+func applyWants(l *core.Lease, wants []Want, now int64) error {
 	active := l.State == core.LeaseActive
 	for i, w := range wants {
 		next := w.reservation()
@@ -226,18 +226,19 @@ func applyWants(l *core.Lease, wants []Want) error {
 		case active:
 			return core.Errorf(core.CodeConflict, l.ID, "lease %s is active: its reservation %d cannot be removed before its end", l.ID, i+1)
 		default:
-			release(r, l.Start, "it was removed from the lease")
+			free(r, now, "it was removed from the lease")
 			r.State = core.ReservationDeleted
 		}
 	}
 	return nil
 }
 
-// release frees what a reservation holds.
-func release(r *core.Reservation, at int64, why string) {
-	for i := range r.Allocations {
-		if one := &r.Allocations[i]; one.State == core.AllocationHeld {
-			one.State, one.Until, one.Why = core.AllocationFreed, at, why
+// free frees what a reservation holds.
+func free(r *core.Reservation, now int64, why string) {
+	for j := range r.Allocations {
+		if a := &r.Allocations[j]; a.State == core.AllocationHeld {
+			lose(r, loss{j, a.Units, why}, core.AllocationFreed, now)
 		}
 	}
+	prune(r)
 }

@@ -8,12 +8,12 @@ import (
 	"drover/core/school"
 )
 
-// MaxDeadlines bounds the deadlines that are listed.
-const MaxDeadlines = 500
+// MaxDue bounds the deadlines that are listed.
+const MaxDue = 500
 
-// Deadlines returns the assignments that are due from one moment to another, ms since 1970: of all classes for who
-// watches the cluster, else of those where the actor is on the staff. At most MaxDeadlines.
-func (r *Service) Deadlines(ctx context.Context, a core.Actor, from, to int64) ([]school.Assignment, error) {
+// DueBetween returns the assignments that are due from one moment to another, ms since 1970: of all classes for who
+// watches the cluster, else of those where the actor is on the staff. At most MaxDue.
+func (r *Service) DueBetween(ctx context.Context, a core.Actor, from, to int64) ([]school.Assignment, error) {
 	watches := core.Allow(a, core.ActClusterView, core.Object{}) == nil
 	var due []school.Assignment
 	for after := ""; ; {
@@ -26,7 +26,7 @@ func (r *Service) Deadlines(ctx context.Context, a core.Actor, from, to int64) (
 			if !watches && !a.StaffOf(after) {
 				continue
 			}
-			if due, err = r.dueIn(ctx, after, from, to, due); err != nil || len(due) >= MaxDeadlines {
+			if due, err = r.dueIn(ctx, after, from, to, due); err != nil || len(due) >= MaxDue {
 				return due, err
 			}
 		}
@@ -46,7 +46,7 @@ func (r *Service) dueIn(ctx context.Context, class string, from, to int64, due [
 		for i := range some {
 			as := &some[i]
 			after = as.Handle
-			if as.Due >= from && as.Due < to && !as.Deleting && len(due) < MaxDeadlines {
+			if as.Due >= from && as.Due < to && !as.Deleting && len(due) < MaxDue {
 				due = append(due, *as)
 			}
 		}
