@@ -217,7 +217,10 @@ func TestLeaseMoves(t *testing.T) {
 		"reservation removed":    func(_, now *core.Lease) { now.Reservations = now.Reservations[:1] },
 		"reservation back":       func(was, _ *core.Lease) { was.Reservations[0].State = core.ReservationDeleted },
 		"reservation from error": func(was, _ *core.Lease) { was.Reservations[0].State = core.ReservationError },
-		"new active reservation": func(_, now *core.Lease) { now.Reservations = append(now.Reservations, now.Reservations[0]) },
+		"new failed reservation": func(_, now *core.Lease) {
+			now.Reservations = append(now.Reservations, now.Reservations[0])
+			now.Reservations[len(now.Reservations)-1].State = core.ReservationError
+		},
 		"time of a done event":   func(_, now *core.Lease) { now.Event(core.EventStart).At++ },
 		"begun event left out": func(was, now *core.Lease) {
 			was.Event(core.EventBeforeEnd).State, now.Events = core.EventDone, now.Events[:2]

@@ -52,10 +52,10 @@ func (s *Service) Update(ctx context.Context, a core.Actor, id string, c Change)
 			return core.Lease{}, err
 		}
 		Note(&next, g.Now, core.EventLeaseUpdated, a.Handle+" changed "+c.text(), a.Handle)
-		if !c.takesRoom() {
-			return next, nil
+		if c.takesMore(&was, &next) {
+			return g.again(was, next)
 		}
-		return g.again(was, next)
+		return next, nil
 	})
 	return l, err
 }
@@ -96,9 +96,9 @@ func deref[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// takesRoom reports whether the change is of what the lease reserves, or when.
-func (c Change) takesRoom() bool {
-	return c.Start != nil || c.End != nil || c.Grace != nil || c.Reservations != nil
+// takesMore reports whether the change may need room that the lease does not have.
+func (c Change) takesMore(was, next *core.Lease) bool {
+	return c.Reservations != nil || next.Start < was.Start || next.End+next.Grace.Milliseconds() > was.End+was.Grace.Milliseconds()
 }
 
 // text says what is changed.
@@ -229,6 +229,9 @@ func applyWants(l *core.Lease, wants []Want, now int64) error {
 			free(r, now, "it was removed from the lease")
 			r.State = core.ReservationDeleted
 		}
+	}
+	if !slices.ContainsFunc(l.Reservations, func(r core.Reservation) bool { return open(&r) }) {
+		return core.Errorf(core.CodeInvalid, "reservations", "lease %s would reserve nothing: delete it instead", l.ID)
 	}
 	return nil
 }
