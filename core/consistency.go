@@ -18,6 +18,7 @@ const (
 	RuleHosts    Rule = "hosts"    // a host has a state; one that is down has nothing
 	RuleCounts   Rule = "counts"   // counters for pages and limits agree with what they count
 	RuleOutput   Rule = "output"   // live output has a time to live, and is counted
+	RuleOversold Rule = "oversold" // no host holds more of leases than it has
 	RuleLeft     Rule = "leftover" // no record refers to something that is gone; a bell rings once
 )
 

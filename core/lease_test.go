@@ -221,7 +221,7 @@ func TestLeaseMoves(t *testing.T) {
 			now.Reservations = append(now.Reservations, now.Reservations[0])
 			now.Reservations[len(now.Reservations)-1].State = core.ReservationError
 		},
-		"time of a done event":   func(_, now *core.Lease) { now.Event(core.EventStart).At++ },
+		"time of a done event": func(_, now *core.Lease) { now.Event(core.EventStart).At++ },
 		"begun event left out": func(was, now *core.Lease) {
 			was.Event(core.EventBeforeEnd).State, now.Events = core.EventDone, now.Events[:2]
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"drover/core"
@@ -191,22 +190,15 @@ func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease
 // heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing.
 func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) error {
 	for i := range cal.Leases {
-		if !lease.DueToHeal(cal.Leases[i], cal.Now, o.cfg.Leases.Healing) {
+		l := cal.Leases[i].Clone()
+		if !lease.DueToHeal(l, cal.Now, o.cfg.Leases.Healing) && !cal.forgotten(&l) {
 			continue
 		}
-		l := cal.Leases[i].Clone()
 		next, did := cal.Heal(l, cal.there(&l))
 		if len(did) == 0 {
 			continue
 		}
-		switch what := strings.Join(did, "; "); {
-		case next.Degraded():
-			lease.Note(&next, cal.Now, core.EventLeaseDegraded, what, "")
-		case l.Degraded() && !next.Degraded():
-			lease.Note(&next, cal.Now, core.EventLeaseWhole, what, "")
-		default:
-			lease.Note(&next, cal.Now, core.EventLeaseUpdated, what, "")
-		}
+		lease.NoteHealed(&l, &next, cal.Now, did)
 		if err := o.put(ctx, cal, next); err != nil {
 			return err
 		}
@@ -216,6 +208,19 @@ func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) er
 		}
 	}
 	return nil
+}
+
+// forgotten reports whether a lease holds something on a host that the cluster does not have any more: it will not come
+// back, so nothing is gained by waiting.
+func (cal *leaseGround) forgotten(l *core.Lease) bool {
+	for i := range l.Reservations {
+		for _, a := range l.Reservations[i].Allocations {
+			if a.State == core.AllocationHeld && !slices.ContainsFunc(cal.hosts, func(h core.HostInfo) bool { return h.Name == a.Host }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // there returns how many VMs of a lease's pool a host has that are made.

@@ -153,7 +153,7 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 
 // Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
-	return &operate.Service{Cluster: h.Redis, Store: h.Store, Intake: h.Intake}
+	return &operate.Service{Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake, AllowsLabels: h.Leases().AllowsLabels}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

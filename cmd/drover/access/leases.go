@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/cluster/lease"
 	"drover/core/config"
+	"drover/core/redisstore"
 	"drover/core/webhook"
 )
 
@@ -56,4 +57,21 @@ func leaseChecks(cfg *config.Config, to webhook.Addresses) (*lease.Checks, error
 	scheme, _, _ := strings.Cut(url, ":")
 	c.Client = to.Client(scheme, webhook.Times{Connect: 5 * time.Second, Answer: 10 * time.Second}, nil, nil)
 	return c, nil
+}
+
+// Consistency makes the consistency check, that of leases included.
+func (h *Cluster) Consistency() core.Consistency {
+	return &lease.Audit{Consistency: h.Redis, Leases: h.Leases()}
+}
+
+// withLeases is the cluster's Redis with that check.
+type withLeases struct {
+	*redisstore.Store
+
+	all core.Consistency
+}
+
+// CheckConsistency implements operate.History.
+func (w withLeases) CheckConsistency(ctx context.Context) ([]core.Violation, error) {
+	return w.all.CheckConsistency(ctx)
 }

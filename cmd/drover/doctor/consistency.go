@@ -11,7 +11,7 @@ import (
 
 // consistency runs the consistency check.
 func (f *Findings) consistency(ctx context.Context, h *access.Cluster) error {
-	broken, err := h.Redis.CheckConsistency(ctx)
+	broken, err := h.Consistency().CheckConsistency(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,8 @@ func mend(h *access.Cluster, v core.Violation) string {
 		return overseer + " counts anew; until then pages show a wrong number, or a limit refuses too much or too little"
 	case core.RuleOutput:
 		return overseer + " removes that live output, or counts anew; results have the whole"
+	case core.RuleOversold:
+		return overseer + " gives the lease other hosts, or says what it lacks; drover lease show " + v.ID
 	case core.RuleLeft:
 		return overseer + " removes it; nothing suffers until then"
 	}

@@ -267,7 +267,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Leases: access.LeaseRules(cfg), LeasesEvery: cfg.LeasesEvery,
 	}, overseer.Deps{
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
-		History: s.Cluster.Redis, Consistency: s.Cluster.Redis, Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
+		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
 		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis, LeaseChecks: s.Cluster.LeaseChecks,
 		Expected: func(ctx context.Context) (map[string]float64, error) {
 			return classes.Expected(ctx, s.Cluster.Store, time.Now())

@@ -220,3 +220,19 @@ func TestView(t *testing.T) {
 	_, err = s.View(t.Context(), operator, s.in(0), s.in(time.Hour), "rust")
 	requireCode(t, core.CodeNotFound, err)
 }
+
+// What a lease needs of a host stays (B20).
+func TestLabelsThatALeaseNeeds(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	d := s.draft(1, 1, 2)
+	d.Reservations[0].Requires = "zone=b"
+	l, err := s.Create(t.Context(), operator, d)
+	require.NoError(t, err)
+	require.Equal(t, "h3", l.Reservations[0].Allocations[0].Host)
+	requireCode(t, core.CodeConflict, s.AllowsLabels(t.Context(), "h3", nil))
+	require.NoError(t, s.AllowsLabels(t.Context(), "h3", map[string]string{"zone": "b", "gpu": "yes"}))
+	require.NoError(t, s.AllowsLabels(t.Context(), "h1", nil))
+	require.NoError(t, s.Delete(t.Context(), operator, l.ID))
+	require.NoError(t, s.AllowsLabels(t.Context(), "h3", nil))
+}

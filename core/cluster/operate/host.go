@@ -100,13 +100,19 @@ func (o *Service) keep(ctx context.Context, w core.HostWish) error {
 	}
 }
 
-// SetHost changes a host's settings, all of them. Returns INVALID, NOTFOUND, and UNAVAILABLE as Drain does.
+// SetHost changes a host's settings, all of them. Returns INVALID, NOTFOUND, CONFLICT if a lease needs a label that would
+// go, and UNAVAILABLE as Drain does.
 func (o *Service) SetHost(ctx context.Context, a core.Actor, host string, s core.HostSettings) error {
 	if err := may(a); err != nil {
 		return err
 	}
 	if err := s.Check(host); err != nil {
 		return err
+	}
+	if o.AllowsLabels != nil {
+		if err := o.AllowsLabels(ctx, host, s.Labels); err != nil {
+			return err
+		}
 	}
 	w := core.HostWish{Host: host, Kind: core.WishSettings, By: a.Handle, Settings: &s}
 	return o.atHost(ctx, a, host, "changes the settings of host "+host, func() error {

@@ -15,6 +15,8 @@ type Service struct {
 	Store   Store
 	Intake  Intake
 	Now     func() time.Time // nil: time.Now
+	// AllowsLabels returns CONFLICT if a host must not have these labels only; nil: it may have any.
+	AllowsLabels func(ctx context.Context, host string, labels map[string]string) error
 
 	overview cached[Overview]
 	queues   cached[Queues]
