@@ -205,12 +205,6 @@ func (b *book) keeps(at int, n *need, r *core.Reservation, a *core.Allocation, h
 	if why := n.unfit(&b.hosts[at]); why != "" {
 		return 0, why
 	}
-	if n.whole {
-		if b.used(at, in) {
-			return 0, "is held by another lease then"
-		}
-		return a.Units, ""
-	}
 	switch {
 	case n.affinity == core.AffinityTrue && len(has) > 0 && has[at] == 0:
 		return 0, "is another one than that of the other units"

@@ -27,12 +27,7 @@ func (g Ground) Free(want core.Reservation, from, to int64) []Stretch {
 		}
 		had := 0
 		b.sweep(b.held[at], n.lot(), in, func(s span, u *usage) {
-			has := 0
-			if !n.whole {
-				has, _ = b.room(at, n.lot(), u)
-			} else if u.all == 0 {
-				has = 1
-			}
+			has, _ := b.room(at, n.lot(), u)
 			if n.affinity == core.AffinityFalse {
 				has = min(has, 1)
 			}

@@ -75,11 +75,7 @@ func (b *book) limits(n *need, in span) string {
 	hosts := make(map[string]int)
 	for at := range b.hosts {
 		why := n.unfit(&b.hosts[at])
-		switch {
-		case why != "":
-		case n.whole:
-			why = "can be held"
-		default:
+		if why == "" {
 			_, scarce := b.room(at, n.lot(), &usage{})
 			why = "limited by " + scarce
 		}
@@ -109,7 +105,11 @@ func (g *Ground) full(l core.Lease, short *shortage, n *need, in span) error {
 	if to <= in.from {
 		to = in.to
 	}
-	text := fmt.Sprintf("reservation %d: %d of %s%s are free from %s", short.reservation+1, short.found, n.what(r.Needs()), n.where(), between(in.from, to))
+	is := "are"
+	if r.Needs() == 1 {
+		is = "is"
+	}
+	text := fmt.Sprintf("reservation %d: %d of %s%s %s free from %s", short.reservation+1, short.found, n.what(r.Needs()), n.where(), is, between(in.from, to))
 	if at, ok := g.When(l, in.from+horizon.Milliseconds()); ok && at > in.from {
 		what := fmt.Sprintf("there may be %d", r.Needs())
 		if len(l.Reservations) > 1 {

@@ -184,7 +184,11 @@ func (h *healing) apply(b *book, i int, grants []grant) {
 	}
 	prune(r)
 	if found > 0 {
-		h.say("%s that were missing are on %s", n.what(found), hosts(where))
+		was, is := "were", "are"
+		if found == 1 {
+			was, is = "was", "is"
+		}
+		h.say("%s that %s missing %s on %s", n.what(found), was, is, hosts(where))
 	}
 	for _, x := range grants {
 		hold(r, b.hosts[x.at].Name, x.units, now)

@@ -68,13 +68,8 @@ func (k *keeper) on(at int) map[place]int {
 			continue
 		}
 		n.from = max(n.from, b.ground.Now)
-		fits, beside := b.fits(at, staying, n.lot, n.span)
-		switch {
-		case n.lot == nil && beside:
-			fits = 0
-		case n.lot == nil:
-			fits = 1
-		case n.together && fits < n.units:
+		fits, _ := b.fits(at, staying, n.lot, n.span)
+		if n.together && fits < n.units {
 			fits = 0
 		}
 		if n.units = min(n.units, fits); n.units > 0 {

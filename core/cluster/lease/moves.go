@@ -165,7 +165,7 @@ func NextEvents(leases []core.Lease, now int64) []DueEvent {
 	for i := range leases {
 		l := &leases[i]
 		for _, e := range l.Events {
-			if e.State == core.EventInProgress || e.State == core.EventUndone && e.At <= now && l.State == before(e.Kind) {
+			if l.State.Open() && (e.State == core.EventInProgress || e.State == core.EventUndone && e.At <= now && l.State == before(e.Kind)) {
 				due = append(due, DueEvent{l.ID, e.Kind, e.At, e.State == core.EventInProgress})
 			}
 		}

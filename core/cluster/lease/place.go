@@ -126,8 +126,9 @@ func (b *book) used(at int, in span) bool {
 func (b *book) has(r *core.Reservation) map[int]int {
 	out := make(map[int]int)
 	for i := range r.Allocations {
-		if at, known := b.at[r.Allocations[i].Host]; known && r.Allocations[i].State == core.AllocationHeld {
-			out[at] += r.Allocations[i].Units
+		a := &r.Allocations[i]
+		if at, known := b.at[a.Host]; known && a.State == core.AllocationHeld && a.Units > 0 {
+			out[at] += a.Units
 		}
 	}
 	return out

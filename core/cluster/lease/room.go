@@ -145,7 +145,7 @@ func (u *usage) add(n *block, p *lot, times int) {
 		return
 	}
 	u.size, u.vms = u.size.Less(n.lot.size, -times*n.units), u.vms+times*n.units
-	if n.lot == p {
+	if p != nil && n.lot.Name == p.Name {
 		u.units += times * n.units
 	}
 }
@@ -188,7 +188,7 @@ func (b *book) sweep(blocks []block, p *lot, in span, visit func(in span, u *usa
 	b.edges = edges
 }
 
-// fits returns how many more units of a pool fit on a host beside the blocks at every moment of a time, and whether any
+// fits returns how many more units of a pool, or whole hosts for nil, fit on a host beside the blocks at every moment of a time, and whether any
 // of them is there in it. What counts is the most that is held at one moment: blocks that follow each other share room.
 func (b *book) fits(at int, blocks []block, p *lot, in span) (n int, beside bool) {
 	n = unbounded
@@ -199,12 +199,16 @@ func (b *book) fits(at int, blocks []block, p *lot, in span) (n int, beside bool
 	return n, beside
 }
 
-// room returns how many more units of a pool fit on a host at one moment, and what there is not enough of for another.
+// room returns how many more units of a pool, or whole hosts for nil, fit on a host at one moment, and what there is not
+// enough of for another.
 func (b *book) room(at int, p *lot, u *usage) (int, string) {
-	h := &b.hosts[at]
-	if u.whole > 0 {
-		return 0, "hosts that are not reserved whole"
+	switch {
+	case u.whole > 0 || p == nil && u.all > 0:
+		return 0, "other leases"
+	case p == nil:
+		return 1, "their number"
 	}
+	h := &b.hosts[at]
 	n, scarce := unbounded, ""
 	less := func(left int, what string) {
 		if left < n {
