@@ -70,33 +70,25 @@ func (b *book) allocate(l *core.Lease, needs []*need, in span) *shortage {
 			}
 		}
 	}
-	now := b.ground.Now
-	grow := func(i, units int) int {
-		r := &l.Reservations[i]
-		grants := b.place(needs[i], b.has(r), units, in)
-		for _, x := range grants {
-			hold(r, b.hosts[x.at].Name, x.units, now)
-			b.add(x.at, block{span: in, lot: needs[i].lot(), units: x.units, lease: l.ID, reservation: i})
-		}
-		return sum(grants)
-	}
 	for _, i := range hardest(needs, l.Reservations) {
 		r := &l.Reservations[i]
 		if missing := r.Needs() - r.Held(); missing > 0 {
-			held, fits := r.Held(), 0
-			if r.Affinity == core.AffinityTrue {
-				fits = b.most(needs[i], b.has(r), in)
+			grants := b.place(needs[i], b.has(r), missing, in)
+			if found := sum(grants); found < missing {
+				if r.Affinity == core.AffinityTrue {
+					found = b.most(needs[i], b.has(r), in)
+				}
+				return &shortage{reservation: i, found: r.Held() + found}
 			}
-			if got := grow(i, missing); got < missing {
-				return &shortage{i, held + max(got, fits), ""}
-			}
+			b.hold(l, i, needs[i], grants, in)
 		}
 	}
 	for i, n := range needs {
+		r := &l.Reservations[i]
 		if n != nil && n.whole {
-			grow(i, l.Reservations[i].MaxHosts-l.Reservations[i].Held())
+			b.hold(l, i, n, b.place(n, nil, r.MaxHosts-r.Held(), in), in)
 		}
-		prune(&l.Reservations[i])
+		prune(r)
 	}
 	return nil
 }
@@ -187,7 +179,7 @@ func (b *book) keep(l *core.Lease, i int, n *need, in span) *shortage {
 	for _, x := range losses {
 		if active && x.why != "fewer are needed" {
 			a := &r.Allocations[x.index]
-			return &shortage{i, r.Held() - x.units, "host " + a.Host + " " + x.why}
+			return &shortage{reservation: i, why: "host " + a.Host + " " + x.why}
 		}
 	}
 	for _, x := range losses {

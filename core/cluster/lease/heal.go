@@ -166,7 +166,6 @@ func (h *healing) apply(b *book, i int, grants []grant) {
 	where := make([]string, 0, len(grants))
 	for _, x := range grants {
 		where = append(where, b.hosts[x.at].Name)
-		b.add(x.at, block{span: h.in, lot: n.lot(), units: x.units, lease: h.lease.ID, reservation: i})
 	}
 	found := sum(grants)
 	for _, x := range h.losses[i] {
@@ -190,9 +189,7 @@ func (h *healing) apply(b *book, i int, grants []grant) {
 		}
 		h.say("%s that %s missing %s on %s", n.what(found), was, is, hosts(where))
 	}
-	for _, x := range grants {
-		hold(r, b.hosts[x.at].Name, x.units, now)
-	}
+	b.hold(&h.lease, i, n, grants, h.in)
 	h.changed[i] = len(grants) > 0
 }
 

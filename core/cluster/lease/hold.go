@@ -1,20 +1,29 @@
 package lease
 
 import (
+	"slices"
+
 	"drover/core"
 )
 
-// hold adds units on a host to a reservation. They join those that it got there at the same moment, or that they must
-// stay together with.
-func hold(r *core.Reservation, host string, units int, now int64) {
-	for i := range r.Allocations {
-		a := &r.Allocations[i]
-		if a.State == core.AllocationHeld && a.Host == host && (a.Since == now || r.Affinity == core.AffinityTrue) && !r.WholeHosts() {
-			a.Units += units
-			return
+// hold allocates what was found to a reservation, and enters it into the book. Units join those that the reservation got
+// on the host at the same moment, or that they must stay together with.
+func (b *book) hold(l *core.Lease, i int, n *need, grants []grant, in span) {
+	r, now := &l.Reservations[i], b.ground.Now
+	before := len(r.Allocations)
+	for _, x := range grants {
+		host := b.hosts[x.at].Name
+		j := slices.IndexFunc(r.Allocations[:before], func(a core.Allocation) bool {
+			return a.Host == host && a.State == core.AllocationHeld && !n.whole && (a.Since == now || n.affinity == core.AffinityTrue)
+		})
+		if j >= 0 {
+			r.Allocations[j].Units += x.units
+		} else {
+			j = len(r.Allocations)
+			r.Allocations = append(r.Allocations, core.Allocation{Host: host, Units: x.units, State: core.AllocationHeld, Since: now})
 		}
+		b.add(x.at, b.block(l, i, j, x.units, in))
 	}
-	r.Allocations = append(r.Allocations, core.Allocation{Host: host, Units: units, State: core.AllocationHeld, Since: now})
 }
 
 // loss is units of an allocation that its host does not hold any more.

@@ -108,12 +108,10 @@ func (b *book) block(l *core.Lease, i, j, units int, its span) block {
 
 // pool returns a pool. One that is unknown takes nothing.
 func (b *book) pool(name string) *lot {
-	p := b.lots[name]
-	if p == nil {
-		p = &lot{Pool: core.Pool{Name: name, Max: unbounded}}
-		b.lots[name] = p
+	if p := b.lots[name]; p != nil {
+		return p
 	}
-	return p
+	return &lot{Pool: core.Pool{Name: name, Max: unbounded}}
 }
 
 // add adds a block on a host, until the book is turned back.
