@@ -38,7 +38,7 @@ func (a *Audit) CheckConsistency(ctx context.Context) ([]core.Violation, error) 
 	for _, f := range g.Oversold() {
 		same := func(other Finding) bool { return other.Host == f.Host && other.Lease == f.Lease }
 		if slices.ContainsFunc(found, same) {
-			broken = append(broken, core.Violation{Rule: core.RuleOversold, ID: f.Lease, Text: fmt.Sprintf("%s at %s", f.Text, at(f.At))})
+			broken = append(broken, core.Violation{Rule: core.RuleOversold, ID: f.Lease, Text: fmt.Sprintf("%s at %s", f.Text, moment(f.At))})
 		}
 	}
 	slices.SortStableFunc(broken, func(x, y core.Violation) int { return strings.Compare(string(x.Rule), string(y.Rule)) })

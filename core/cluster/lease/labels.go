@@ -24,7 +24,7 @@ func (s *Service) AllowsLabels(ctx context.Context, host string, labels map[stri
 				}
 				if lacks := wanted.Lacks(labels); lacks != "" {
 					return core.Errorf(core.CodeConflict, host, "lease %s (%s) holds %s for its requirement %s until %s: drain the host first, so that the lease moves",
-						cal.Leases[i].ID, cal.Leases[i].Name, host, lacks, at(cal.Leases[i].End))
+						cal.Leases[i].ID, cal.Leases[i].Name, host, lacks, moment(cal.Leases[i].End))
 				}
 			}
 		}

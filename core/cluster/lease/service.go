@@ -79,7 +79,7 @@ func (s *Service) Create(ctx context.Context, a core.Actor, d Draft) (core.Lease
 	if err := s.Checks.Create(ctx, a, l); err != nil {
 		return core.Lease{}, err
 	}
-	text := fmt.Sprintf("reserves %s for %s from %s to %s", describe(l.Reservations), holders(l), at(l.Start), at(l.End))
+	text := fmt.Sprintf("reserves %s for %s from %s to %s", describe(l.Reservations), holders(l), moment(l.Start), moment(l.End))
 	err = s.change(ctx, a, &l, text, func(g Ground) (core.Lease, error) {
 		made := l.Clone()
 		Note(&made, g.Now, core.EventLeaseCreated, a.Handle+" "+text, a.Handle)
@@ -286,7 +286,7 @@ func startOf(start int64, now time.Time) (int64, error) {
 	case start == 0:
 		return ms, nil
 	case start < now.Add(-late).UnixMilli():
-		return 0, core.Errorf(core.CodeInvalid, "start", "a lease cannot start in the past, at %s: it is %s by the server's clock", at(start), at(ms))
+		return 0, core.Errorf(core.CodeInvalid, "start", "a lease cannot start in the past, at %s: it is %s by the server's clock", moment(start), moment(ms))
 	default:
 		return max(start, ms), nil
 	}

@@ -81,7 +81,7 @@ func (g Ground) again(was, next core.Lease) (core.Lease, error) {
 		}
 	}
 	if lost > 0 {
-		return core.Lease{}, core.Errorf(core.CodeFull, was.ID, "%d of what lease %s reserves is promised to others before %s: see the calendar for what is free", lost, was.ID, at(next.End))
+		return core.Lease{}, core.Errorf(core.CodeFull, was.ID, "%d of what lease %s reserves is promised to others before %s: see the calendar for what is free", lost, was.ID, moment(next.End))
 	}
 	if missing > 0 {
 		return healed, nil // it was degraded before, and is not refused for that
@@ -163,7 +163,7 @@ func (c Change) applyTimes(l *core.Lease, now time.Time) error {
 	ms := now.UnixMilli()
 	if c.Start != nil && *c.Start != l.Start {
 		if l.State != core.LeasePending {
-			return core.Errorf(core.CodeConflict, l.ID, "lease %s has started, at %s: its start cannot be changed", l.ID, at(l.Start))
+			return core.Errorf(core.CodeConflict, l.ID, "lease %s has started, at %s: its start cannot be changed", l.ID, moment(l.Start))
 		}
 		start, err := startOf(*c.Start, now)
 		if err != nil {
@@ -173,7 +173,7 @@ func (c Change) applyTimes(l *core.Lease, now time.Time) error {
 	}
 	if c.End != nil {
 		if *c.End < now.Add(-late).UnixMilli() {
-			return core.Errorf(core.CodeInvalid, "end", "a lease cannot end in the past, at %s: it is %s by the server's clock", at(*c.End), at(ms))
+			return core.Errorf(core.CodeInvalid, "end", "a lease cannot end in the past, at %s: it is %s by the server's clock", moment(*c.End), moment(ms))
 		}
 		if l.End = *c.End; l.End < ms {
 			l.End = ms

@@ -15,7 +15,7 @@ const maxView = 92 * 24 * 60 * 60 * 1000 // ms
 // Returns INVALID, FORBIDDEN, NOTFOUND.
 func (s *Service) View(ctx context.Context, a core.Actor, from, to int64, pool string) (View, error) {
 	if from < 0 || to <= from || to-from > maxView {
-		return View{}, core.Errorf(core.CodeInvalid, "to", "a calendar shows a time from a moment to a later one, at most 92 days: not from %s to %s", at(from), at(to))
+		return View{}, core.Errorf(core.CodeInvalid, "to", "a calendar shows a time from a moment to a later one, at most 92 days: not from %s to %s", moment(from), moment(to))
 	}
 	watches := core.Allow(a, core.ActClusterView, core.Object{}) == nil
 	if !watches && core.Allow(a, core.ActLeaseManage, core.Object{}) != nil {

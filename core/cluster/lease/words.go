@@ -3,14 +3,10 @@ package lease
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"drover/core"
 )
-
-// at writes a moment for people.
-func at(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }
 
 // describe says what reservations reserve.
 func describe(all []core.Reservation) string {
