@@ -25,3 +25,6 @@ func Placed(g core.Ground) core.Round { return placed(g, nil) }
 
 // Place does one round of placement.
 func (o *Overseer) Place(ctx context.Context) (Counts, error) { return o.place(ctx) }
+
+// Leases does the chore once.
+func (o *Overseer) Leases(ctx context.Context) (Counts, error) { return o.leases(ctx) }
