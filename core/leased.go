@@ -29,8 +29,10 @@ type LeasedState struct {
 
 // LeasedPools keeps the pools of leases in Redis. A pool of a lease is like any other one, but nobody submits to it: when
 // a request of the pool that it is of is queued, it goes there if it is a holder's and the lease's pool is open.
+// Preemptible requests never do; they run in VMs that it lends. Pools.RemovePool removes it.
 type LeasedPools interface {
-	// SetLeased writes a pool of a lease, and opens or closes the way there, in one step.
+	// SetLeased writes a pool of a lease, and opens or closes the way there, in one step. Returns INVALID, and NOTFOUND
+	// if Redis does not have the pool that it is of.
 	SetLeased(ctx context.Context, s LeasedPoolSetting) error
 	// Leased lists all pools of leases by name.
 	Leased(ctx context.Context) ([]LeasedState, error)

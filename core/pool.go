@@ -19,8 +19,10 @@ type Pool struct {
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
-	Of    string `json:"of,omitempty"`    // of a lease: the pool that it stands for
-	Lease string `json:"lease,omitempty"` // whose pool it is
+	// Of a pool of a lease, which only Redis has; see LeasedPools.
+	Of    string `json:"of,omitempty"`    // pool whose VMs it reserves
+	Lease string `json:"lease,omitempty"` // id
+	Lends bool   `json:"lends,omitempty"` // its idle VMs run preemptible requests of the pool that it is of
 
 	// What overseers decide on for the whole cluster; without one, each host goes by Warm and Max alone.
 	WarmTotal int            `json:"warm_total,omitempty"`    // clean VMs kept in the whole cluster, those of Warm included
@@ -145,7 +147,10 @@ func (p Pool) Check() error {
 		return err
 	}
 	l := p.Limits
+	leased := strings.HasPrefix(p.Name, LeasePrefix)
 	switch {
+	case leased != (p.Lease != "") || leased != (p.Of != "") || p.Lends && !leased:
+		return Errorf(CodeInvalid, p.Name, "pool %s: names that begin with %s are those of leases' pools, which no others have: choose another one", p.Name, LeasePrefix)
 	case p.Name == AllPools:
 		return Errorf(CodeInvalid, p.Name, "no pool can be named %s: it stands for all of them", AllPools)
 	case p.Network != "" && p.Network != NetworkNone && p.Network != NetworkEgress:

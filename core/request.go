@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -202,6 +203,15 @@ type Spec struct {
 	OnHostLoss  string          `json:"on_host_loss,omitempty"` // OnHostLossRequeue or OnHostLossFail; "" is the pool's
 	Limits      Limits          `json:"limits"`
 	Submitted   int64           `json:"submitted"` // ms since 1970, the submitting program's clock
+}
+
+// Graded returns the class of the submission that the request grades; "" if it grades none.
+func (s *Spec) Graded() string {
+	if s.Submission == "" && s.Instead == "" {
+		return ""
+	}
+	class, _, _ := strings.Cut(s.Assignment, "/")
+	return class
 }
 
 // Key returns the spec's key in Redis.

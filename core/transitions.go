@@ -43,10 +43,10 @@ func requestTransitions() []Transition {
 		{EntityRequest, "queued", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
 		{EntityRequest, "parked", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
 		{EntityRequest, "parked", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
-		{EntityRequest, "parked", "queued", []string{"exchange", "change", "mend_request"}, "it met a death since it was parked: it runs apart; or its pool was changed"},
+		{EntityRequest, "parked", "queued", []string{"exchange", "change", "mend_request", "lease_reroute"}, "it met a death since it was parked: it runs apart; or its pool was changed"},
 		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
-		{EntityRequest, "claimed", "queued", []string{"exchange", "settle", "revoke"}, "released, or a platform fault"},
-		{EntityRequest, "running", "queued", []string{"exchange", "settle", "revoke"}, "a platform fault"},
+		{EntityRequest, "claimed", "queued", []string{"exchange", "settle", "revoke", "lease_revoke"}, "released, a platform fault, or its lent VM is needed"},
+		{EntityRequest, "running", "queued", []string{"exchange", "settle", "revoke", "lease_revoke"}, "a platform fault"},
 		{EntityRequest, "claimed", "parked", []string{"settle", "revoke"}, "its host was lost or drained, and nothing living can run it"},
 		{EntityRequest, "running", "parked", []string{"settle", "revoke"}, "its host was lost or drained, and nothing living can run it"},
 		{EntityRequest, "cancelling", "parked", []string{"settle", "revoke"}, "its host was lost or drained: its next claim is told"},
@@ -58,7 +58,7 @@ func requestTransitions() []Transition {
 		{EntityRequest, "running", "failed", []string{"exchange", "settle", "revoke"}, "result recorded"},
 		{EntityRequest, "running", "timed_out", []string{"exchange", "settle", "revoke"}, "over its time limit"},
 		{EntityRequest, "cancelling", "cancelled", []string{"exchange", "settle", "revoke"}, "its work was stopped"},
-		{EntityRequest, "cancelling", "queued", []string{"exchange", "settle", "revoke"}, "released, or a platform fault: its next claim is told"},
+		{EntityRequest, "cancelling", "queued", []string{"exchange", "settle", "revoke", "lease_revoke"}, "released, or a platform fault: its next claim is told"},
 		{EntityRequest, "cancelling", "completed", []string{"exchange", "settle", "revoke"}, "its result was recorded before it was stopped"},
 		{EntityRequest, "cancelling", "failed", []string{"exchange", "settle", "revoke"}, "its result was recorded before it was stopped"},
 		{EntityRequest, "cancelling", "timed_out", []string{"exchange", "settle", "revoke"}, "its result was recorded before it was stopped"},
@@ -81,7 +81,7 @@ func vmTransitions() []Transition {
 		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle", "revoke"}, "its creation failed, or its creator died or hangs"},
 		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
 		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile", "pool_remove", "mend_vm"}, "failed its health check, too many, of a removed pool, or mended"},
-		{EntityVM, "claimed", "dirty", []string{"exchange", "settle", "revoke"}, "its claim ended; a VM is never used again"},
+		{EntityVM, "claimed", "dirty", []string{"exchange", "settle", "revoke", "lease_revoke"}, "its claim ended; a VM is never used again"},
 		{EntityVM, "dirty", "destroying", []string{"vm_destroy"}, "taken by the host's vmfactory"},
 		{EntityVM, "destroying", "dirty", []string{"settle", "revoke"}, "its destroyer died or hangs"},
 		{EntityVM, "destroying", "quarantined", []string{"vm_gone"}, "could not be destroyed"},
@@ -96,7 +96,7 @@ func vmTransitions() []Transition {
 		{EntityVM, "dirty", "lost", lost, "its host is lost, or another machine has its name"},
 		{EntityVM, "quarantined", "lost", lost, "its host is lost, or another machine has its name"},
 		{EntityVM, "creating", "lost", []string{"settle", "revoke"}, "its host is lost"},
-		{EntityVM, "claimed", "lost", []string{"settle", "revoke"}, "its host is lost"},
+		{EntityVM, "claimed", "lost", []string{"settle", "revoke", "lease_revoke"}, "its host is lost"},
 		{EntityVM, "destroying", "lost", []string{"settle", "revoke"}, "its host is lost"},
 	}
 }
@@ -139,7 +139,7 @@ func taskTransitions() []Transition {
 func evacuationTransitions() []Transition {
 	unassigned := []string{
 		"unassign", "host_drain", "host_probation", "host_down", "host_report", "host_forget", "vm_reconcile", "register", "withdraw",
-		"change", "mend_host", "mend_request", "mend_left",
+		"change", "lease_reroute", "mend_host", "mend_request", "mend_left",
 	}
 	return []Transition{
 		{EntityEvacuation, "", "scheduled", []string{"settle", "revoke", "exchange", "beat", "promote"}, "assigned to another host: its own was lost or drained, or had two faults with it"},
@@ -147,8 +147,8 @@ func evacuationTransitions() []Transition {
 		{EntityEvacuation, "scheduled", "accepted", []string{"exchange"}, "its host took it together with a VM"},
 		{EntityEvacuation, "parked", "accepted", []string{"exchange"}, "the first host that can took it together with a VM"},
 		{EntityEvacuation, "accepted", "finished", []string{"exchange", "settle", "revoke"}, "the request ended there"},
-		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left"}, "the request did not end there, or is to run apart"},
+		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left", "lease_revoke"}, "the request did not end there, or is to run apart"},
 		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn, or its pool changed"},
-		{EntityEvacuation, "parked", "failed", []string{"withdraw", "change", "mend_request", "mend_left"}, "the request was withdrawn, or its pool changed"},
+		{EntityEvacuation, "parked", "failed", []string{"withdraw", "change", "mend_request", "mend_left", "lease_reroute"}, "the request was withdrawn, or its pool changed"},
 	}
 }

@@ -28,7 +28,13 @@ func (o *Overseer) survey(ctx context.Context) (ground, error) {
 	for _, p := range pools {
 		g[p.Name] = p
 	}
-	return g, nil
+	there, err := o.deps.Pools.ListPools(ctx)
+	for _, p := range there {
+		if p.Lease != "" { // only Redis has it
+			g[p.Name] = p
+		}
+	}
+	return g, err
 }
 
 // policy returns what happens to a request whose host is lost: its own setting, else its pool's.

@@ -42,9 +42,9 @@ func (s *Store) enqueue(ctx context.Context, specs []core.Spec, asks bool) ([]er
 			continue
 		}
 		good = append(good, i)
-		args = append(args, spec.Key(), spec.Pool, string(spec.Priority), spec.Submitter, spec.Due, text)
+		args = append(args, spec.Key(), spec.Pool, string(spec.Priority), spec.Submitter, spec.Due, spec.Graded(), text)
 	}
-	const width = 6
+	const width = 7
 	for len(good) > 0 {
 		n := min(len(good), maxBatch)
 		reply, err := s.run(ctx, "enqueue", specs[good[0]].ID,
@@ -225,7 +225,7 @@ func (s *Store) Change(ctx context.Context, spec core.Spec, from int) (had int, 
 	if err != nil {
 		return from, false, err
 	}
-	reply, err := s.run(ctx, "change", spec.ID, spec.Key(), from, spec.Change, spec.Pool, string(spec.Priority), text, s.opts.MaxSpecBytes)
+	reply, err := s.run(ctx, "change", spec.ID, spec.Key(), from, spec.Change, spec.Pool, string(spec.Priority), text, s.opts.MaxSpecBytes, spec.Graded())
 	f := list(reply)
 	if err != nil || len(f) < 2 {
 		return from, false, err

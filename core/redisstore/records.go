@@ -37,6 +37,8 @@ func Records() []RecordDef {
 		{"overseen", "at# due#"},
 		{"planned", "number# at# till#"},
 		{"outage", "since# host why"},
+		{"holders", "open# class submitters"},
+		{"lent", "pool owner token"},
 		{"use", "claims# at# rate# rated#"},
 	}
 }

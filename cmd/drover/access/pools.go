@@ -11,18 +11,22 @@ import (
 	"drover/core/service"
 )
 
-// Pools lists the pools that this host serves: those in the settings, or all pools.
+// Pools lists the pools that this host serves: those in the settings, or all pools. Who serves a pool serves those that
+// leases have of it.
 func (h *Cluster) Pools(ctx context.Context) ([]string, error) {
-	if !slices.Equal(h.Config.Pools, []string{core.AllPools}) {
-		return h.Config.Pools, nil
-	}
+	every := slices.Equal(h.Config.Pools, []string{core.AllPools})
 	all, err := h.Redis.ListPools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.Name
+	names := []string{}
+	if !every {
+		names = slices.Clone(h.Config.Pools)
+	}
+	for _, p := range all {
+		if every || p.Lease != "" && slices.Contains(h.Config.Pools, p.Of) {
+			names = append(names, p.Name)
+		}
 	}
 	if len(names) == 0 {
 		// No pool is set yet: wait for the default one, which most clusters set first.

@@ -9,7 +9,7 @@
 local key = ARGV[1]
 local found = place(key)
 local only = string.match(ARGV[3], '^waiting in (.*)$')
-if not found or (ARGV[3] ~= 'any' and found[4] ~= '') or (only and found[2] ~= only) then
+if not found or (ARGV[3] ~= 'any' and found[4] ~= '') or (only and base_of(found[2]) ~= only) then
   return nil
 end
 ask_stop(key, ARGV[2], found[4], 'cancel')

@@ -1,7 +1,8 @@
 -- Change the spec of a waiting request. With another pool or priority it joins the back of its
--- submitter's queue there; a pause after a fault goes on.
+-- submitter's queue there; a pause after a fault goes on. That of a lease's holder goes to the lease's
+-- pool.
 -- ARGV    1 key, 2 the change that Redis has of it, as the caller knows, 3 number of the new one, 4 its pool,
---         5 its priority, 6 spec, 7 most bytes of specs
+--         5 its priority, 6 spec, 7 most bytes of specs, 8 class of the submission that it grades; empty: none
 -- RETURN  {verdict, number that Redis had}: ok, have (Redis has it), held (an owner has claimed the request),
 --         other (Redis has another change than 2), absent, nopool, full-submitter, full-bytes
 -- REFUSE  -
@@ -26,39 +27,34 @@ end
 if has ~= from then
   return { 'other', has }
 end
-local pool, priority, submitter = its[2], its[3], its[9]
-local moves = pool ~= ARGV[4] or priority ~= ARGV[5]
-local most = tonumber(redis.call('HGET', K.pool(ARGV[4]), 'max_waiting') or 0)
-local more = #spec - #was
+local goes, priority = ARGV[4], ARGV[5]
+local set = redis.call('HMGET', K.pool(goes), 'max_waiting', 'leases')
+local most = tonumber(set[1] or 0)
 if most == 0 then
   return { 'nopool', has }
 end
+goes = route(routes(set[2]), goes, priority, its[9], ARGV[8])
+if goes ~= ARGV[4] then
+  most, spec = tonumber(redis.call('HGET', K.pool(goes), 'max_waiting') or 0), in_pool(spec, goes)
+end
+local moves, more = its[2] ~= goes or its[3] ~= priority, #spec - #was
 if more > 0 and tonumber(redis.call('HGET', K.counts, 'bytes') or 0) + more > tonumber(ARGV[7]) then
   return { 'full-bytes', has }
 end
 local _, _, _, due = spec_head(key)
-if moves and waiting_of(ARGV[4], ARGV[5], submitter) >= most then
+if moves and waiting_of(goes, priority, its[9]) >= most then
   return { 'full-submitter', has }
 end
 redis.call('HSET', K.specs, key, spec)
 count('bytes', more)
 if moves then
   local clock = now()
-  local line = line_of(ARGV[5], due, clock)
-  count(pool .. ':' .. priority, -1)
-  count(ARGV[4] .. ':' .. ARGV[5], 1)
-  if unqueue(key, pool, priority, submitter, due) then
-    enqueue(ARGV[4], line, submitter, { key }, false)
-  elseif pool ~= ARGV[4] and not redis.call('ZSCORE', K.later, key) then
-    if redis.call('LREM', K.apart(pool), 1, key) == 1 then
-      redis.call('RPUSH', K.apart(ARGV[4]), key)
-    else
-      redis.call('LREM', its[1] == 'parked' and K.parked(pool) or K.assigned(its[11], pool), 1, key)
-      evacuated(key, redis.call('HGET', K.evacuations, key), 'failed', clock, 'its pool was changed')
-      enqueue(ARGV[4], line, submitter, { key }, false)
-    end
+  relocate(key, { pool = its[2], priority = its[3], submitter = its[9], due = due }, goes, priority, clock,
+    'its pool was changed')
+  wake(goes, 1, clock)
+  if priority == 'preemptible' then
+    wake_lenders(goes, 1, clock)
   end
-  wake(ARGV[4], 1, clock)
 end
 event('change', '-', key)
 return { 'ok', has }

@@ -1,6 +1,8 @@
 -- Put accepted requests into their queues, each behind its submitter's others; or only ask whether they could be.
+-- Those of a lease's holders go to the lease's pool.
 -- ARGV    1 most requests in all, 2 most bytes of specs, 3 whether it only asks (1 or 0), 4 number of requests,
---         then per request: key, pool, priority, submitter, when it is due, ms; 0: at no time, spec
+--         then per request: key, pool, priority, submitter, when it is due, ms; 0: at no time, class of the
+--         submission that it grades; empty: none, spec
 -- RETURN  per request: ok, have (Redis has it), ended, nopool, full-total, full-bytes, full-submitter
 -- REFUSE  -
 -- MOVES   request →queued
@@ -8,19 +10,29 @@
 local most, most_bytes, asks, n = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1', tonumber(ARGV[4])
 local keys = {}
 for i = 0, n - 1 do
-  keys[i + 1] = ARGV[5 + 6 * i]
+  keys[i + 1] = ARGV[5 + 7 * i]
 end
 local have = redis.call('HMGET', K.specs, unpack(keys))
 local ended = has_tombstone(keys)
 local total, before = redis.call('HLEN', K.specs), tonumber(redis.call('HGET', K.counts, 'bytes') or 0)
 local bytes = before
 local verdict, groups, order, limits, seen, sums, near = {}, {}, {}, {}, {}, {}, {}
-local clock = now()
-for i = 0, n - 1 do
-  local at = 5 + 6 * i
-  local key, pool, priority, submitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+local ways, clock = {}, now()
+local function limit(pool)
   if limits[pool] == nil then
-    limits[pool] = tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
+    local its = redis.call('HMGET', K.pool(pool), 'max_waiting', 'leases')
+    limits[pool], ways[pool] = tonumber(its[1] or 0), its[2] and routes(its[2])
+  end
+  return limits[pool]
+end
+for i = 0, n - 1 do
+  local at = 5 + 7 * i
+  local key, pool, priority, submitter, spec = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 6]
+  if limit(pool) > 0 and ways[pool] then
+    local goes = route(ways[pool], pool, priority, submitter, ARGV[at + 5])
+    if goes ~= pool and limit(goes) > 0 then
+      pool, spec = goes, in_pool(spec, goes)
+    end
   end
   local due, line = ARGV[at + 4], priority
   local sum = pool .. ':' .. priority .. ':' .. submitter
@@ -37,7 +49,7 @@ for i = 0, n - 1 do
     verdict[i + 1] = 'ended'
   elseif limits[pool] == 0 then
     verdict[i + 1] = 'nopool'
-  elseif bytes + weight(key, #ARGV[at + 5]) > most_bytes then
+  elseif bytes + weight(key, #spec) > most_bytes then
     verdict[i + 1] = 'full-bytes'
   elseif total >= most then
     verdict[i + 1] = 'full-total'
@@ -52,9 +64,9 @@ for i = 0, n - 1 do
       end
       group[4][#group[4] + 1] = key
       group[5][#group[5] + 1] = key
-      group[5][#group[5] + 1] = ARGV[at + 5]
+      group[5][#group[5] + 1] = spec
       sums[sum], total, seen[key] = sums[sum] + 1, total + 1, true
-      bytes = bytes + weight(key, #ARGV[at + 5])
+      bytes = bytes + weight(key, #spec)
       if due ~= '0' and line == priority and due > clock and due - clock <= 86400000 then
         near[#near + 1] = int(due - 3600000)
         near[#near + 1] = key
@@ -70,13 +82,16 @@ end
 if asks or #order == 0 then
   return verdict
 end
-local added, pools = {}, {}
+local added, pools, spare = {}, {}, {}
 for i = 1, #order do
   local group = order[i]
   redis.call('HSET', K.specs, unpack(group[5]))
   enqueue(group[1], group[2], group[3], group[4], false)
   count(group[1] .. ':' .. group[6], #group[4])
   pools[group[1]] = (pools[group[1]] or 0) + #group[4]
+  if group[6] == 'preemptible' then
+    spare[group[1]] = (spare[group[1]] or 0) + #group[4]
+  end
   added[i] = table.concat(group[4], ' ')
 end
 if #near > 0 then
@@ -85,6 +100,9 @@ end
 count('bytes', bytes - before)
 for pool, count in pairs(pools) do
   wake(pool, count, clock)
+end
+for pool, count in pairs(spare) do
+  wake_lenders(pool, count, clock)
 end
 event('enqueue', '-', table.concat(added, ' '))
 return verdict

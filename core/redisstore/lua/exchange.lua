@@ -1,5 +1,6 @@
 -- Finish n claims, record the owner's heartbeat, and claim up to k pairs of request and VM. A
--- heartbeat requeues retries whose pause is over. A host on probation has one request at a time.
+-- heartbeat requeues retries whose pause is over. A host on probation has one request at a time. Idle
+-- VMs of a lease run preemptible requests of the pool that it is of.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next heartbeat, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
@@ -61,10 +62,14 @@ else
       local pool = ARGV[11 + p]
       local clean = K.clean(host, pool)
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
-      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running')
+      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running', 'lends')
       if its_pool and its_pool[1] ~= '1' then
         local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), tonumber(its_pool[3] or 0), owner,
           host, clock)
+        local own = #keys
+        if its_pool[4] and own < able then
+          lend(pool, its_pool[4], able - own, owner, token, keys)
+        end
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
           -- What a slot holds stands before all else.
@@ -74,7 +79,7 @@ else
             fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. rest
           end
           redis.call('HSET', slots, unpack(fields))
-          redis.call('HINCRBY', K.pool(pool), 'tickets', int(#keys))
+          redis.call('HINCRBY', K.pool(pool), 'tickets', int(own))
           want = want - #keys
           if on_trial then
             redis.call('HSET', K.host(host), 'canary', W.canary({ key = keys[1], owner = owner }))

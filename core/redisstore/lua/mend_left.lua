@@ -12,8 +12,13 @@ if what == 'note' then
   if not holder(id, owners_of('taskrunner')) then
     redis.call('HDEL', K.tasks_progress, id)
   end
-  if not holder(id, owners_of('testrunner')) then
+  local owner, slot = holder(id, owners_of('testrunner'))
+  if not owner then
     note_rest({ id }, now())
+  end
+  local lent = R.lent(redis.call('HGET', K.lent, id))
+  if not lent or lent.owner ~= owner or not holds(slot, lent.token) then
+    redis.call('HDEL', K.lent, id)
   end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then
     forget({ id }, 'failed', now(), 'it is not there any more')

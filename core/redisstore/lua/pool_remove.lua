@@ -1,5 +1,5 @@
 -- Remove a pool that no request waits for or runs in; its clean VMs become dirty. The result store has removed it
--- first.
+-- first. If it is a lease's, no request goes there any more.
 -- ARGV    1 pool, 2 whether it only asks (1 or 0)
 -- RETURN  {waiting requests, running ones}; if there are some, nothing is removed
 -- REFUSE  -
@@ -14,11 +14,21 @@ for _, owner in ipairs(owners_of('testrunner')) do
     end
   end
 end
+for _, text in ipairs(redis.call('HVALS', K.lent)) do
+  local its = R.lent(text)
+  if its and its.pool == pool then
+    held = held + 1
+  end
+end
 if waiting + held > 0 or ARGV[2] == '1' or redis.call('SISMEMBER', K.pools, pool) == 0 then
   return { waiting, held }
 end
 pass_when_full()
 redis.call('SREM', K.pools, pool)
+local of = redis.call('HGET', K.pool(pool), 'of')
+if of and redis.call('SISMEMBER', K.pools, of) == 1 then
+  set_route(of, pool, nil)
+end
 redis.call('DEL', K.pool(pool), K.promises(pool), K.idle(pool))
 redis.call('HDEL', K.counts, unpack(counts))
 local dirty = {}

@@ -73,7 +73,7 @@ func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
 		return core.Pool{}, err
 	}
 	p, missing := in.Pools.GetPool(ctx, name)
-	if missing == nil {
+	if missing == nil && p.Lease == "" { // to a pool of a lease nobody submits
 		return p, nil
 	}
 	all, err := in.Store.Pools(ctx)
@@ -99,6 +99,9 @@ func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
 func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 	if err := p.Check(); err != nil {
 		return err
+	}
+	if p.Lease != "" {
+		return core.Errorf(core.CodeInvalid, p.Name, "pool %s is that of lease %s, which sets it: change the lease, or pool %s", p.Name, p.Lease, p.Of)
 	}
 	if err := in.Store.PutPool(ctx, p); err != nil {
 		return err
@@ -167,6 +170,9 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 func (in *Intake) dropPools(ctx context.Context, present, stored []core.Pool) error {
 	var troubles []error
 	for _, p := range present {
+		if p.Lease != "" { // no store has it
+			continue
+		}
 		if slices.ContainsFunc(stored, func(s core.Pool) bool { return s.Name == p.Name }) {
 			continue
 		}

@@ -1,0 +1,31 @@
+-- Write the settings of a pool of a lease, and whether requests of the lease's holders go there.
+-- ARGV    1 pool, 2 settings as JSON, 3 paused: 1 or 0, 4 most waiting per submitter and priority, 5 most VMs,
+--         6 most running at once per submitter and priority, 0: any number, 7 pool that it is of,
+--         8 whether its idle VMs are lent: 1 or 0, 9 whether requests go there: 1 or 0, 10 class of the lease,
+--         11 its submitters, separated by spaces
+-- RETURN  1
+-- REFUSE  NOTFOUND
+-- MOVES   -
+-- REPEAT  writes the same
+local pool, of = ARGV[1], ARGV[7]
+if redis.call('SISMEMBER', K.pools, of) == 0 then
+  return fail('NOTFOUND', of)
+end
+pass_when_full()
+redis.call('SADD', K.pools, pool)
+redis.call('HSET', K.pool(pool), 'settings', ARGV[2], 'paused', ARGV[3], 'max_waiting', ARGV[4], 'max', ARGV[5],
+  'running', ARGV[6], 'of', of,
+  'holders', W.holders({ open = tonumber(ARGV[9]), class = ARGV[10], submitters = ARGV[11] }))
+if ARGV[8] == '1' then
+  redis.call('HSET', K.pool(pool), 'lends', of)
+else
+  redis.call('HDEL', K.pool(pool), 'lends')
+end
+-- One that is not open is listed with nobody, for those who look for idle VMs.
+set_route(of, pool, pool .. '>' .. (ARGV[9] == '1' and ARGV[10] .. ' ' .. ARGV[11] or ''))
+for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
+  ring(K.bell(host))
+  ring(K.factory_bell(host))
+end
+event('lease pool', '-', pool)
+return 1
