@@ -87,12 +87,15 @@ type HostGroup struct {
 
 // Instances keeps the instances of host providers and their groups. Put is as in school.Roster.
 type Instances interface {
+	// PutHostGroup returns LIMIT for one more than MaxHostGroups.
 	PutHostGroup(ctx context.Context, g HostGroup) (revision int64, err error)
 	// DeleteHostGroup returns NOTFOUND for an unknown name, CONFLICT if it has instances that are not terminated.
 	DeleteHostGroup(ctx context.Context, name string) error
 	// HostGroups lists all, in order of name; there are at most MaxHostGroups.
 	HostGroups(ctx context.Context) ([]HostGroup, error)
 
+	// PutInstance returns NOTFOUND for a new one of a group that is not there, CONFLICT for a move that is none of the
+	// table, see Instance.CheckMove.
 	PutInstance(ctx context.Context, i Instance) (revision int64, err error)
 	// GetInstance returns NOTFOUND for an unknown id.
 	GetInstance(ctx context.Context, id string) (Instance, error)

@@ -301,7 +301,7 @@ const (
 
 // Calendar is all open leases, in order of start and id.
 type Calendar struct {
-	Revision int64   // grows with each write of a lease
+	Revision int64   // grows by 1 with each write of a lease; never 0
 	Leases   []Lease // nil if it is the revision that the caller has
 }
 
@@ -321,11 +321,13 @@ type Leases interface {
 	// Calendar returns the calendar, without its leases if it still has the known revision (0: none is known).
 	Calendar(ctx context.Context, known int64) (Calendar, error)
 	// PutLease creates or replaces a lease, and adds the notes of its Log that it did not have to the outbox if it names
-	// webhooks. Returns the calendar's next revision; CONFLICT if the calendar has another revision than the given one;
-	// LIMIT if there are MaxOpenLeases.
+	// webhooks. Returns the calendar's next revision; CONFLICT if the calendar has another revision than the given one, or
+	// the move is none of the table, see Lease.CheckMove; LIMIT if there are MaxOpenLeases. After UNAVAILABLE it may be
+	// written: the calendar tells.
 	PutLease(ctx context.Context, revision int64, l Lease) (int64, error)
-	// DeleteLease removes a lease, and keeps its last state, with one more note, as long as the outbox has notes of it.
-	// Returns CONFLICT as PutLease does, NOTFOUND for an unknown id.
+	// DeleteLease removes a lease. It adds a note with the next number to its Log, and keeps that as ToldLease needs it,
+	// with its id, until it is purged. Returns CONFLICT as PutLease does and for a lease that is not Deletable, NOTFOUND
+	// for an unknown id.
 	DeleteLease(ctx context.Context, revision int64, id string, note LeaseNote) (int64, error)
 	// GetLease returns NOTFOUND for an unknown id.
 	GetLease(ctx context.Context, id string) (Lease, error)

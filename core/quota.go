@@ -21,5 +21,7 @@ var (
 	ImageQuota    = Quota{1000, "there are %[2]d images already, the most there may be: remove some that no pool uses"}        // older versions of a name included
 	WebhookQuota  = Quota{1000, "there are %[2]d webhooks already, the most there may be: remove some that nobody listens to"} // of one class, or of those that belong to none
 	ScheduleQuota = Quota{MaxSchedules, "there are %[2]d schedules already, the most there may be: remove some"}
+	LeaseQuota    = Quota{MaxOpenLeases, "there are %[2]d open leases already, the most there may be: delete some that nobody needs"}
+	GroupQuota    = Quota{MaxHostGroups, "there are %[2]d host groups already, the most there may be: delete some"}
 	WishQuota     = Quota{MaxHostWishes, "there are %[2]d wishes of hosts already, the most there may be: forget hosts that are gone"}
 )

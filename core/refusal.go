@@ -18,8 +18,19 @@ var (
 	TaskTwin     = Refuse(CodeConflict, "another task does the same as %s and has not ended yet: wait for its end, or cancel it")
 	NoSchedule   = Refuse(CodeNotFound, "there is no schedule %s: see drover schedule list")
 	NoWebhook    = Refuse(CodeNotFound, "there is no webhook %s: see drover webhook list")
+	NoLease      = Refuse(CodeNotFound, "there is no lease %s: see drover lease list")
+	LeaseTaken   = Refuse(CodeConflict, "lease id %s belongs to a lease that was deleted: make a new id")
+	LeaseInUse   = Refuse(CodeConflict, "lease %s is %s, and is not deleted before nothing of it is left on hosts")
+	NoHostGroup  = Refuse(CodeNotFound, "there is no host group %s")
+	GroupInUse   = Refuse(CodeConflict, "host group %s has instances that are not terminated: set its max to 0, and wait until they are")
+	NoInstance   = Refuse(CodeNotFound, "there is no instance %s")
 	NoImage      = Refuse(CodeNotFound, "there is no image %s: drover image list shows all; make one with drover image build or drover image import")
 )
+
+// StaleCalendar is the error of a write of a lease that was decided by another revision of the calendar.
+func StaleCalendar(id string) error {
+	return Errorf(CodeConflict, id, "another lease was written before lease %s could be: read the calendar again, then decide anew", id)
+}
 
 // NotPut returns the reason why an object was not stored under a revision (0: a new object): CONFLICT if it exists
 // and was made or changed by somebody else, NOTFOUND if it is gone. What describes the object for people, such as

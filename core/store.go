@@ -90,8 +90,8 @@ type RequestLedger interface {
 
 // Retention deletes old data of the result store, and lists the files to which the rest refers.
 type Retention interface {
-	// Purge deletes at most limit rows and tasks that ended before the given time, and batches that were created before
-	// it and of which no request is left, and returns how many. It spares requests of submissions, tasks whose download
+	// Purge deletes at most limit rows, tasks, leases and instances that ended before the given time, and batches that
+	// were created before it and of which no request is left, and returns how many. It spares requests of submissions, tasks whose download
 	// has not expired, and entries of the outbox.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
 	// ExpireOutputs removes stdout, stderr and files from all results, including those of the history, of requests of
@@ -122,6 +122,8 @@ type ResultStore interface {
 	PoolSettings
 	JobTypes
 	Batches
+	Leases
+	Instances
 	HostWishes
 	Images
 	AuditLog

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 )
 
 // The events of which webhooks are notified.
@@ -34,13 +35,19 @@ func (w *Webhook) Message(body []byte) Message {
 	}
 }
 
-// Notice is an end of which somebody is to be notified: of one generation of a request or task.
+// Notice is something of which somebody is to be notified: the end of one generation of a request or task, or one note
+// of a lease.
 type Notice struct {
-	Event string // EventRequestEnded or EventTaskEnded
-	Key   string
+	Event string // one of WebhookEvents
+	Key   string // of a lease: the Key of its id and the note's number
 }
 
-// Webhooks keeps webhooks and the outbox: ends that were recorded and not yet handed to tasks that deliver them. Put
+// WebhookEvents lists the events that a webhook can ask for.
+func WebhookEvents() []string {
+	return append([]string{EventRequestEnded, EventTaskEnded}, LeaseEvents()...)
+}
+
+// Webhooks keeps webhooks and the outbox: notices that were recorded and not yet handed to tasks that deliver them. Put
 // is as in school.Roster.
 type Webhooks interface {
 	// PutWebhook keeps the stored secret if the new record has none. Returns LIMIT if the class has too many.
@@ -53,11 +60,14 @@ type Webhooks interface {
 	// of id and without their secrets.
 	ListWebhooks(ctx context.Context, class, after string, limit int) ([]Webhook, error)
 
-	// Outbox lists the oldest ends whose request or task names webhooks or a callback and that are not marked as
-	// sent. An end is added in the same transaction that records it.
+	// Outbox lists the oldest notices of requests, tasks and leases that name webhooks or a callback, which are not
+	// marked as sent. A notice is added in the same transaction that records what it tells of.
 	Outbox(ctx context.Context, limit int) ([]Notice, error)
 	// Sent takes notices out of the outbox. Notices that are not there are ignored.
 	Sent(ctx context.Context, notices []Notice) error
+	// ToldLease is GetLease for those who notify: it returns deleted leases too, with the note of their deletion, until
+	// they are purged.
+	ToldLease(ctx context.Context, id string) (Lease, error)
 }
 
 // Check returns INVALID. Its URL is for webhook.Addresses to check; its secret is made, never given.
@@ -68,13 +78,13 @@ func (w Webhook) Check() error {
 		return err
 	}
 	if len(w.Events) == 0 {
-		return Errorf(CodeInvalid, w.ID, "webhook %s asks for no event: use %s or %s", w.ID, EventRequestEnded, EventTaskEnded)
+		return Errorf(CodeInvalid, w.ID, "webhook %s asks for no event: use %s", w.ID, strings.Join(WebhookEvents(), ", "))
 	}
-	all := []string{EventRequestEnded, EventTaskEnded, EventTest}
+	all := append(WebhookEvents(), EventTest)
 	for i, event := range w.Events {
 		if !slices.Contains(all, event) || slices.Contains(w.Events[:i], event) {
-			return Errorf(CodeInvalid, w.ID, "webhook %s asks for %.40q twice or for no event: use %s or %s",
-				w.ID, event, EventRequestEnded, EventTaskEnded)
+			return Errorf(CodeInvalid, w.ID, "webhook %s asks for %.40q twice or for no event: use %s",
+				w.ID, event, strings.Join(WebhookEvents(), ", "))
 		}
 	}
 	return nil

@@ -184,8 +184,8 @@ func Cut(r core.Result) core.Result {
 
 // Filter checks a filter and returns the number of rows that it selects. Returns INVALID.
 func Filter(f core.Filter) (int, error) {
-	if len(f.States) > MaxStates {
-		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
+	if err := states(len(f.States)); err != nil {
+		return 0, err
 	}
 	if f.Idempotency != "" && f.Submitter == "" {
 		return 0, core.Errorf(core.CodeInvalid, "", "a request is looked for by its idempotency key without its submitter: name that too")
@@ -217,8 +217,8 @@ func Submissions(f school.SubmissionFilter) (int, error) {
 
 // TaskFilter checks a filter and returns the number of tasks it asks for. Returns INVALID.
 func TaskFilter(f core.TaskFilter) (int, error) {
-	if len(f.States) > MaxStates {
-		return 0, core.Errorf(core.CodeInvalid, "", "a list may be narrowed to at most %d states, not %d", MaxStates, len(f.States))
+	if err := states(len(f.States)); err != nil {
+		return 0, err
 	}
 	return rows(f.Limit)
 }
@@ -249,10 +249,10 @@ func Notices(notices []core.Notice) ([]Ended, error) {
 	if len(notices) > MaxNotices {
 		return nil, core.Errorf(core.CodeInvalid, "", "%d notices are more than one call takes, which is %d", len(notices), MaxNotices)
 	}
-	ended := make([]Ended, len(notices))
+	all, ended := core.WebhookEvents(), make([]Ended, len(notices))
 	for i, n := range notices {
-		if n.Event != core.EventRequestEnded && n.Event != core.EventTaskEnded {
-			return nil, core.Errorf(core.CodeInvalid, n.Key, "the outbox holds no %.40q: use %s or %s", n.Event, core.EventRequestEnded, core.EventTaskEnded)
+		if !slices.Contains(all, n.Event) {
+			return nil, core.Errorf(core.CodeInvalid, n.Key, "the outbox holds no %.40q: use %s", n.Event, strings.Join(all, ", "))
 		}
 		id, generation, err := core.ParseKey(n.Key)
 		if err != nil {
@@ -267,5 +267,5 @@ func Notices(notices []core.Notice) ([]Ended, error) {
 type Ended struct {
 	Event      string
 	ID         string
-	Generation int
+	Generation int // or the number of a lease's note
 }

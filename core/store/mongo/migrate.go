@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -20,7 +21,8 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing, // 5: changes of state, and statistics
 	nothing, // 6: changes of waiting requests
 	nothing, // 7: requests that are to be removed
-	func(ctx context.Context, s *Store) error { return s.ensure(ctx) }, // 8: job types and batches
+	nothing, // 8: job types and batches
+	func(ctx context.Context, s *Store) error { return cmp.Or(foundCalendar(ctx, s), s.ensure(ctx)) }, // 9: leases and instances
 }
 
 func nothing(context.Context, *Store) error { return nil }

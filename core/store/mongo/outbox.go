@@ -30,7 +30,7 @@ func tell(how m, generation int, now int64) {
 	how["$push"], how["$min"] = push, m{"outbox_at": at}
 }
 
-// boxes are the collections whose documents have an outbox.
+// boxes are the collections whose documents have such an outbox; leases have one of texts.
 var boxes = map[string]string{core.EventRequestEnded: requests, core.EventTaskEnded: tasks}
 
 // told is a document with an outbox.
@@ -40,16 +40,21 @@ type told struct {
 	Box   outbox            `bson:",inline"`
 }
 
-// Outbox lists ends that were not marked as sent, see core.Webhooks.
+// dated is a notice with what orders it among others.
+type dated struct {
+	at     string
+	notice core.Notice
+}
+
+// Outbox lists notices that were not marked as sent, see core.Webhooks.
 func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
 	}
-	type dated struct {
-		at     string
-		notice core.Notice
+	all, err := s.leaseNotices(ctx, limit)
+	if err != nil {
+		return nil, err
 	}
-	var all []dated
 	for event, in := range boxes {
 		docs, err := some[told](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "state", "outbox", "outbox_at")
 		if err != nil {
@@ -79,17 +84,20 @@ func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
 		return err
 	}
 	type key struct {
-		in         string
-		generation int
+		in     string
+		untold any // what the outbox there has
 	}
 	ids := map[key][]string{}
 	for _, e := range ends {
-		k := key{boxes[e.Event], e.Generation}
+		k := key{leases, untoldNote(e.Event, e.Generation)}
+		if in, is := boxes[e.Event]; is {
+			k = key{in, e.Generation}
+		}
 		ids[k] = append(ids[k], e.ID)
 	}
 	for k, ids := range ids {
 		which := m{"_id": m{"$in": ids}}
-		if err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.generation}}); err != nil {
+		if err := s.changeAll(ctx, k.in, which, m{"$pull": m{"outbox": k.untold}}); err != nil {
 			return err
 		}
 		if err := s.close(ctx, k.in, which); err != nil {

@@ -8,7 +8,7 @@ import (
 // purgeBatch is how many requests are deleted together.
 const purgeBatch = 100
 
-// Purge deletes requests, tasks and batches that ended before the time, see school.ResultStore.
+// Purge deletes requests, tasks, batches, leases and instances that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -25,12 +25,15 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	if total >= limit {
 		return total, nil
 	}
-	n, err := s.purgeTasks(ctx, before.UnixMilli(), limit-total)
-	if total += n; err != nil || total >= limit {
-		return total, err
+	for _, purge := range []func(ctx context.Context, before int64, limit int) (int, error){
+		s.purgeTasks, s.purgeBatches, s.purgeLeases, s.purgeInstances,
+	} {
+		n, err := purge(ctx, before.UnixMilli(), limit-total)
+		if total += n; err != nil || total >= limit {
+			return total, err
+		}
 	}
-	n, err = s.purgeBatches(ctx, before.UnixMilli(), limit-total)
-	return total + n, err
+	return total, nil
 }
 
 // purgeRequests deletes at most batch requests, including those that an interrupted purge left.

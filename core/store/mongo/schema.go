@@ -11,7 +11,7 @@ import (
 
 // The collections.
 const (
-	meta        = "meta"     // the store's id, its schema, counters
+	meta        = "meta"     // the store's id, its schema, the calendar, counters
 	requests    = "requests" // with the result of the current generation
 	attempts    = "attempts" // refused results, and results of former generations
 	outputs     = "outputs"  // the parts of long outputs that do not fit into a request
@@ -32,6 +32,9 @@ const (
 	wishes      = "wishes" // of hosts
 	jobTypes    = "job_types"
 	batches     = "batches"
+	leases      = "leases" // the calendar is in meta
+	hostGroups  = "host_groups"
+	instances   = "instances" // of host providers
 
 	stateChanges = "state_changes"
 	buckets      = "buckets" // of statistics
@@ -95,6 +98,14 @@ var indexes = []index{
 	{batches, "submitter", false, by("submitter", "_id")},
 	{batches, "open", false, by("open", "_id")},
 	{batches, "created", false, by("created", "_id")},
+	{leases, "open", false, by("open", "start", "_id")},
+	{leases, "class", false, by("class", "_id")},
+	{leases, "end", false, by("end", "start")},
+	{leases, "ended", false, by("ended", "_id")},
+	{leases, "outbox", false, by("outbox_at")},
+	{instances, "group", false, by("group", "_id")},
+	{instances, "state", false, by("state", "_id")},
+	{instances, "ended", false, by("ended", "_id")},
 	{stateChanges, "at", false, by("at")},
 	{buckets, "step", false, by("step", "at")},
 	{entries, "class", false, by("class", "_id")},

@@ -229,6 +229,14 @@ func TestStatementsUseIndexes(t *testing.T) {
 		_, err := s.ListTasks(t.Context(), f)
 		require.NoError(t, err)
 	}
+	for _, f := range []core.LeaseFilter{{}, {Class: "a"}, {States: []core.LeaseState{"a"}}, {Class: "a", States: []core.LeaseState{"a"}}, {From: 1}, {To: 1}, {From: 1, To: 1}, {Before: "z"}} {
+		_, err := s.ListLeases(t.Context(), f)
+		require.NoError(t, err)
+	}
+	for _, f := range []core.InstanceFilter{{}, {Group: "a"}, {States: []core.InstanceState{"a"}}, {Group: "a", States: []core.InstanceState{"a"}}, {Before: "z"}} {
+		_, err := s.ListInstances(t.Context(), f)
+		require.NoError(t, err)
+	}
 	meant := map[string]bool{"SCAN pools": true, "SCAN host_wishes": true, "SCAN outbox": true, "SCAN k VIRTUAL TABLE INDEX 1:": true, "SCAN CONSTANT ROW": true, "SCAN newest": true}
 	for _, known := range []map[string]bool{texts(s.known), texts(s.committer.known)} {
 		require.NotEmpty(t, known)

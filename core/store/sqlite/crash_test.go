@@ -22,7 +22,7 @@ import (
 // What a child process is told by its environment.
 const (
 	childFile = "DROVER_TEST_STORE" // the file to work on
-	childWork = "DROVER_TEST_WORK"  // create, or the ids to record, comma separated
+	childWork = "DROVER_TEST_WORK"  // create, lease, or the ids to record, comma separated
 	childName = "DROVER_TEST_NAME"
 )
 
@@ -47,6 +47,9 @@ func TestChild(t *testing.T) {
 		t.Skip("only for other tests, as their child process")
 	}
 	s := open(t, file)
+	if os.Getenv(childWork) == "lease" {
+		writeLease(t, s)
+	}
 	if os.Getenv(childWork) == "create" {
 		var all sync.WaitGroup
 		for range 8 {
@@ -134,6 +137,46 @@ func TestKilledAfterRecord(t *testing.T) {
 	left, err = s.Outbox(t.Context(), 1000)
 	require.NoError(t, err)
 	require.Equal(t, want, left)
+}
+
+// writeLease writes one lease again and again, each time with one more note.
+func writeLease(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	l, revision := storetest.Lease("cs101"), int64(1)
+	l.Notify = []string{"w"}
+	for {
+		next, err := s.PutLease(t.Context(), revision, l)
+		require.NoError(t, err)
+		fmt.Println("wrote " + l.ID)
+		revision = next
+		l.Log = append(l.Log[max(0, len(l.Log)-3):], core.LeaseNote{Number: l.LastNote() + 1, Event: core.EventLeaseUpdated})
+	}
+}
+
+// After a crash the calendar, the leases in it and what is to be told of them are of one write.
+func TestKilledAfterPutLease(t *testing.T) {
+	t.Parallel()
+	for round := range 3 {
+		path := filepath.Join(t.TempDir(), "drover.db")
+		cmd, out := child(t, path, "", "lease")
+		told := 0
+		for lines := bufio.NewScanner(out); lines.Scan(); told++ {
+			if told == 30*(round+1) {
+				require.NoError(t, cmd.Process.Kill())
+			}
+		}
+		require.ErrorContains(t, cmd.Wait(), "killed")
+		s := open(t, path)
+		c, err := s.Calendar(t.Context(), 0)
+		require.NoError(t, err)
+		require.Len(t, c.Leases, 1)
+		writes := c.Leases[0].LastNote()
+		require.GreaterOrEqual(t, writes, told)
+		require.EqualValues(t, writes+1, c.Revision)
+		left, err := s.Outbox(t.Context(), 10_000)
+		require.NoError(t, err)
+		require.Len(t, left, writes)
+	}
 }
 
 // What is in the two files when Create returns is all that a power cut leaves.

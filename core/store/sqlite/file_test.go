@@ -125,6 +125,7 @@ func TestTwoHandles(t *testing.T) {
 	storetest.RaceRecord(t, a, b)
 	storetest.RaceTasks(t, a, b)
 	storetest.RaceOutbox(t, a, b)
+	storetest.RaceLeases(t, a, b)
 }
 
 func TestTimesAreTheClocks(t *testing.T) {

@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"strings"
 	"time"
+
+	"drover/core"
 )
 
 // purgeBatch is how many rows one transaction deletes, so that a purge does not block other writes.
@@ -18,7 +21,7 @@ const endedBefore = `(SELECT id FROM tasks WHERE ended > 0 AND ended < ? AND exp
 	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event = 'task.ended' AND o.id = tasks.id)
 	ORDER BY ended, id LIMIT ?)`
 
-// Purge deletes requests, tasks and batches that ended before the time, see school.ResultStore.
+// Purge deletes requests, tasks, batches, leases and instances that ended before the time, see school.ResultStore.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for total < limit {
@@ -36,19 +39,34 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 const emptyBefore = `(SELECT id FROM batches b WHERE created < ? AND state NOT IN ('making', 'cancelling')
 	AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.id > b.id AND r.id <= b.last) ORDER BY created, id LIMIT ?)`
 
-// purge deletes at most batch rows: requests with their history, then tasks, then batches.
+// overBefore selects the leases, those that were deleted included.
+var overBefore = `(SELECT id FROM leases WHERE ended > 0 AND ended < ?
+	AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = leases.id AND o.event IN ('` + strings.Join(core.LeaseEvents(), "', '") + `'))
+	ORDER BY ended, id LIMIT ?)`
+
+// terminatedBefore selects the instances.
+const terminatedBefore = `(SELECT id FROM instances WHERE ended > 0 AND ended < ? ORDER BY ended, id LIMIT ?)`
+
+// purge deletes at most batch rows: requests with their history, then what else is old.
 func (t *tx) purge(before, now int64, batch int) (int, error) {
 	if _, err := t.exec("DELETE FROM attempts WHERE id IN "+finishedBefore, before, batch); err != nil {
 		return 0, err
 	}
-	requests, err := t.exec("DELETE FROM requests WHERE id IN "+finishedBefore, before, batch)
-	if err != nil {
-		return 0, err
+	total := 0
+	for _, old := range []struct {
+		text string
+		args []any
+	}{
+		{"DELETE FROM requests WHERE id IN " + finishedBefore, []any{before}},
+		{"DELETE FROM tasks WHERE id IN " + endedBefore, []any{before, now}},
+		{"DELETE FROM batches WHERE id IN " + emptyBefore, []any{before}},
+		{"DELETE FROM leases WHERE id IN " + overBefore, []any{before}},
+		{"DELETE FROM instances WHERE id IN " + terminatedBefore, []any{before}},
+	} {
+		n, err := t.exec(old.text, append(old.args, batch-total)...)
+		if total += n; err != nil {
+			return 0, err
+		}
 	}
-	tasks, err := t.exec("DELETE FROM tasks WHERE id IN "+endedBefore, before, now, batch-requests)
-	if err != nil {
-		return 0, err
-	}
-	batches, err := t.exec("DELETE FROM batches WHERE id IN "+emptyBefore, before, batch-requests-tasks)
-	return requests + tasks + batches, err
+	return total, nil
 }

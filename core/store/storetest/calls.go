@@ -29,7 +29,9 @@ type Call = func(ctx context.Context, s school.ResultStore) error
 // Calls returns every call of the interface by name, each with good arguments.
 func Calls(spec core.Spec) map[string]Call {
 	all := requestCalls(spec)
-	for _, more := range []map[string]Call{batchCalls(spec), changeCalls(spec), taskCalls(), rosterCalls(), courseworkCalls(), accountCalls(), statisticCalls()} {
+	for _, more := range []map[string]Call{
+		batchCalls(spec), changeCalls(spec), taskCalls(), leaseCalls(), instanceCalls(), rosterCalls(), courseworkCalls(), accountCalls(), statisticCalls(),
+	} {
 		maps.Copy(all, more)
 	}
 	return all

@@ -23,7 +23,7 @@ type test struct {
 // Run runs the suite. open returns a new, empty store; Run closes it.
 func Run(t *testing.T, open func(t *testing.T) school.ResultStore) {
 	t.Helper()
-	for _, test := range slices.Concat(requestTests(), taskTests(), schoolTests(), accountTests(), statisticTests()) {
+	for _, test := range slices.Concat(requestTests(), taskTests(), leaseTests(), instanceTests(), schoolTests(), accountTests(), statisticTests()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)
