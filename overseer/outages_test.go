@@ -22,6 +22,8 @@ func (outless) Outages(context.Context) (map[string]core.Outage, error) {
 	return map[string]core.Outage{"gone": {Since: 1, Host: "h1"}}, nil
 }
 
+func (outless) RemovePool(context.Context, string, bool) error { return nil }
+
 func (outless) SetOutage(context.Context, string, core.Outage) (bool, error) { return false, nil }
 
 // notes lets a host's vmfactory report that it serves the pool again, and why that is broken; "" if it works.

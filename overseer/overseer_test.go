@@ -29,6 +29,7 @@ type fixture struct {
 	core.Hosts
 	core.Queue
 	core.ResultStore
+	core.LeasedPools
 
 	mu    sync.Mutex
 	calls []string
@@ -135,6 +136,15 @@ func (w *fixture) Mend(ctx context.Context, v core.Violation) (bool, error) {
 
 func (w *fixture) Events(context.Context, string) ([]core.Event, error) { return nil, nil }
 
+func (w *fixture) Calendar(context.Context, int64) (core.Calendar, error) {
+	return core.Calendar{Revision: 1}, nil
+}
+
+func (w *fixture) Leased(ctx context.Context) ([]core.LeasedState, error) {
+	_, err := w.call(ctx, "leases")
+	return nil, err
+}
+
 func (w *fixture) Mark(context.Context, string) (string, error) { return "", nil }
 
 func (w *fixture) MoveMark(context.Context, string, string, string) (bool, error) { return true, nil }
@@ -202,7 +212,7 @@ func newDeps(w *fixture) (*test.Hook, overseer.Deps) {
 	log, logs := test.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	return logs, overseer.Deps{
-		Owners: w, Hosts: w, Pools: outless{w}, Queue: w, Evacuations: w, Placements: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
+		Owners: w, Hosts: w, Pools: outless{w}, Queue: w, Evacuations: w, Placements: w, Leased: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
 }
 

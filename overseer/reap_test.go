@@ -142,7 +142,7 @@ func (s *scene) moves() map[string]string {
 func (s *scene) deps() overseer.Deps {
 	log, _ := test.NewNullLogger()
 	return overseer.Deps{
-		Owners: s.cluster, Hosts: s.cluster, Pools: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Placements: s.cluster, Reports: s.cluster, History: s.cluster, Consistency: s.cluster,
+		Owners: s.cluster, Hosts: s.cluster, Pools: s.cluster, Queue: s.cluster, Evacuations: s.cluster, Placements: s.cluster, Leased: s.cluster, Reports: s.cluster, History: s.cluster, Consistency: s.cluster,
 		Store: s.store, Intake: s.in, Cancel: s.in.Cancel, Log: log,
 	}
 }

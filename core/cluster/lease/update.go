@@ -175,8 +175,8 @@ func (c Change) applyTimes(l *core.Lease, now time.Time) error {
 		if *c.End < now.Add(-late).UnixMilli() {
 			return core.Errorf(core.CodeInvalid, "end", "a lease cannot end in the past, at %s: it is %s by the server's clock", moment(*c.End), moment(ms))
 		}
-		if l.End = *c.End; l.End < ms {
-			l.End = ms
+		if l.End = *c.End; l.State == core.LeaseActive {
+			l.End = max(l.End, ms, l.Start+1) // now
 		}
 	}
 	l.BeforeEnd, l.Grace = deref(c.BeforeEnd, l.BeforeEnd), deref(c.Grace, l.Grace)
