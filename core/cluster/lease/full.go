@@ -54,7 +54,7 @@ func (g *Ground) never(l core.Lease) error {
 	}
 	n, r := needs[short.reservation], &l.Reservations[short.reservation]
 	return core.Errorf(core.CodeInvalid, r.Pools[0], "reservation %d asks for %s%s, and the hosts could hold %d at most if no other lease was there: %s",
-		short.reservation+1, n.what(r.Needs()), n.where(), short.found, b.limits(n, in))
+		short.reservation+1, n.what(r.Needs()), n.where(), short.found, b.limits(n))
 }
 
 // where says on which hosts units must be.
@@ -71,7 +71,7 @@ func (n *need) where() string {
 }
 
 // limits says what keeps hosts from holding more.
-func (b *book) limits(n *need, in span) string {
+func (b *book) limits(n *need) string {
 	hosts := make(map[string]int)
 	for at := range b.hosts {
 		why := n.unfit(&b.hosts[at])

@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -230,8 +229,6 @@ func drawLease(r *rand.Rand, id string, now, last, reservations int) core.Lease 
 	l.Events = lease.NewEvents(l)
 	return l
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func clone(l core.Lease) core.Lease {
 	l.Reservations = slices.Clone(l.Reservations)

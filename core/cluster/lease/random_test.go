@@ -121,7 +121,7 @@ func (c *run) change() {
 	case 6:
 		h.Labels = map[string]string{"zone": []string{"a", "b"}[c.r.IntN(2)]}
 	}
-	c.revision++ // whoever decides reads the hosts anew before writing
+	c.revision++ // those who decide read the hosts anew before they write
 }
 
 // heal heals what is due, as two who read at the same time.
@@ -271,7 +271,7 @@ func (c *run) pass() {
 }
 
 // Of a thousand calendars none is ever oversold: whatever is admitted, by those who read before others wrote; whatever
-// hosts do; and whoever heals. What is healed stays as it is until something changes.
+// hosts do; and however many heal. What is healed stays as it is until something changes.
 func TestRandomCalendars(t *testing.T) {
 	t.Parallel()
 	cases := map[string]int{}
