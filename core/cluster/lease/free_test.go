@@ -33,7 +33,7 @@ func stretchOf(t *testing.T, all []lease.Stretch, m int) lease.Stretch {
 // What is free in each minute is as many units as the oracle finds by adding them one by one.
 func TestFree(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(500) {
+	for seed := range uint64(250) {
 		g, l := crowd(seed)
 		r := l.Reservations[0]
 		free := g.Free(r, at(0), at(30))

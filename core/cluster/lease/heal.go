@@ -17,8 +17,9 @@ func DueToHeal(l core.Lease, now int64, within time.Duration) bool {
 		return true
 	case core.LeasePending:
 		return within == 0 || l.Start <= now+within.Milliseconds()
+	default:
+		return false
 	}
-	return false
 }
 
 // Heal gives a lease other room for what hosts cannot hold any more, and for what it lacks since earlier, and returns

@@ -55,8 +55,9 @@ func (b *book) place(n *need, has map[int]int, missing int, in span) []grant {
 		return together(all, has, missing)
 	case core.AffinityFalse:
 		return apart(all, has, missing)
+	default:
+		return packed(all, missing)
 	}
-	return packed(all, missing)
 }
 
 // together places units on one host: the one where the reservation has units already, else the fullest.
