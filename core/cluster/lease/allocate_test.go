@@ -216,6 +216,10 @@ func TestChangedLeasesKeepWhatTheyCan(t *testing.T) {
 	out, err = g.Allocate(all)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"h2": 4}, onHosts(&out.Reservations[0]), "they move together")
+	all.Reservations[0].State = core.ReservationActive
+	_, err = g.Allocate(all)
+	require.EqualError(t, err, "reservation 1: 2 of 4 units of pool p on one host are free from 2026-12-01 12:00 to 15:00 UTC",
+		"those that are in use stay, and the others must be with them")
 }
 
 // crowd makes a small ground with leases that have room, and a lease of one reservation.

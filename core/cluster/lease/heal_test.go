@@ -189,6 +189,16 @@ func TestTheYoungestMakeRoom(t *testing.T) {
 	}, done, "of the same age, the one whose lease comes later by name")
 	require.Equal(t, 0, healed.Reservations[0].Held())
 
+	// What goes in any case, for its pool is broken there, does not displace what is younger.
+	q := active(held(lasting("q", 0, 2, core.Reservation{Pools: []string{"q"}, Units: 1}), 1, "h1"))
+	three := active(held(lasting("a", 0, 2, units(3)), 2, "h1"))
+	g = ground([]lease.Host{host("h1", 4, func(h *lease.Host) { h.Broken = []string{"q"} }), host("h2", 4)}, q, three)
+	_, done = g.Heal(three, nil)
+	require.Nil(t, done)
+	g.Hosts[0].Broken = nil
+	_, done = g.Heal(three, nil)
+	require.Len(t, done, 1)
+
 	// Units that must be together go together; the single one that is younger has room then.
 	g = ground([]lease.Host{host("h1", 4), host("h2", 3)},
 		active(held(lasting("z", 0, 2, units(2)), 1, "h1")),

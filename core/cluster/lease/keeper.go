@@ -67,7 +67,6 @@ func (k *keeper) on(at int) map[place]int {
 		if needs[of].refuses(&b.hosts[at]) != "" {
 			continue
 		}
-		n.from = max(n.from, b.ground.Now)
 		fits, _ := b.fits(at, staying, n.lot, n.span)
 		if n.together && fits < n.units {
 			fits = 0

@@ -194,6 +194,9 @@ func drawHosts(r *rand.Rand, most int) []lease.Host {
 			if r.IntN(4) == 0 {
 				h.MaxVMs = 1 + r.IntN(6)
 			}
+			if r.IntN(4) == 0 {
+				h.Size.CPU = 2000
+			}
 			if r.IntN(6) == 0 {
 				h.Serves = h.Serves[:1]
 			}
