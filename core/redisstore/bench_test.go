@@ -65,27 +65,61 @@ func benchExchange(b *testing.B, batch, submitters int) {
 }
 
 // BenchmarkExchangeBesideTargets measures what targets cost a claim: jobs are claimed and finished in turns in a cluster
-// without rounds of placement, and in one whose host has targets of a hundred pools. One op is a turn of each. It says
-// the ratio of the server's processor time of the second to the first: the median of the turns, and between which
-// values half of them are.
+// without rounds of placement, and in one whose host has targets of a hundred pools.
 func BenchmarkExchangeBesideTargets(b *testing.B) {
-	const jobs, batch, pools = 1000, 16, 100
-	turns := []*exchangeTurn{newExchangeTurn(b), newExchangeTurn(b)}
+	const pools = 100
+	plain, beside := newExchangeTurn(b), newExchangeTurn(b)
 	its := make(core.Targets, pools)
 	for i := range pools {
 		its[fmt.Sprintf("pool-%d", i)] = core.Target{Warm: 2, Most: 4}
 	}
-	its["p1"] = core.Target{Warm: 1, Most: jobs}
+	its["p1"] = core.Target{Warm: 1, Most: jobsInTurn}
 	number := int64(0)
+	benchTurns(b, plain, beside, func() {
+		var err error
+		number, err = beside.Store.SetTargets(b.Context(), number, core.Round{Targets: map[string]core.Targets{"h1": its}, Lasts: time.Hour})
+		require.NoError(b, err)
+	})
+}
+
+// BenchmarkExchangeBesideALease measures what an open lease costs a claim of others, of the pool that it reserves VMs of,
+// on a host that serves both: of the second cluster alone.
+func BenchmarkExchangeBesideALease(b *testing.B) {
+	plain, beside := newExchangeTurn(b), newExchangeTurn(b)
+	l := core.LeasedPoolSetting{Pool: leasedPool("x", "p1"), Open: true, Class: "cs101", Submitters: []string{"ann"}}
+	require.NoError(b, beside.Store.SetLeased(b.Context(), l))
+	benchTurns(b, plain, beside, func() {})
+}
+
+// BenchmarkExchangeOfALease measures what a claim of a lease's pool costs beside one of any other: in the second cluster
+// all submitters are holders.
+func BenchmarkExchangeOfALease(b *testing.B) {
+	plain, leased := newExchangeTurn(b), newExchangeTurn(b)
+	l := core.LeasedPoolSetting{Pool: leasedPool("x", "p1"), Open: true}
+	l.Pool.MaxWaiting, l.Pool.Max = 1<<30, core.MaxPoolVMs
+	for i := range submittersInTurn {
+		l.Submitters = append(l.Submitters, fmt.Sprintf("s%d", i))
+	}
+	require.NoError(b, leased.Store.SetLeased(b.Context(), l))
+	leased.Pool = l.Pool.Name
+	benchTurns(b, plain, leased, func() {})
+}
+
+const jobsInTurn, submittersInTurn = 1000, 100
+
+// benchTurns compares two clusters that claim and finish jobs in turns. One op is a turn of each. It says the ratio of the
+// server's processor time of the second to the first: the median of the turns, and between which values half of them are.
+func benchTurns(b *testing.B, one, other *exchangeTurn, before func()) {
+	b.Helper()
+	const batch = 16
+	turns := []*exchangeTurn{one, other}
 	var ratios []float64
 	for b.Loop() {
-		var err error
-		number, err = turns[1].Store.SetTargets(b.Context(), number, core.Round{Targets: map[string]core.Targets{"h1": its}, Lasts: time.Hour})
-		require.NoError(b, err)
+		before()
 		var took [2]float64
 		for n := range turns {
 			at := (n + len(ratios)) % len(turns) // each is first as often
-			took[at] = turns[at].run(b, jobs, batch)
+			took[at] = turns[at].run(b, jobsInTurn, batch)
 		}
 		ratios = append(ratios, took[1]/took[0])
 	}
@@ -121,7 +155,7 @@ func (x *exchangeTurn) run(b *testing.B, jobs, batch int) float64 {
 	specs := make([]core.Spec, jobs)
 	for i := range specs {
 		x.made++
-		specs[i] = coretest.Spec(fmt.Sprintf("r%d", x.made), "p1", fmt.Sprintf("s%d", i%100))
+		specs[i] = coretest.Spec(fmt.Sprintf("r%d", x.made), "p1", fmt.Sprintf("s%d", i%submittersInTurn))
 	}
 	x.Submit(b, specs...)
 	before := serverMicros(b, x.b)
