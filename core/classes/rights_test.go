@@ -59,7 +59,7 @@ func (w *fixture) actor(who string) core.Actor {
 func object(r core.Right) core.Object {
 	var o core.Object
 	classless := []core.Action{core.ActUserManage, core.ActUserView, core.ActSchedule}
-	if !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
+	if r.Action == core.ActLeaseView || !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
 		o.Class = "cs101"
 	}
 	if r.Owner {
@@ -130,8 +130,8 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 // them against the calls for one thing. Actor is before all rights.
 var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks"}
 
-// elsewhere are the actions of core/requests, core/account and core/cluster/operate, whose calls are held against the same table.
-var elsewhere = []core.Action{core.ActAccount, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl, core.ActClusterView, core.ActClusterOperate}
+// elsewhere are the actions of core/requests, core/account, core/cluster/operate and core/cluster/lease, whose calls are held against the same table.
+var elsewhere = []core.Action{core.ActAccount, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl, core.ActLeaseView, core.ActLeaseManage, core.ActClusterView, core.ActClusterOperate}
 
 func TestEveryCallIsTried(t *testing.T) {
 	t.Parallel()

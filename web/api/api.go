@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"drover/core"
+	"drover/core/cluster/lease"
 	"drover/core/requests"
 	"drover/web/services"
 )
@@ -80,6 +81,22 @@ func schemaName(t reflect.Type, hint string) string {
 		return "BatchJob"
 	case reflect.TypeFor[Page[requests.View]]():
 		return "PageRequestView"
+	case reflect.TypeFor[lease.View]():
+		return "Calendar"
+	case reflect.TypeFor[lease.HostView]():
+		return "CalendarHost"
+	case reflect.TypeFor[lease.Block]():
+		return "CalendarBlock"
+	case reflect.TypeFor[lease.Stretch]():
+		return "CalendarFree"
+	case reflect.TypeFor[lease.Due]():
+		return "CalendarDue"
+	case reflect.TypeFor[lease.Draft]():
+		return "LeaseDraft"
+	case reflect.TypeFor[lease.Want]():
+		return "LeaseWant"
+	case reflect.TypeFor[lease.Change]():
+		return "LeaseChange"
 	}
 	return huma.DefaultSchemaNamer(t, hint)
 }

@@ -30,6 +30,7 @@ import (
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/api"
 	"drover/web/caller"
+	"drover/web/leasetest"
 	"drover/web/live"
 	"drover/web/services"
 )
@@ -56,6 +57,7 @@ type fixture struct {
 	api     http.Handler
 
 	accounts *account.Service
+	leases   *leasetest.Fake
 
 	mu  sync.Mutex
 	now time.Time
@@ -70,6 +72,7 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, now: time.UnixMilli(start)}
 	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.leases = leasetest.New(w.clock)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: w.clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -86,6 +89,7 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: service,
 		Live:    &live.Streams{Requests: service, Classes: w.reg},
 		Cluster: &operate.Service{Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
+		Leases:  w.leases,
 	}
 	for _, c := range change {
 		c(&p)

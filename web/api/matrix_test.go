@@ -109,6 +109,8 @@ func samples() map[string]sample {
 		"listPools":  {}, "viewPool": {}, "removePool": {prepare: unusedPool, path: "/cluster/pools/{id}"}, "setPool": {body: says(object{"paused": true})}, "listQueues": {},
 		"listDead": {}, "dropDead": {prepare: dead},
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
+		"listLeases": {}, "viewLease": {prepare: once(aLease)}, "createLease": {body: leaseBody}, "previewLease": {body: leaseBody}, "viewCalendar": {},
+		"changeLease": {prepare: aLease, body: says(object{"name": "New"})}, "deleteLease": {prepare: aLease},
 		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "viewHits": {}, "listChanges": {},
 	}
 }

@@ -22,6 +22,7 @@ type Deps struct {
 	Classes  *classes.Service
 	Requests *requests.Service
 	Cluster  *operate.Service
+	Leases   Leases // nil: there are none, see LeaseService
 	Accounts *account.Service
 	Live     *live.Streams
 	Limits   core.Limiter

@@ -45,43 +45,46 @@ type Change struct {
 
 // View is what a calendar shows of a time: hosts × time.
 type View struct {
-	From, To int64 // ms since 1970
-	Now      int64
-	Hosts    []HostView
-	Leases   []core.Lease // that touch the time, by start; ended ones included
-	Free     []Stretch    // units of the pool that was asked for, on all hosts together
-	Due      []Due        // what is due in the time
+	From   int64        `json:"from_ms"` // ms since 1970, as all moments here
+	To     int64        `json:"to_ms"`
+	Now    int64        `json:"now_ms"`
+	Hosts  []HostView   `json:"hosts"`
+	Leases []core.Lease `json:"leases"` // that touch the time, by start; ended ones included
+	Free   []Stretch    `json:"free"`   // units of the pool that was asked for, on all hosts together
+	Due    []Due        `json:"due"`    // what is due in the time
 }
 
 // HostView is one host of a calendar.
 type HostView struct {
-	Name   string
-	Out    string // why it holds no reservations now; "": it does
-	Blocks []Block
-	Free   []Stretch // in order, without gaps
+	Name   string    `json:"name"`
+	Out    string    `json:"out,omitempty"` // why it holds no reservations now; "": it does
+	Blocks []Block   `json:"blocks"`
+	Free   []Stretch `json:"free"` // in order, without gaps
 }
 
 // Block is what one reservation holds on a host.
 type Block struct {
-	Lease       string // id
-	Name        string
-	Reservation int
-	From, To    int64
-	Units       int
-	Whole       bool
+	Lease       string `json:"lease,omitempty"` // id
+	Name        string `json:"name,omitempty"`
+	Reservation int    `json:"reservation"`
+	From        int64  `json:"from_ms"`
+	To          int64  `json:"to_ms"`
+	Units       int    `json:"units"`
+	Whole       bool   `json:"whole,omitempty"`
 }
 
 // Stretch is a time in which as much is free.
 type Stretch struct {
-	From, To int64
-	Room     core.Size // that no lease holds
-	Units    int       // of the pool that was asked for; else 0
+	From  int64     `json:"from_ms"`
+	To    int64     `json:"to_ms"`
+	Room  core.Size `json:"room"`            // that no lease holds
+	Units int       `json:"units,omitempty"` // of the pool that was asked for; else 0
 }
 
 // Due is a moment that matters to those who reserve, such as the deadline of an assignment.
 type Due struct {
-	At    int64
-	Class string
-	Title string
-	Link  string // path of a page; "" if there is none
+	At    int64  `json:"at_ms"`
+	Class string `json:"class,omitempty"`
+	Title string `json:"title"`
+	Link  string `json:"link,omitempty"` // path of a page; "" if there is none
 }
