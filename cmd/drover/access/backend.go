@@ -15,6 +15,7 @@ import (
 	"drover/core/account"
 	"drover/core/classes"
 	"drover/core/cluster/history"
+	"drover/core/cluster/lease"
 	"drover/core/requests"
 	"drover/core/school"
 )
@@ -34,6 +35,7 @@ type Backend interface {
 	batchBackend
 	taskBackend
 	statsBackend
+	leaseBackend
 }
 
 // classBackend is the part of a backend about classes, their members and links for these.
@@ -141,6 +143,19 @@ type statsBackend interface {
 	Stats(ctx context.Context, by string, from, until time.Time) (history.Stats, error)
 	// ClassStats returns what ended of a class, parted by one of history.ClassWays or, by "", as a whole.
 	ClassStats(ctx context.Context, class, by string, from, until time.Time) (history.Stats, error)
+}
+
+// leaseBackend is the part of a backend about leases.
+type leaseBackend interface {
+	PreviewLease(ctx context.Context, d lease.Draft) (core.Lease, error)
+	CreateLease(ctx context.Context, d lease.Draft) (core.Lease, error)
+	ChangeLease(ctx context.Context, id string, change lease.Change) (core.Lease, error)
+	DeleteLease(ctx context.Context, id string) error
+	ViewLease(ctx context.Context, id string) (core.Lease, error)
+	ListLeases(ctx context.Context, f core.LeaseFilter) ([]core.Lease, error)
+	// Calendar returns what leases hold between two moments, ms since 1970, and how many units of a pool ("" for none) are
+	// free when.
+	Calendar(ctx context.Context, from, to int64, pool string) (lease.View, error)
 }
 
 // BackendCommand describes a subcommand for a cluster or a site, with an example of it.
