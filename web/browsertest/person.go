@@ -63,6 +63,25 @@ func (tab *Tab) Drop(selector string, paths ...string) {
 	}
 }
 
+// Drag presses the mouse within what a selector names, at a part of its width, and lets go at another one.
+func (tab *Tab) Drag(selector string, from, to float64) {
+	tab.t.Helper()
+	box := `document.querySelector(` + quote(selector) + `).getBoundingClientRect()`
+	tab.do(chromedp.ScrollIntoView(chromedp.CSS(selector)))
+	x, width, y := tab.Number(box+`.x`), tab.Number(box+`.width`), tab.Number(box+`.y`)+tab.Number(box+`.height`)/2
+	for _, one := range []struct {
+		kind input.DispatchMouseEventType
+		at   float64
+	}{{input.DispatchMouseEventTypeMousePressed, from}, {input.DispatchMouseEventTypeMouseMoved, to}, {input.DispatchMouseEventTypeMouseReleased, to}} {
+		tab.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+				Type: one.kind, X: x + one.at*width, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1,
+			})
+			return err
+		}))
+	}
+}
+
 // Await waits until the page shows the text.
 func (tab *Tab) Await(text string) {
 	tab.t.Helper()

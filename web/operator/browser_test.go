@@ -93,11 +93,12 @@ func TestPagesInABrowser(t *testing.T) {
 		{Kind: core.EntityVM, Thing: "vm-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: dead + "-1"},
 		{Kind: core.EntityRequest, Thing: dead + "-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: "vm-1", Why: "a rather long reason why this came to pass"},
 	}))
+	degraded := w.degraded(t)
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
 		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/vms/vm-1", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
-		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
+		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/leases?span=day&of=p1", "/cluster/leases?span=4weeks", "/cluster/leases/" + degraded, "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {
 			name  string

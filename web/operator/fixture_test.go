@@ -25,6 +25,7 @@ import (
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
+	"drover/web/leasetest"
 	"drover/web/operator"
 	"drover/web/page"
 	"drover/web/services"
@@ -47,11 +48,12 @@ var users = map[string]core.Actor{
 // fixture is a site of the cluster's pages on a cluster of one host and one pool.
 type fixture struct {
 	*coretest.Cluster
-	b     *coretest.Backend
-	store *sqlite.Store
-	in    *intake.Intake
-	deps  services.Deps
-	site  *page.Site
+	b      *coretest.Backend
+	store  *sqlite.Store
+	in     *intake.Intake
+	deps   services.Deps
+	leases *leasetest.Fake
+	site   *page.Site
 	http.Handler
 	seq int64
 }
@@ -63,7 +65,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	blobs, err := blobs.Open(ctx, "mem://")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-	w := &fixture{b: b, store: store}
+	w := &fixture{b: b, store: store, leases: leasetest.New(time.Now)}
 	w.Cluster = coretest.NewCluster(t, b.Open(t), "h1", "p1")
 	w.in = &intake.Intake{Store: store, Queue: w.Store, Pools: w.Store, Tasks: w.Store, Blobs: blobs}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool("p1")))
@@ -71,7 +73,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	service := &requests.Service{Store: store, Intake: w.in, Queue: w.Store, Cluster: w.Store, Output: w.Store, Blobs: blobs, Submissions: reg}
-	w.deps = services.Deps{Classes: reg, Requests: service, Beat: 2 * time.Second, Log: log}
+	w.deps = services.Deps{Classes: reg, Requests: service, Beat: 2 * time.Second, Log: log, Leases: w.leases}
 	return w.anew(t)
 }
 

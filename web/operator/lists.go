@@ -63,14 +63,6 @@ func (s *pages) queues(r *page.Request) error {
 	return r.Render("operator/queues", d)
 }
 
-// leases says that there are none: nothing in core makes them.
-func (s *pages) leases(r *page.Request) error {
-	if err := s.Cluster.Watch(r.Actor()); err != nil {
-		return err
-	}
-	return r.Render("operator/leases", nil)
-}
-
 func (s *pages) consistency(r *page.Request) error {
 	v, err := s.Cluster.Findings(r.Context(), r.Actor())
 	if err != nil {

@@ -27,6 +27,9 @@ func Section(p services.Deps) page.Section {
 	plan := func(method, path string, serve func(*page.Request) error) page.Route {
 		return page.Route{Pattern: method + " " + path, Action: core.ActSchedule, Serve: serve}
 	}
+	reserve := func(path string, serve func(*page.Request) error) page.Route {
+		return page.Route{Pattern: "POST " + path, Action: core.ActLeaseManage, Serve: serve}
+	}
 	return page.Section{Name: "operator", Pages: files, Routes: []page.Route{
 		view("/cluster", s.cluster),
 		view("/cluster/hosts/{host}", s.host),
@@ -60,7 +63,12 @@ func Section(p services.Deps) page.Section {
 		{Pattern: "POST /cluster/requests/{id}/cancel", Action: core.ActRequestControl, Serve: s.cancelRequest},
 		view("/cluster/dead", s.dead),
 		view("/cluster/parked", s.parked),
-		view("/cluster/leases", s.leases),
+		view(leasesPath, s.leases),
+		reserve(leasesPath, s.makeLease),
+		reserve(leasesPath+"/preview", s.previewLease),
+		{Pattern: "GET " + leasesPath + "/{id}", Action: core.ActLeaseView, Serve: s.lease},
+		reserve(leasesPath+"/{id}", s.setLease),
+		reserve(leasesPath+"/{id}/delete", s.deleteLease),
 		{Pattern: "GET /cluster/tasks", Action: core.ActClusterView, Serve: s.tasks},
 		{Pattern: "POST /cluster/tasks/{id}/cancel", Action: core.ActTaskControl, Serve: s.cancelTask},
 		{Pattern: "POST /cluster/tasks/{id}/retry", Action: core.ActTaskControl, Serve: s.retryTask},

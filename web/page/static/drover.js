@@ -158,6 +158,52 @@ for (const input of $$("input[data-filter]")) {
   });
 }
 
+// A calendar of leases takes a time that a mouse is dragged over, and puts it, in UTC, into the form of a new lease.
+for (const table of $$("table[data-calendar]")) choose(table, document.querySelector("form[data-lease]"));
+
+function choose(table, form) {
+  if (!form) return;
+  for (const help of $$("[data-calendar-help]")) help.hidden = false;
+  const [from, to, step] = ["from", "to", "step"].map((name) => Number(table.dataset[name]));
+  const mark = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  mark.setAttribute("class", "drag");
+  mark.setAttribute("height", "100%");
+  let lane = null;
+  let first = 0; // where the mouse went down, in pixels
+  let chosen = null;
+  const at = (x) => {
+    const box = lane.getBoundingClientRect();
+    return from + (to - from) * Math.min(Math.max((x - box.left) / box.width, 0), 1);
+  };
+  const percent = (ms) => `${100 * (ms - from) / (to - from)}%`;
+  table.addEventListener("pointerdown", (event) => {
+    lane = event.target.closest("tbody svg.lane");
+    if (!lane || event.pointerType === "touch" || event.button !== 0 || event.target.closest("a")) lane = null;
+    else {
+      event.preventDefault(); // no text is selected
+      first = event.clientX;
+      chosen = null;
+    }
+  });
+  addEventListener("pointermove", (event) => {
+    if (!lane || !chosen && Math.abs(event.clientX - first) < 4) return;
+    const ends = [at(first), at(event.clientX)].sort((a, b) => a - b);
+    chosen = [Math.floor(ends[0] / step) * step, Math.ceil(ends[1] / step) * step];
+    lane.append(mark);
+    mark.setAttribute("x", percent(chosen[0]));
+    mark.setAttribute("width", percent(chosen[1] - chosen[0] + from));
+  });
+  addEventListener("pointerup", () => {
+    lane = null;
+    if (!chosen) return;
+    const text = (ms) => new Date(ms).toISOString().slice(0, 16);
+    form.elements.start.value = chosen[0] > Date.now() ? text(chosen[0]) : ""; // what began before now begins now
+    form.elements.end.value = text(chosen[1]);
+    chosen = null;
+    form.elements.name.focus();
+  });
+}
+
 // A form with files takes what is dropped on it, lists all before it is sent, and shows
 // how far it is. Folders that are dropped come with what is in them.
 for (const form of $$("form[data-upload]")) upload(form);
