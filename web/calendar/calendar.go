@@ -5,7 +5,6 @@ package calendar
 import (
 	"cmp"
 	"net/url"
-	"strings"
 	"time"
 
 	"drover/core"
@@ -118,13 +117,14 @@ type Row struct {
 
 // Bar is what a reservation holds on a host.
 type Bar struct {
-	X, W   float64
-	Y      int
-	Label  string
-	Tip    string // all of it in words
-	URL    string // "" if the reader may not see the lease
-	Class  string // of its look: pending, active, over, degraded, hidden
-	Whole  bool
+	X, W  float64
+	Y     int
+	Label string
+	Sign  string // of its state
+	Tip   string // all of it in words
+	URL   string // "" if the reader may not see the lease
+	Class string // of its look: pending, active, over, degraded, hidden
+	Whole bool
 }
 
 // Step is a time in which as many units are free.
@@ -140,6 +140,7 @@ const (
 	barHeight  = 24
 	barGap     = 4
 	freeHeight = 40
+	outHeight  = 54 // with two lines of why
 )
 
 // Draw draws a view for a page at a path. Pools are those of which the reader can ask what is free.
@@ -226,6 +227,9 @@ func (c *Calendar) row(r *page.Request, h *lease.HostView, states map[string]*co
 		row.Bars = append(row.Bars, bar)
 	}
 	row.Height = barGap + max(1, len(ends))*(barHeight+barGap)
+	if h.Out != "" {
+		row.Height = max(row.Height, outHeight)
+	}
 	return row
 }
 
@@ -242,16 +246,15 @@ func (c *Calendar) bar(r *page.Request, b lease.Block, l *core.Lease) Bar {
 	} else {
 		c.Hidden = true
 	}
-	sign := ""
 	if l != nil && b.Lease != "" {
-		bar.Class, sign = look(l)
-		state = r.T(stateWords[l.State])
+		bar.Class, bar.Sign = look(l)
+		state = ", " + r.T(stateWords[l.State])
 		if l.Degraded() {
 			state += ", " + r.T("degraded")
 		}
 	}
-	bar.Label = strings.TrimSpace(sign + " " + what + " · " + name)
-	bar.Tip = strings.Join(nonempty(name, what, state, r.T("%s to %s", moment(b.From), moment(b.To))), ", ")
+	bar.Label = name + " · " + what
+	bar.Tip = bar.Label + state + ", " + r.T("%s to %s", moment(b.From), moment(b.To))
 	return bar
 }
 
@@ -273,14 +276,4 @@ var stateWords = map[core.LeaseState]string{
 	core.LeasePending: page.Sentence("pending"), core.LeaseStarting: page.Sentence("starting"), core.LeaseActive: page.Sentence("active"),
 	core.LeaseTerminating: page.Sentence("ending"), core.LeaseTerminated: page.Sentence("over"), core.LeaseDeleting: page.Sentence("being deleted"),
 	core.LeaseError: page.Sentence("failed"),
-}
-
-func nonempty(all ...string) []string {
-	kept := all[:0]
-	for _, s := range all {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }

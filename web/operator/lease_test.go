@@ -72,7 +72,7 @@ func TestLeaseByItsPages(t *testing.T) {
 		require.Contains(t, page, has)
 	}
 	later := "from=" + tomorrow().Format("2006-01-02") + "&span=day"
-	require.Contains(t, w.shows(t, "otto", at+"?"+later), `aria-label="exam, 8 units, pending, `)
+	require.Contains(t, w.shows(t, "otto", at+"?"+later), `aria-label="exam · 8 units, pending, `)
 	require.Contains(t, w.shows(t, "otto", at+"?of=p1&"+later), "Free of p1")
 
 	was := l

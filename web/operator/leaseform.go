@@ -17,8 +17,8 @@ import (
 
 type leases = services.Leases
 
-// spareRows are the reservations that a form has room for besides those that there are.
-const spareRows = 2
+// spareRows are the reservations that a form has room for besides those that there are: a preview brings another one.
+const spareRows = 1
 
 // leaseForm is the form of a lease as it is typed.
 type leaseForm struct {

@@ -25,6 +25,7 @@ import (
 	"drover/core/school"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
+	"drover/web/leasetest"
 	"drover/web/page"
 	"drover/web/services"
 	"drover/web/staff"
@@ -42,6 +43,7 @@ type fixture struct {
 	reg     *classes.Service
 	in      *intake.Intake
 	cluster *coretest.Cluster
+	leases  *leasetest.Fake
 	site    http.Handler
 
 	routes []page.Route
@@ -57,6 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, cluster: coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)}
 	clock := func() time.Time { return time.UnixMilli(start) }
+	w.leases = leasetest.New(clock)
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: clock}
 	w.reg = &classes.Service{Store: store, Intake: w.in, Blobs: blobs, Now: clock}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
@@ -64,7 +67,7 @@ func newFixture(t *testing.T) *fixture {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	sessions := scs.New()
-	section := staff.Section(services.Deps{Name: "Test school", Classes: w.reg, Log: log, Now: clock})
+	section := staff.Section(services.Deps{Name: "Test school", Classes: w.reg, Log: log, Now: clock, Leases: w.leases})
 	w.routes = section.Routes
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock}, section)
 	require.NoError(t, err)
