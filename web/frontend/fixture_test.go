@@ -24,6 +24,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
 	"drover/core/coretest"
 	"drover/core/harness"
@@ -34,6 +35,7 @@ import (
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/web/caller"
 	"drover/web/frontend"
+	"drover/web/leasetest"
 	"drover/web/page"
 	"drover/web/services"
 	"drover/web/session"
@@ -66,6 +68,7 @@ type fixture struct {
 	store   *sqlite.Store
 	blobs   core.Blobs
 	deps    frontend.Deps
+	leases  *leasetest.Fake
 	routes  []page.Route
 	site    http.Handler
 	n       int // of names
@@ -91,11 +94,14 @@ func newFixture(t *testing.T) *fixture {
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
 	reg := &classes.Service{Store: store, Intake: w.in, Blobs: blobs}
+	w.leases = leasetest.New(time.Now)
+	w.leases.Hosts[0].Units = 1000
 	w.deps = frontend.Deps{
 		Deps: services.Deps{
 			Name: "Test school", Classes: reg,
 			Requests: &requests.Service{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
 			Cluster:  &operate.Service{Cluster: redis, Store: store, Intake: w.in},
+			Leases:   w.leases,
 			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
 		Redis: redis,
@@ -267,6 +273,16 @@ func (w *fixture) task(state core.TaskState) string {
 	_, err = w.store.EndTask(ctx, end)
 	require.NoError(w.t, err)
 	return task.ID
+}
+
+// lease is one of her class, also for ann.
+func (w *fixture) lease() string {
+	w.t.Helper()
+	l, err := w.leases.Create(w.t.Context(), w.as("root"), lease.Draft{
+		Name: w.next("lease"), Class: "cs101", Submitters: []string{"ann"}, End: time.Now().Add(time.Hour).UnixMilli(), Reservations: []lease.Want{{Pools: []string{pool}, Units: 1}},
+	})
+	require.NoError(w.t, err)
+	return l.ID
 }
 
 func (w *fixture) experiment() string {

@@ -28,12 +28,12 @@ type sample struct {
 }
 
 // things are the names of what there is: all of it is ann's, or of cs101.
-type things struct{ submission, request, task, download, experiment, batch string }
+type things struct{ submission, request, task, download, experiment, batch, lease string }
 
 func (w *fixture) things() things {
 	w.assignment("hw1")
 	s := w.submission()
-	return things{submission: s.ID, request: w.request(), task: w.task(core.TaskQueued), download: w.task(core.TaskDone), experiment: w.experiment(), batch: w.batch()}
+	return things{submission: s.ID, request: w.request(), task: w.task(core.TaskQueued), download: w.task(core.TaskDone), experiment: w.experiment(), batch: w.batch(), lease: w.lease()}
 }
 
 // fill puts names into a pattern's path. One that is not known is left.
@@ -41,7 +41,7 @@ func (all things) fill(path string) string {
 	id := ""
 	for begin, name := range map[string]string{
 		"/submissions/": all.submission, "/requests/": all.request, "/cluster/requests/": all.request, "/tasks/": all.task, "/cluster/tasks/": all.task,
-		"/experiments/": all.experiment, "/batches/": all.batch,
+		"/experiments/": all.experiment, "/batches/": all.batch, "/cluster/leases/": all.lease,
 	} {
 		if strings.HasPrefix(path, begin) {
 			id = name

@@ -240,7 +240,8 @@ func clusterSamples() map[string]sample {
 		return name
 	}
 	newType := func(w *fixture) string { return w.jobType(w.next("type")) }
-	const requests = "/cluster/requests/"
+	const requests, leases = "/cluster/requests/", "/cluster/leases"
+	lease := says("name", "exam", "end", time.Now().UTC().Add(2*time.Hour).Format("2006-01-02T15:04"), "r0-pool", pool, "r0-units", "1")
 	return map[string]sample{
 		"GET /cluster/audit": {who: admins},
 
@@ -268,6 +269,11 @@ func clusterSamples() map[string]sample {
 		},
 		"POST /cluster/types/{type}/harness/remove": {path: about("/cluster/types/", newType, "/harness/remove")},
 		"POST /cluster/types/{type}/delete":         {path: about("/cluster/types/", newType, "/delete")},
+		"POST /cluster/leases":                      {form: lease},
+		"POST /cluster/leases/preview":              {form: lease, is: http.StatusOK},
+		"POST /cluster/leases/{id}":                 {path: about(leases+"/", (*fixture).lease, ""), form: lease},
+		"POST /cluster/leases/{id}/delete":          {path: about(leases+"/", (*fixture).lease, "/delete"), form: says("sure", "yes")},
+		"GET /classes/{class}/leases":               {who: map[string]string{"ann": "no", "cleo": "no"}},
 		"POST /cluster/requests/{id}/cancel":        {path: about(requests, (*fixture).request, "/cancel")},
 		"POST /cluster/requests/{id}/change":        {path: about(requests, (*fixture).request, "/change")},
 		"POST /cluster/requests/{id}/retry":         {path: about(requests, ended(core.RequestDead), "/retry")},
