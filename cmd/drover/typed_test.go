@@ -104,6 +104,8 @@ var excused = map[string]string{
 	"operations.md: drover image build debian12 --suite bookworm --packages gcc,python3":                                                                needsLXC,
 	"operations.md: drover pool set grading --provider lxc --image debian12 --cpu 1 --memory 256M --disk 512M --pids 64 --warm 4 --max 16":              needsLXC,
 
+	`leases.md: drover lease preview --name exam --class cs101 --start "2026-12-01 14:00" --for 2h --units python=30`: "reserves more than the host of a test has; TestLeaseByTheCommandLine and its like have each",
+
 	"reliability.md: drover drill": takesMinutes,
 
 	"reliability.md: drover drill --faults 1000 --seed 1000 --at-once 6 --json":       takesMinutes,
