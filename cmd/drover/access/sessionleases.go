@@ -7,11 +7,6 @@ import (
 	"drover/core/cluster/lease"
 )
 
-// Leases makes the service of leases.
-func (h *Cluster) Leases() *lease.Service {
-	return &lease.Service{}
-}
-
 // PreviewLease returns the lease that would be made, as a backend does.
 func (s *Session) PreviewLease(ctx context.Context, d lease.Draft) (core.Lease, error) {
 	return s.Leases().Preview(ctx, s.Actor, d)
