@@ -49,15 +49,22 @@ func (s InstanceState) MayBecome(to InstanceState) bool {
 
 // Instance is a machine that a host provider makes for the cluster, or made.
 type Instance struct {
-	ID       string        `json:"id"`    // also the client token under which its provider makes it at most once, and its host's name
+	ID       string        `json:"id"`    // <group>-<number>: also the token under which its provider makes it at most once, and its host's name
 	Group    string        `json:"group"` // the HostGroup that it belongs to
 	State    InstanceState `json:"state"`
 	Type     string        `json:"type,omitempty"`        // of machine, as its provider names it
 	Region   string        `json:"region,omitempty"`      // where its provider makes it
 	Foreign  string        `json:"foreign,omitempty"`     // its provider's name for it, once that is known
+	Size     Size          `json:"size"`                  // what it has for VMs, as its group says
+	Cores    int           `json:"cores,omitempty"`       // that count against its group's limit
+	Cost     int64         `json:"cost,omitempty"`        // an hour, as MachineType.Cost
 	Tries    int           `json:"tries,omitempty"`       // failed attempts to make it
+	Failed   bool          `json:"failed,omitempty"`      // it never became a host: its group gives up for a while
+	Reclaim  bool          `json:"reclaim,omitempty"`     // its provider takes it back: its drain is not ended
 	Created  int64         `json:"created_ms"`            // ms since 1970, by the server's clock, as all moments here
 	Since    int64         `json:"since_ms"`              // when it got its state
+	Joined   int64         `json:"joined_ms,omitempty"`   // when its host registered; 0: it did not
+	Idle     int64         `json:"idle_ms,omitempty"`     // since when its host has nothing in hand; 0: it has, or is not there
 	Deadline int64         `json:"deadline_ms,omitempty"` // of a drain: when it is terminated at the latest
 	Why      string        `json:"why,omitempty"`         // why it has its state
 	Revision int64         `json:"revision"`
@@ -69,20 +76,6 @@ type InstanceFilter struct {
 	States []InstanceState
 	Before string // instances with ids before this one (newest first): a page's cursor
 	Limit  int    // 1 to 1000; 0 is 50
-}
-
-// HostGroup is hosts of one kind that are made when work waits, and ended when they are idle.
-type HostGroup struct {
-	Name     string `json:"name"`
-	Provider string `json:"provider"` // command, ec2 or process
-	// Profile is what the provider needs to know, as JSON: see core/cloud.
-	Profile  []byte `json:"profile,omitempty"`
-	Size     Size   `json:"size"`             // of one host, as placement counts it before the host has reported
-	Labels   string `json:"labels,omitempty"` // of its hosts, as FormatLabels writes them
-	Min      int    `json:"min"`              // hosts that are always there
-	Max      int    `json:"max"`              // most hosts
-	Paused   bool   `json:"paused,omitempty"` // nothing is made or ended
-	Revision int64  `json:"revision"`
 }
 
 // Instances keeps the instances of host providers and their groups. Put is as in school.Roster.
