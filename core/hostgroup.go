@@ -135,7 +135,7 @@ func (g HostGroup) Check() error {
 			return invalid("a time of %s must be between %s and %s, or 0 for the default", d, MinGroupTime, MaxGroupTime)
 		}
 	}
-	return g.checkTypes(invalid)
+	return cmp.Or(g.checkTypes(invalid), CheckRevision(g.Name, g.Revision))
 }
 
 func (g HostGroup) checkTypes(invalid func(string, ...any) error) error {

@@ -2,44 +2,9 @@ package core
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 )
-
-// Bounds of groups of hosts.
-const (
-	MaxGroupHosts   = 1000
-	MaxProfileBytes = 64 << 10
-)
-
-// HostProviders lists the providers of hosts.
-func HostProviders() []string { return []string{"command", "ec2", "process"} }
-
-// Check returns INVALID or LIMIT. What is in its profile is for its provider to check.
-func (g HostGroup) Check() error {
-	if err := CheckName("host group", g.Name); err != nil {
-		return err
-	}
-	if _, err := ParseLabels(g.Labels); err != nil {
-		return err
-	}
-	switch {
-	case !slices.Contains(HostProviders(), g.Provider):
-		return Errorf(CodeInvalid, g.Name, "host group %s: provider %.40q is none: use %s", g.Name, g.Provider, strings.Join(HostProviders(), ", "))
-	case len(g.Profile) > MaxProfileBytes:
-		return Errorf(CodeLimit, g.Name, "host group %s: its profile has %d bytes, at most %d are allowed", g.Name, len(g.Profile), MaxProfileBytes)
-	case len(g.Profile) > 0 && !json.Valid(g.Profile):
-		return Errorf(CodeInvalid, g.Name, "host group %s: its profile is not JSON", g.Name)
-	case g.Size.CPU < 0 || g.Size.Memory < 0 || g.Size.Disk < 0:
-		return Errorf(CodeInvalid, g.Name, "host group %s: the size of its hosts must not be below 0", g.Name)
-	case g.Min < 0 || g.Max < g.Min:
-		return Errorf(CodeInvalid, g.Name, "host group %s: min %d must be between 0 and max %d", g.Name, g.Min, g.Max)
-	case g.Max > MaxGroupHosts:
-		return Errorf(CodeLimit, g.Name, "host group %s: max %d is more than %d hosts", g.Name, g.Max, MaxGroupHosts)
-	}
-	return CheckRevision(g.Name, g.Revision)
-}
 
 // InstanceStates lists the states of instances.
 func InstanceStates() []InstanceState {

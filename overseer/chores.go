@@ -34,6 +34,9 @@ func (o *Overseer) table() []Chore {
 		{Name: "schedules", Every: schedulesEvery, Run: o.schedules},
 		{Name: "consistency", Every: c.ConsistencyEvery, Run: o.consistency},
 	}...)
+	if o.deps.Elastic.Instances != nil {
+		chores = append(chores, Chore{Name: "scale", Every: scaleEvery, Run: o.scale})
+	}
 	if o.deps.Oversee != nil {
 		chores = append(chores, Chore{Name: "sign", Every: signEvery, Run: o.sign(signWithin), Whole: o.sign(onceWithin)})
 	}

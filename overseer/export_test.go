@@ -28,3 +28,6 @@ func (o *Overseer) Place(ctx context.Context) (Counts, error) { return o.place(c
 
 // Leases does the chore once.
 func (o *Overseer) Leases(ctx context.Context) (Counts, error) { return o.leases(ctx) }
+
+// Scale does the chore once.
+func (o *Overseer) Scale(ctx context.Context) (Counts, error) { return o.scale(ctx) }

@@ -6,13 +6,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are what operators see of an overseer. All labels come from the table of chores.
+// metrics are what operators see of an overseer. Their labels come from the table of chores, from
+// the rules of consistency, and from the groups of hosts, of which there are few.
 type metrics struct {
 	seconds  *prometheus.HistogramVec
 	failures *prometheus.CounterVec
 	done     *prometheus.CounterVec
 	last     *prometheus.GaugeVec
 	broken   *prometheus.GaugeVec
+	machines *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -34,6 +36,9 @@ func newMetrics() *metrics {
 		broken: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "drover_consistency_broken", Help: "Broken invariants that the last consistency check found; see drover doctor.",
 		}, []string{"rule"}),
+		machines: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drover_instances", Help: "Machines of host groups, by the state that the last round of scaling found.",
+		}, []string{"group", "state"}),
 	}
 }
 
@@ -50,7 +55,7 @@ func (m *metrics) observe(chore string, counts Counts, took time.Duration, err e
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.failures, m.done, m.last, m.broken}
+	return []prometheus.Collector{m.seconds, m.failures, m.done, m.last, m.broken, m.machines}
 }
 
 // Describe implements prometheus.Collector.

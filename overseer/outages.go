@@ -20,6 +20,7 @@ const outagesEvery = 5 * time.Second
 //	has no host that is up, undrained, large enough       not broken: that is a matter of capacity
 //	works on one of those hosts, or its image is fetched  not broken
 //	is broken on all of them                              broken
+//	has none, and all groups that would make one gave up  broken
 func (o *Overseer) outages(ctx context.Context) (Counts, error) {
 	counts := Counts{}
 	// Read first: what another overseer records meanwhile is left to the next look.
@@ -35,9 +36,12 @@ func (o *Overseer) outages(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return counts, err
 	}
-	var troubles []error
+	groups, troubles := o.failing(ctx)
 	for _, p := range pools {
 		is := outage(p, hosts)
+		if is.Host == "" {
+			is = gaveUp(p, hosts, groups)
+		}
 		if _, was := known[p.Name]; !was && is.Host == "" {
 			continue
 		}

@@ -96,6 +96,7 @@ type Deps struct {
 	Expected func(ctx context.Context) (map[string]float64, error)
 	// Oversee records the overseer's heartbeat, whose next one is due within the given time; may be nil.
 	Oversee func(ctx context.Context, within time.Duration) error
+	Elastic Elastic // hosts that are made when work waits; without Instances there are none
 	Log     logrus.FieldLogger
 }
 
@@ -118,6 +119,7 @@ type Overseer struct {
 	calendar core.Calendar                  // as last read, by the chore leases alone
 	reserved atomic.Pointer[lease.Reserved] // as that found; nil: nothing
 	hostsOut chan struct{}                  // a monitor has taken a host out
+	clouds   map[string]opened              // by group, of the chore scale alone
 
 	expected map[string]float64 // as last read, by the chore place alone
 	expectAt time.Time          // when it is read again
@@ -129,7 +131,7 @@ func New(cfg Config, deps Deps) (*Overseer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}, hostsOut: make(chan struct{}, 1)}
+	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}, hostsOut: make(chan struct{}, 1), clouds: map[string]opened{}}
 	if o.clock == nil {
 		o.clock = clock.Real{}
 	}

@@ -163,7 +163,7 @@ func (r *round) coming() (bins []*bin) {
 // mayTakeBack reports whether a drain was the group's own.
 func (r *round) mayTakeBack(g *group, s *Step) bool {
 	h, by := r.hosts[s.Instance.ID], r.Drained[s.Instance.ID]
-	return !g.Paused && !s.Instance.Reclaim && h != nil && h.State == core.HostUp && (by == "" || by == DrainedBy)
+	return !g.Paused && !s.Instance.Reclaim && h != nil && h.State == core.HostUp && (by == "" || by == By)
 }
 
 func (r *round) takeBack(s *Step, why string) {

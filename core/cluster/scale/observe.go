@@ -135,8 +135,11 @@ func (r *round) joined(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 	if h == nil {
 		return
 	}
-	if r.Drained[h.Name] == DrainedBy {
+	switch {
+	case r.Drained[h.Name] == By:
 		s.Do = Undrain // an overseer that took it back died before it said so
+	case g.Labels != "" && !r.Labeled[h.Name]:
+		s.Do = Label // what an operator sets later stays
 	}
 	switch idle := r.idle(h); {
 	case idle && s.Instance.Idle == 0:

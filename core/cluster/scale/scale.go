@@ -33,8 +33,9 @@ const (
 	maxNew     = 20               // machines of one group in one round
 )
 
-// DrainedBy is who drains hosts that are not needed, in the host's wish.
-const DrainedBy = "scale"
+// By is who wants something of hosts, in their wishes: that those that are not needed are drained, and what labels new
+// ones have.
+const By = "scale"
 
 // Cluster is what is decided on.
 type Cluster struct {
@@ -42,6 +43,7 @@ type Cluster struct {
 	Ground  core.Ground
 	Groups  []Group
 	Drained map[string]string // hosts that are to be drained → by whom, as the result store has it
+	Labeled map[string]bool   // hosts that have settings in the result store
 }
 
 // Group is a group with what it has.
@@ -62,6 +64,7 @@ const (
 	Terminate Act = "terminate" // ask the provider to end it
 	Drain     Act = "drain"     // its host is to finish what it has in hand
 	Undrain   Act = "undrain"   // its host takes work again
+	Label     Act = "label"     // its host gets the labels of its group
 )
 
 // Step is a change of an instance.

@@ -152,7 +152,7 @@ func (w *world) do(s scale.Step) {
 		w.terminate(i.ID, i.Foreign)
 	case scale.Drain:
 		w.drains++
-		w.drained[i.ID] = scale.DrainedBy
+		w.drained[i.ID] = scale.By
 		if h := w.hosts[i.ID]; h != nil {
 			h.Drain = true
 		}

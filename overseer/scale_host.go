@@ -1,0 +1,74 @@
+package overseer
+
+import (
+	"context"
+	"time"
+
+	"drover/core"
+	"drover/core/cluster/scale"
+)
+
+// A drained host's work is moved this long before its machine is ended, or a part of what is left.
+const (
+	moveBefore = 30 * time.Second
+	movePart   = 4
+)
+
+// drain lets the host of an instance finish what it has in hand, or take work again. The store has the wish first.
+func (s scaler) drain(ctx context.Context, i core.Instance, lifted bool) error {
+	now, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	var left time.Duration
+	w := core.HostWish{Host: i.ID, Kind: core.WishDrain, Lifted: lifted, By: scale.By, Reason: i.Why}
+	if !lifted {
+		left = time.UnixMilli(i.Deadline).Sub(now)
+		left = max(time.Second, left-min(moveBefore, left/movePart))
+		w.Until = now.Add(left).UnixMilli()
+	}
+	if err := s.wish(ctx, w, now); err != nil {
+		return err
+	}
+	err = s.deps.Hosts.Drain(ctx, i.ID, !lifted, left)
+	if core.Is(err, core.CodeNotFound) {
+		return nil // it gets the wish when it registers again
+	}
+	return err
+}
+
+// label gives a new host the labels of its group.
+func (s scaler) label(ctx context.Context, i core.Instance) error {
+	for _, g := range s.groups {
+		if g.Name != i.Group {
+			continue
+		}
+		labels, err := core.ParseLabels(g.Labels)
+		if err != nil {
+			return err
+		}
+		now, err := s.now(ctx)
+		if err != nil {
+			return err
+		}
+		settings := core.HostSettings{Labels: labels}
+		if err := s.wish(ctx, core.HostWish{Host: i.ID, Kind: core.WishSettings, By: scale.By, Settings: &settings}, now); err != nil {
+			return err
+		}
+		if err := s.deps.Hosts.SetHost(ctx, i.ID, settings); !core.Is(err, core.CodeNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// wish replaces a host's former wish.
+func (s scaler) wish(ctx context.Context, w core.HostWish, now time.Time) error {
+	its, err := s.deps.Store.HostWishes(ctx, w.Host)
+	if err != nil {
+		return err
+	}
+	former, _ := core.FindWish(its, w.Kind)
+	w.At = former.After(now)
+	return s.keep(ctx, w)
+}
