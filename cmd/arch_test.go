@@ -33,7 +33,7 @@ const (
 var components = []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web"}
 
 // adapters each tie core to one technology. They never import one another.
-var adapters = []string{"core/redisstore", "core/store", "core/blobs", "core/agent"}
+var adapters = []string{"core/redisstore", "core/store", "core/blobs", "core/agent", "core/cloud"}
 
 // rule says that only some folders may import a package and what lies below it.
 type rule struct {
@@ -49,6 +49,8 @@ var rules = []rule{
 	{"modernc.org/sqlite", []string{"core/store"}, false, "the result store is an interface"},
 	{"go.mongodb.org", []string{"core/store"}, false, "the result store is an interface"},
 	{"gocloud.dev", []string{"core/blobs"}, false, "the blob store is an interface"},
+	{"github.com/aws/aws-sdk-go-v2/service/ec2", []string{"core/cloud"}, false, "EC2 is one provider of machines among others"},
+	{module + "/core/cloud", []string{"core/cloud", "overseer", "cmd"}, false, "overseers make machines; who decides how many is core/cluster/scale, which asks nobody"},
 	{"github.com/google/go-containerregistry", []string{"core/images/oci"}, false, "the rest of drover knows one form of image, its own"},
 	{"github.com/klauspost/compress", []string{"core/images", "web"}, false, "how images are packed is written down once; what goes to browsers and comes from them is another matter"},
 	{"regexp", []string{"core/service/pattern", "core/harness/cases"}, true, "core/service/pattern compiles an expression once it is used, not at each start; harnesses bring their own"},

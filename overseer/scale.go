@@ -20,7 +20,8 @@ type Elastic struct {
 	Cluster   string // id of the result store: machines of another one are not touched
 	// Open returns the provider of a group; nil: cloud.Open.
 	Open func(ctx context.Context, cluster string, g core.HostGroup) (cloud.Provider, error)
-	// Secret makes what the host of an instance joins the cluster with; nil: hosts have another way.
+	// Secret makes what the host of an instance joins the cluster with, anew each time its machine is asked for; nil:
+	// hosts have another way.
 	Secret func(ctx context.Context, i core.Instance) (string, error)
 }
 

@@ -63,7 +63,7 @@ var (
 		"InsufficientVolumeCapacity", "VolumeLimitExceeded", "Unsupported", "UnfulfillableCapacity",
 	}
 	wrongOrder = []string{
-		"Invalid", "Missing", "Malformed", "IdempotentParameterMismatch", "UnauthorizedOperation", "AuthFailure", "OptInRequired", "UnknownParameter",
+		"Invalid", "Missing", "Malformed", "UnauthorizedOperation", "AuthFailure", "OptInRequired", "UnknownParameter",
 		"UnsupportedOperation", "Blocked", "PendingVerification", "SignatureDoesNotMatch",
 	}
 )
@@ -174,6 +174,9 @@ func (m *machines) Create(ctx context.Context, o Order) (string, error) {
 		if err == nil && len(made.Instances) == 1 {
 			return place.Region + "/" + aws.ToString(made.Instances[0].InstanceId), nil
 		}
+		if mismatch(err) { // an earlier call for it had another secret, and its answer was lost
+			return m.made(ctx, o.Token, err)
+		}
 		if err == nil {
 			err = core.Errorf(core.CodeUnavailable, o.Token, "EC2 answered with %d machines instead of one", len(made.Instances))
 		}
@@ -182,6 +185,21 @@ func (m *machines) Create(ctx context.Context, o Order) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// mismatch reports whether EC2 has made the machine of a client token for an order that differed.
+func mismatch(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "IdempotentParameterMismatch"
+}
+
+// made returns the machine that was made for a token. EC2 may list it a moment later, or it has ended.
+func (m *machines) made(ctx context.Context, token string, cause error) (string, error) {
+	found, err := m.find(ctx, token)
+	if err == nil && len(found) == 0 {
+		err = core.Wrap(cause, core.CodeUnavailable, token, "host group %s: the machine of instance %s was asked for before, and is not listed", m.group.Name, token)
+	}
+	return first(found), err
 }
 
 func (m *machines) order(o Order, place int) *ec2.RunInstancesInput {

@@ -65,7 +65,9 @@ func once(t *testing.T, place Place) {
 	foreign, err := p.Create(ctx, order("burst-000001"))
 	require.NoError(t, err)
 	require.NotEmpty(t, foreign)
-	again, err := place.Open(t, "one", "burst").Create(ctx, order("burst-000001"))
+	same := order("burst-000001")
+	same.Secret = "another"
+	again, err := place.Open(t, "one", "burst").Create(ctx, same)
 	require.NoError(t, err)
 	require.Equal(t, foreign, again)
 	other, err := p.Create(ctx, order("burst-000002"))
