@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // InstanceStates lists the states of instances.

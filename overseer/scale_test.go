@@ -58,7 +58,7 @@ func TestAnOverseerThatDiesWhileItScales(t *testing.T) {
 	t.Parallel()
 	for _, once := range []bool{false, true} {
 		for steps, died := 1, true; died; steps++ {
-			t.Run(fmt.Sprint(steps, once), func(t *testing.T) { //nolint:paralleltest // how many there are shows the last one
+			t.Run(fmt.Sprint(steps, once), func(t *testing.T) {
 				e := newElastic(t)
 				m := &coretest.Mortal{Steps: steps, Once: once}
 				died = false

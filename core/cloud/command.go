@@ -153,13 +153,13 @@ func (c commands) List(ctx context.Context) ([]core.Machine, error) {
 // run runs a program: its environment has nothing but what is said, and it dies with all that it started in its process
 // group when its time is over.
 func (c commands) run(ctx context.Context, line []string, in asked) ([]byte, error) {
-	input, err := json.Marshal(in)
+	input, err := json.Marshal(in) //nolint:gosec // the program is to have the secret, on its stdin
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, in.Instance, "the input of a program cannot be written as JSON")
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // the operator's own program
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var out, said bounded
 	out.most, said.most = maxCommandOutput, maxCommandError
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(input, '\n')), &out, &said

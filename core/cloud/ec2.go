@@ -205,8 +205,10 @@ func (m *machines) made(ctx context.Context, token string, cause error) (string,
 func (m *machines) order(o Order, place int) *ec2.RunInstancesInput {
 	at := m.Places[place]
 	tags := []types.Tag{
-		{Key: aws.String("Name"), Value: aws.String(o.Token)}, {Key: aws.String(TagCluster), Value: aws.String(m.cluster)},
-		{Key: aws.String(TagGroup), Value: aws.String(o.Group)}, {Key: aws.String(TagInstance), Value: aws.String(o.Token)},
+		{Key: aws.String("Name"), Value: aws.String(o.Token)},
+		{Key: aws.String(TagCluster), Value: aws.String(m.cluster)},
+		{Key: aws.String(TagGroup), Value: aws.String(o.Group)},
+		{Key: aws.String(TagInstance), Value: aws.String(o.Token)},
 	}
 	for name, value := range m.Tags {
 		tags = append(tags, types.Tag{Key: aws.String(name), Value: aws.String(value)})

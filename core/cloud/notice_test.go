@@ -31,13 +31,13 @@ func metadata(t *testing.T, args ...string) string {
 		t.Skipf("ec2-metadata-mock cannot be built: %v", err)
 	}
 	require.NoError(t, err)
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	host, port, err := net.SplitHostPort(free.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, free.Close())
 	ctx, stop := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, strings.TrimSpace(string(program)), append(args, "--imdsv2", "--hostname", host, "--port", port)...) //nolint:gosec // built above
+	server := exec.CommandContext(ctx, strings.TrimSpace(string(program)), append(args, "--imdsv2", "--hostname", host, "--port", port)...)
 	server.Env = []string{"HOME=" + t.TempDir()}
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {

@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"drover/core"
+	"drover/core/service/clock"
 )
 
 // Process is the profile of a group whose machines are processes of the overseer's machine.
@@ -138,7 +139,7 @@ func (p processes) start(r record, o Order) (record, error) {
 		return r, core.Wrap(err, core.CodeUnavailable, o.Token, "the log of instance %s cannot be written", o.Token)
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // the operator's own program, which outlives this call
+	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // it outlives this call
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = []string{p.marked(o.Token), "DROVER_INSTANCE=" + o.Token, "DROVER_JOIN_SECRET=" + o.Secret}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
@@ -221,21 +222,29 @@ func (p processes) Terminate(ctx context.Context, token, foreign string) error {
 			_ = syscall.Kill(-r.PID, syscall.SIGTERM)
 			p.await(ctx, r, termFor)
 		}
-		for _, pid := range p.members(token) { // what it started itself, too
+		return p.kill(ctx, r)
+	})
+}
+
+// kill ends a machine's process and all that it started, also what these start meanwhile.
+func (p processes) kill(ctx context.Context, r record) error {
+	for end := time.Now().Add(termFor); ; {
+		pids := p.members(r.Token)
+		if len(pids) == 0 && !r.alive() {
+			return nil
+		}
+		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		p.await(ctx, r, termFor)
-		if r.alive() {
-			return core.Errorf(core.CodeUnavailable, token, "process %d of instance %s does not end", r.PID, token)
+		if err := clock.Sleep(ctx, clock.Real{}, poll); err != nil || time.Now().After(end) {
+			return core.Errorf(core.CodeUnavailable, r.Token, "process %d of instance %s does not end", r.PID, r.Token)
 		}
-		return nil
-	})
+	}
 }
 
 // await returns once a machine's process has ended, or after so long.
 func (p processes) await(ctx context.Context, r record, most time.Duration) {
-	for end := time.Now().Add(most); r.alive() && time.Now().Before(end) && ctx.Err() == nil; {
-		time.Sleep(poll)
+	for end := time.Now().Add(most); r.alive() && time.Now().Before(end) && clock.Sleep(ctx, clock.Real{}, poll) == nil; {
 	}
 }
 

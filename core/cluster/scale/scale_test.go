@@ -288,4 +288,86 @@ func TestAnOperatorsDrainIsNotEnded(t *testing.T) {
 	w.round()
 	require.True(t, w.hosts["burst-000001"].Drain)
 	require.Contains(t, w.instances, "burst-000002")
+
+	i := w.instances["burst-000001"]
+	i.State, i.Deadline = core.InstanceDraining, w.now+600_000
+	w.instances["burst-000001"] = i
+	w.hosts["burst-000001"].VMsOf = map[string]map[core.VMState]int{"big": {core.VMClaimed: 1}}
+	w.arrive("big", 2)
+	w.round()
+	require.True(t, w.hosts["burst-000001"].Drain)
+	require.Equal(t, core.InstanceDraining, w.instances["burst-000001"].State)
+}
+
+// A machine that its provider does not list yet is not lost; one that it does not list for a minute is.
+func TestAListThatIsBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.groups, w.joins = w.groups[:1], false
+	w.arrive("big", 1)
+	w.settle(2)
+	clear(w.machines)
+	w.pass(50 * time.Second)
+	w.round()
+	require.Equal(t, core.InstanceRunning, w.instances["burst-000001"].State)
+	w.pass(10 * time.Second)
+	w.round()
+	require.Equal(t, core.InstanceTerminating, w.instances["burst-000001"].State)
+	require.True(t, w.instances["burst-000001"].Failed)
+}
+
+// After a host was made none of its group is drained for a while, however long it was idle.
+func TestACooldown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.groups = w.groups[:1]
+	w.groups[0].IdleAfter, w.groups[0].Cooldown = time.Minute, 10*time.Minute
+	w.arrive("big", 1)
+	w.settle(100)
+	require.Equal(t, core.InstanceJoined, w.instances["burst-000001"].State)
+	w.settle(40)
+	require.Equal(t, core.InstanceTerminated, w.instances["burst-000001"].State)
+}
+
+// Who decides while a provider does not answer does without its list.
+func TestAProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.groups = w.groups[:1]
+	w.machines["stray"] = core.Machine{Foreign: "stray", Token: "burst-999999", Cluster: mine, Group: "burst", Created: 1}
+	w.arrive("big", 1)
+	w.settle(20)
+	w.silent = true
+	for name, m := range w.machines {
+		m.Gone = name != "stray"
+		w.machines[name] = m
+	}
+	w.settle(20)
+	require.Equal(t, core.InstanceJoined, w.instances["burst-000001"].State)
+}
+
+// Of a paused group nothing is made or ended, whatever happens; what is seen is written down.
+func TestAPausedGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.groups = w.groups[:1]
+	w.arrive("big", 3)
+	w.settle(20)
+	require.Equal(t, 2, w.states()[core.InstanceJoined], w.String())
+	w.groups[0].Paused = true
+	w.machines["stray"] = core.Machine{Foreign: "stray", Token: "burst-999999", Cluster: mine, Group: "burst", Created: 1}
+	m := w.machines["m-burst-000001"]
+	m.Notice = w.now + 120_000
+	w.machines["m-burst-000001"] = m
+	w.hosts["burst-000002"].State, w.hosts["burst-000002"].Deadline = core.HostDown, w.now
+	w.arrive("big", 9)
+	created := w.created
+	w.settle(300)
+	require.Equal(t, created, w.created)
+	require.Len(t, w.alive(), 3)
+	require.Equal(t, 2, w.states()[core.InstanceJoined], w.String())
+	w.groups[0].Paused = false
+	w.settle(1)
+	require.True(t, w.machines["m-burst-000002"].Gone)
+	require.True(t, w.machines["stray"].Gone)
 }

@@ -48,7 +48,7 @@ func pool(name string, memory int64) core.Pool {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	return &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 16)), now: 1_000_000_000, //nolint:gosec // a history is to be the same each time
+		t: t, random: rand.New(rand.NewPCG(seed, 16)), now: 1_000_000_000,
 		pools:     []core.Pool{pool("big", 3<<30), pool("small", 256<<20)},
 		instances: map[string]core.Instance{}, machines: map[string]core.Machine{}, hosts: map[string]*core.HostInfo{},
 		drained: map[string]string{}, waiting: map[string]int{}, oldest: map[string]int64{}, rate: map[string]float64{},
@@ -161,7 +161,7 @@ func (w *world) do(s scale.Step) {
 		if h := w.hosts[i.ID]; h != nil {
 			h.Drain = false
 		}
-	case scale.None:
+	case scale.Label, scale.None:
 	}
 }
 
