@@ -90,8 +90,13 @@ func TestWhereUnitsGo(t *testing.T) {
 		},
 		"whole hosts that no lease ever touches first, as many as there are": {
 			ground(four, held(lasting("a", 8, 9, units(1)), 0, "h1"), held(lasting("b", 0, 9, units(1)), 0, "h2")),
-			lasting("l", 0, 1, whole(1, 3)),
+			lasting("l", 0, 1, whole(1, 5)),
 			map[string]int{"h3": 1, "h4": 1, "h1": 1},
+		},
+		"whole hosts that no lease ever touches first, and no more than at most": {
+			ground(four, held(lasting("a", 8, 9, units(1)), 0, "h1"), held(lasting("b", 8, 9, units(1)), 0, "h2")),
+			lasting("l", 0, 1, whole(1, 2)),
+			map[string]int{"h3": 1, "h4": 1},
 		},
 		"not to a host that is reserved whole": {
 			ground(four, held(lasting("a", 0, 2, whole(1, 1)), 0, "h1")), lasting("l", 0, 1, units(3)), map[string]int{"h2": 3},
