@@ -2,13 +2,14 @@ package taskrunner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"drover/core"
 	"drover/core/webhook"
 )
 
-// news is an end of which webhooks are notified.
+// news is an end, or something that happened to a lease, of which webhooks are notified.
 type news struct {
 	notify   []string // webhooks
 	callback string   // the compatible API that notifies the request's maker; "" is none
@@ -17,25 +18,28 @@ type news struct {
 	payload  func(delivery string) ([]byte, error)
 }
 
-// newsStore reads ends.
+// newsStore reads what the outbox has notices of.
 type newsStore interface {
 	Get(ctx context.Context, id string) (core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
+	ToldLease(ctx context.Context, id string) (core.Lease, error)
 }
 
-// findNews reads the end of one generation, even if the request or task was run again since. Returns NOTFOUND if it
-// is gone, INVALID if the event or key is invalid.
+// findNews reads the end of one generation, even if the request or task was run again since, or a note of a lease, even
+// if that was deleted. Returns NOTFOUND if it is gone, INVALID if the event or key is invalid.
 func findNews(ctx context.Context, store newsStore, event, key string) (news, error) {
 	id, generation, err := core.ParseKey(key)
 	if err != nil {
 		return news{}, err
 	}
-	switch event {
-	case core.EventRequestEnded:
+	switch {
+	case event == core.EventRequestEnded:
 		return requestNews(ctx, store, id, generation)
-	case core.EventTaskEnded:
+	case event == core.EventTaskEnded:
 		return taskNews(ctx, store, id, generation)
+	case slices.Contains(core.LeaseEvents(), event):
+		return leaseNews(ctx, store, event, id, generation)
 	}
 	return news{}, core.Errorf(core.CodeInvalid, key, "%.40q is no event that can be told of %s", event, key)
 }
@@ -88,5 +92,19 @@ func taskNews(ctx context.Context, store newsStore, id string, generation int) (
 	}
 	return news{notify: t.Notify, at: time.UnixMilli(t.Ended), payload: func(delivery string) ([]byte, error) {
 		return webhook.TaskEnded(delivery, &t)
+	}}, nil
+}
+
+func leaseNews(ctx context.Context, store newsStore, event, id string, number int) (news, error) {
+	l, err := store.ToldLease(ctx, id)
+	if err != nil {
+		return news{}, err
+	}
+	note, err := webhook.NoteOf(&l, event, number)
+	if err != nil {
+		return news{}, err
+	}
+	return news{notify: l.Notify, at: time.UnixMilli(note.At), payload: func(delivery string) ([]byte, error) {
+		return webhook.LeaseNoted(delivery, &l, note)
 	}}, nil
 }

@@ -18,8 +18,8 @@ import (
 // outboxPage is how many ends are handled at a time.
 const outboxPage = 200
 
-// outbox makes a delivery, a task of core.KindWebhook or core.KindCallback, for each end in the outbox and each
-// receiver. Several outboxes may run at once, in several taskrunners, and be killed at any point:
+// outbox makes a delivery, a task of core.KindWebhook or core.KindCallback, for each notice in the outbox and each
+// receiver. A notice is of an end, or of something that happened to a lease, which is called an end here too. Several outboxes may run at once, in several taskrunners, and be killed at any point:
 //
 //	killed after           leaves                      healed by
 //	the end's record       the end, in the outbox      the next look of any outbox

@@ -2,6 +2,8 @@ package taskrunner_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/school"
+	"drover/core/store/storetest"
 	"drover/taskrunner"
 )
 
@@ -114,9 +117,13 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 	for kill, killed := 1, true; killed; kill++ {
 		synctest.Test(t, func(t *testing.T) {
 			r := newTeller(t)
-			one, two := r.hook(at), r.hook(at)
+			one, two, ended := r.hook(at), r.hook(at), r.hook(at)
+			ended.Events = core.LeaseEvents()
+			_, err := r.store.PutWebhook(t.Context(), ended)
+			require.NoError(t, err)
 			r.request(one, two)
 			r.request(one)
+			r.lease(true, ended)
 			r.calledBack(at.url, at.secret)
 			r.asked("compat")
 			whole, dead, left := r.store, false, kill
@@ -131,10 +138,10 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 			r.store, r.in.Store = whole, whole
 			r.begin()
 			settle(time.Minute)
-			_, err := r.in.SweepAll(t.Context()) // what is in the store only
+			_, err = r.in.SweepAll(t.Context()) // what is in the store only
 			require.NoError(t, err)
 			settle(time.Minute)
-			for w, n := range map[*core.Webhook]int{&one: 2, &two: 1} {
+			for w, n := range map[*core.Webhook]int{&one: 2, &two: 1, &ended: 2} {
 				all := r.deliveries(*w)
 				require.Len(t, all, n, "killed at %d", kill)
 				for _, d := range all {
@@ -150,6 +157,64 @@ func TestAnOutboxThatIsKilledAnywhere(t *testing.T) {
 		})
 		require.Less(t, kill, 100)
 	}
+}
+
+// lease writes a lease that names webhooks, with one note, and deletes it if that is asked for.
+func (r *teller) lease(deleted bool, webhooks ...core.Webhook) core.Lease {
+	r.t.Helper()
+	l := storetest.Lease("cs101")
+	l.Log[0].At = time.Now().UnixMilli()
+	for _, w := range webhooks {
+		l.Notify = append(l.Notify, w.ID)
+	}
+	c, err := r.store.Calendar(r.t.Context(), 0)
+	require.NoError(r.t, err)
+	revision, err := r.store.PutLease(r.t.Context(), c.Revision, l)
+	if err == nil && deleted {
+		_, err = r.store.DeleteLease(r.t.Context(), revision, l.ID, core.LeaseNote{At: time.Now().UnixMilli(), Event: core.EventLeaseDeleted, Text: "not needed"})
+	}
+	require.NoError(r.t, err)
+	return l
+}
+
+// What happens to a lease is told to the webhooks that it names and that ask for it, also after it was deleted.
+func TestALeaseIsTold(t *testing.T) {
+	t.Parallel()
+	all, some := newReceiver(t, statuses(500, 200)), newReceiver(t, statuses(200))
+	synctest.Test(t, func(t *testing.T) {
+		r := newTeller(t)
+		every, one := r.hook(all), r.hook(some)
+		every.Events, one.Events = core.LeaseEvents(), []string{core.EventRequestEnded, core.EventLeaseDeleted}
+		for _, w := range []*core.Webhook{&every, &one} {
+			var err error
+			w.Revision, err = r.store.PutWebhook(t.Context(), *w)
+			require.NoError(t, err)
+		}
+		kept, gone := r.lease(false, every, one), r.lease(true, every, one)
+		r.lease(true) // of which nobody is told
+		r.begin()
+		settle(10 * time.Minute)
+		said := func(at *receiver) []string {
+			seen := map[string]bool{}
+			for _, c := range at.got() {
+				s := about(t, c)
+				seen[s.Type+" "+s.Data.ID+" "+s.Data.State] = true
+			}
+			return slices.Sorted(maps.Keys(seen))
+		}
+		want := []string{core.EventLeaseCreated + " " + kept.ID + " pending", core.EventLeaseCreated + " " + gone.ID + " pending", core.EventLeaseDeleted + " " + gone.ID + " pending"}
+		slices.Sort(want)
+		require.Equal(t, want, said(all))
+		require.Len(t, all.got(), 4, "one was not taken at first")
+		require.Equal(t, []string{core.EventLeaseDeleted + " " + gone.ID + " pending"}, said(some))
+		for _, d := range append(r.deliveries(every), r.deliveries(one)...) {
+			require.Equal(t, core.TaskDone, d.State)
+		}
+		waiting, err := r.store.Outbox(t.Context(), 10)
+		require.NoError(t, err)
+		require.Empty(t, waiting)
+		r.end()
+	})
 }
 
 // Two outboxes at the same time make each delivery once.

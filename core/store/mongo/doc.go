@@ -25,6 +25,9 @@
 //	MoveMark          the change of the mark's document                    –
 //	PutHostWish       the change of the wish's document, if that is older, or a new one     –
 //	Put…              the change of the revision, or a new document      –
+//	PutLease,         the change of the calendar's revision, which       after: each read of leases makes it first, see
+//	DeleteLease       takes the whole write along                        calendar.go
+//	PutInstance       the change of its revision, or a new document      after: of a group that was deleted meanwhile
 //	Enrol             the user's document, which holds the classes       see below
 //	PutAccount        the user's document, which holds the account       –
 //	AddToken          the token's document; its hash is unique           after: a token whose secret is lost

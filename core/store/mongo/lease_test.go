@@ -50,7 +50,7 @@ func half(t *testing.T, s *Store, l *core.Lease, made bool) {
 	}
 }
 
-// Whoever reads first after a crash makes the write that was decided on, once.
+// The first reader after a crash makes the write that was decided on, once.
 func TestLeaseThatIsHalfWritten(t *testing.T) {
 	t.Parallel()
 	s := openHere(t, mongotest.Database(t), Options{})

@@ -69,10 +69,8 @@ func (s *Store) PutInstance(ctx context.Context, i core.Instance) (int64, error)
 		if err := t.moveInstance(&i, known); err != nil {
 			return 0, err
 		}
-		return t.put(revised{
-			"instance " + i.ID, "instances", []column{{"id", i.ID}},
-			[]column{{"family", i.Group}, {"state", i.State}, {"ended", ended}, {"doc", doc}}, known,
-		})
+		columns := []column{{"family", i.Group}, {"state", i.State}, {"ended", ended}, {"doc", doc}}
+		return t.put(revised{"instance " + i.ID, "instances", []column{{"id", i.ID}}, columns, known})
 	})
 }
 

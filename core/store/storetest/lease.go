@@ -53,6 +53,7 @@ func moved(l core.Lease, to core.LeaseState) core.Lease {
 	l.State, l.Events, l.Reservations = to, slices.Clone(l.Events), slices.Clone(l.Reservations)
 	r, start, end := &l.Reservations[0], l.Event(core.EventStart), l.Event(core.EventEnd)
 	switch to {
+	case core.LeasePending, core.LeaseDeleting: // nothing else moves
 	case core.LeaseStarting:
 		start.State = core.EventInProgress
 	case core.LeaseActive:
