@@ -263,6 +263,13 @@ func (l *Lease) Holder(submitter, class string) bool {
 	return class != "" && class == l.Class || slices.Contains(l.Submitters, submitter)
 }
 
+// Reserves reports whether the lease reserves something of a pool.
+func (l *Lease) Reserves(pool string) bool {
+	return slices.ContainsFunc(l.Reservations, func(r Reservation) bool {
+		return r.State != ReservationDeleted && slices.Contains(r.Pools, pool)
+	})
+}
+
 // LeasePrefix begins the names of pools of leases; no other pool may have such a name.
 const LeasePrefix = "lease-"
 

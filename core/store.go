@@ -108,7 +108,8 @@ type Retention interface {
 type PoolSettings interface {
 	PutPool(ctx context.Context, p Pool) error
 	// RemovePool removes a pool's settings. Returns CONFLICT, naming some of them, if requests without an end, batches
-	// whose requests are not there yet, assignments or job types use the pool. A pool that is not there is no error.
+	// whose requests are not there yet, assignments, job types or open leases use the pool. A pool that is not there is
+	// no error.
 	RemovePool(ctx context.Context, name string) error
 	Pools(ctx context.Context) ([]Pool, error)
 }

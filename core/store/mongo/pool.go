@@ -106,6 +106,15 @@ func (s *Store) RemovePool(ctx context.Context, name string) error {
 			users = append(users, "batch "+after)
 		}
 	}
+	c, err := s.Calendar(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for i := range c.Leases {
+		if c.Leases[i].Reserves(name) {
+			users = append(users, "lease "+c.Leases[i].ID)
+		}
+	}
 	if err := core.PoolUsed(name, users[:min(len(users), usedBy)]); err != nil {
 		return err
 	}

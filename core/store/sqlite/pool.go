@@ -50,6 +50,9 @@ var poolUsers = []string{
 	"SELECT coalesce('request ' || min(id), '') FROM requests WHERE state = 'queued' AND +pool = ?",
 	`SELECT coalesce('batch ' || min(id), '') FROM batches WHERE state IN ('making', 'cancelling') AND specs IS NOT NULL
 		AND EXISTS (SELECT 1 FROM json_each(CAST(specs AS TEXT)) s WHERE s.value ->> '$.pool' = ?)`,
+	`SELECT coalesce('lease ' || min(id), '') FROM leases WHERE open = 1
+		AND EXISTS (SELECT 1 FROM json_each(CAST(doc AS TEXT) -> '$.reservations') r, json_each(r.value -> '$.pools') p
+			WHERE r.value ->> '$.state' <> 'deleted' AND p.value = ?)`,
 }
 
 // RemovePool removes a pool that nothing uses, see school.ResultStore.

@@ -20,6 +20,7 @@ func leaseTests() []test {
 		{"LeasesDelete", leasesDelete},
 		{"LeasesOutbox", leasesOutbox},
 		{"LeasesPurge", leasesPurge},
+		{"LeasesPools", leasesPools},
 		{"RaceLeases", raceLeases},
 		{"LeasesUnanswered", leasesUnanswered},
 	}
@@ -356,6 +357,27 @@ func LeasesLimit(t *testing.T, s school.ResultStore, fill func(all []core.Lease)
 	requireCode(t, core.CodeLimit, err)
 	run(t, s, l, core.LeaseError)
 	mustLease(t, s, Lease("cs101"))
+}
+
+// leasesPools shows that a pool stays as long as an open lease reserves something of it.
+func leasesPools(t *testing.T, s school.ResultStore) {
+	ctx := t.Context()
+	l := Lease("cs101")
+	other := core.Reservation{Pools: []string{"q", "r"}, MinHosts: 1, MaxHosts: 1, State: core.ReservationPending}
+	l.Reservations = append(l.Reservations, other)
+	mustLease(t, s, l)
+	for _, pool := range []string{"p", "q", "r"} {
+		require.NoError(t, s.PutPool(ctx, core.DefaultPool(pool)))
+		requireCode(t, core.CodeConflict, s.RemovePool(ctx, pool))
+	}
+	l.Reservations[1].State = core.ReservationDeleted
+	mustLease(t, s, l)
+	require.NoError(t, s.RemovePool(ctx, "q"))
+	err := s.RemovePool(ctx, "p")
+	requireCode(t, core.CodeConflict, err)
+	require.ErrorContains(t, err, l.ID)
+	mustDeleteLease(t, s, l.ID)
+	require.NoError(t, s.RemovePool(ctx, "p"))
 }
 
 func raceLeases(t *testing.T, s school.ResultStore) { RaceLeases(t, s, s) }
