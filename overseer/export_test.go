@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"drover/core"
+	"drover/core/cluster/placement"
 )
 
 // Schedules does the chore once.
@@ -21,7 +22,10 @@ func (o *Overseer) FailBroken(ctx context.Context) (Counts, error) {
 func MomentOf(id string) time.Time { return ulid.Time(ulid.MustParse(id).Time()).UTC() }
 
 // Placed is the round for a ground, without rates that are expected.
-func Placed(g core.Ground) core.Round { return placed(g, nil) }
+func Placed(g core.Ground) core.Round { return placed(g, nil, nil) }
+
+// Reserve lets the next rounds of placement keep what leases reserve.
+func (o *Overseer) Reserve(r placement.Reserved) { o.reserved.Store(&r) }
 
 // Place does one round of placement.
 func (o *Overseer) Place(ctx context.Context) (Counts, error) { return o.place(ctx) }

@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/lease"
+	"drover/core/cluster/placement"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
 )
@@ -112,6 +113,8 @@ type Overseer struct {
 
 	seeded bool              // the built-in schedules exist, or existed
 	broken map[string]string // schedule → invalid times that were reported
+
+	reserved atomic.Pointer[placement.Reserved] // by leases, for the chore place; nil: nothing
 
 	placed atomic.Int64 // pause after the last round of placement, ns
 	hosts  atomic.Int64 // that it found

@@ -25,7 +25,7 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := placed(g, o.expects(ctx, g.Pools))
+	r := placed(g, o.expects(ctx, g.Pools), o.reserved.Load())
 	// What holds still is not written each time, so that an idle cluster stays idle.
 	if holds := g.Age >= 0 && g.Age < r.Lasts/2; !holds || len(r.Targets)+len(r.Use) > 0 {
 		_, err = o.deps.Placements.SetTargets(ctx, g.Number, r)
@@ -71,15 +71,18 @@ func (o *Overseer) awaitPlacement(ctx context.Context, _ time.Duration) error {
 }
 
 // placed returns the round for a ground: what changes. Rates are how many claims per second are expected of pools, if
-// that is more than they had of late.
-func placed(g core.Ground, rates map[string]float64) core.Round {
+// that is more than they had of late. Reserved is what leases reserve; nil: nothing.
+func placed(g core.Ground, rates map[string]float64, reserved *placement.Reserved) core.Round {
+	if reserved == nil {
+		reserved = &placement.Reserved{}
+	}
 	every := placement.Every(len(g.Hosts))
 	r := core.Round{Targets: make(map[string]core.Targets), Use: make(map[string]core.Use), Lasts: placeLasts * every}
 	busy := make(map[string]int)
 	hosts := make([]placement.Host, len(g.Hosts))
 	for i := range g.Hosts {
 		h := &g.Hosts[i]
-		hosts[i] = toHost(h, g.Assigned[h.Name])
+		hosts[i] = toHost(h, g.Assigned[h.Name], reserved)
 		for pool, vms := range hosts[i].VMs {
 			busy[pool] += vms.Busy
 		}
@@ -91,8 +94,8 @@ func placed(g core.Ground, rates map[string]float64) core.Round {
 			r.Use[p.Name] = use
 		}
 		pools[i] = placement.Pool{
-			Pool: p, Waiting: g.Waiting[p.Name], Oldest: g.Oldest[p.Name],
-			Asleep: placement.Asleep(p, use, g.Waiting[p.Name], busy[p.Name], g.Now),
+			Pool: p, Waiting: g.Waiting[p.Name], Preemptible: g.Spare[p.Name], Oldest: g.Oldest[p.Name],
+			Asleep: placement.Asleep(p, use, g.Waiting[p.Name]+g.Spare[p.Name], busy[p.Name], g.Now),
 		}
 		if p.WarmMost > 0 {
 			pools[i].Learned = min(p.WarmMost, placement.WarmFor(max(use.Rate, rates[p.Name]), refill(g.Hosts, p.Name)))
@@ -113,10 +116,14 @@ func placed(g core.Ground, rates map[string]float64) core.Round {
 }
 
 // toHost returns what placement knows of a host.
-func toHost(h *core.HostInfo, assigned map[string]int) placement.Host {
+func toHost(h *core.HostInfo, assigned map[string]int, reserved *placement.Reserved) placement.Host {
 	out := placement.Host{
 		Name: h.Name, Opening: opening(h), Size: h.Capacity(), MaxVMs: h.MaxVMs, Serves: h.Serves,
 		Broken: make(map[string]bool, len(h.Broken)), VMs: make(map[string]placement.VMs, len(h.VMsOf)), Assigned: assigned,
+		Reserved: reserved.Pools[h.Name],
+	}
+	if only, whole := reserved.Only[h.Name]; whole {
+		out.Serves = slices.DeleteFunc(slices.Clone(h.Serves), func(pool string) bool { return !slices.Contains(only, pool) })
 	}
 	for pool := range h.Broken {
 		out.Broken[pool] = true

@@ -29,7 +29,7 @@ func (s *Store) Ground(ctx context.Context) (core.Ground, error) {
 	if g.Use, err = s.use(ctx, g.Pools); err != nil {
 		return g, err
 	}
-	if g.Waiting, g.Oldest, err = s.waitingByPool(ctx, g.Pools); err != nil {
+	if err = s.waitingByPool(ctx, &g); err != nil {
 		return g, err
 	}
 	g.Assigned, err = s.assignedByHost(ctx, g.Pools)
@@ -76,33 +76,37 @@ func (s *Store) use(ctx context.Context, pools []core.Pool) (map[string]core.Use
 }
 
 // waitingByPool reads how many requests wait for each pool and could run, and since when the first of its queues.
-func (s *Store) waitingByPool(ctx context.Context, pools []core.Pool) (map[string]int, map[string]int64, error) {
+func (s *Store) waitingByPool(ctx context.Context, g *core.Ground) error {
 	queues, err := s.Waiting(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	queues = slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Waiting == 0 })
 	turns, err := s.Turns(ctx, queues, 1)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	each := make(map[string]int, len(pools))
-	for i := range pools {
-		each[pools[i].Name] = pools[i].Running
+	each := make(map[string]int, len(g.Pools))
+	for i := range g.Pools {
+		each[g.Pools[i].Name] = g.Pools[i].Running
 	}
-	waiting, oldest := make(map[string]int), make(map[string]int64)
+	g.Waiting, g.Spare, g.Oldest = make(map[string]int), make(map[string]int), make(map[string]int64)
 	for i, q := range queues {
 		if most := each[q.Pool]; most > 0 && q.Submitters > 0 {
 			q.Waiting = min(q.Waiting, most*q.Submitters)
 		}
-		waiting[q.Pool] += q.Waiting
+		if q.Priority == core.PriorityPreemptible {
+			g.Spare[q.Pool] = q.Waiting
+			continue
+		}
+		g.Waiting[q.Pool] += q.Waiting
 		for _, t := range turns[i] {
-			if since, known := oldest[q.Pool]; t.Since > 0 && (!known || t.Since < since) {
-				oldest[q.Pool] = t.Since
+			if since, known := g.Oldest[q.Pool]; t.Since > 0 && (!known || t.Since < since) {
+				g.Oldest[q.Pool] = t.Since
 			}
 		}
 	}
-	return waiting, oldest, nil
+	return nil
 }
 
 // assignedByHost reads how many requests are assigned to each host.

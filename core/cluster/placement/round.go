@@ -17,6 +17,7 @@ type round struct {
 	hosts []Host
 	free  []core.Size // of each host: without what stays and what was dealt out
 	vms   []int       // of each host: more VMs that it may have
+	owes  []bool      // of each host: others are to leave room there, which is reserved
 	ranks ranking
 	lots  []*lot // in the order in which equals get theirs
 	lot   map[string]*lot
@@ -44,7 +45,9 @@ type cell struct {
 	VMs
 	held int // have room already
 	got  int
-	ends int // busy ones whose room another pool gets
+
+	reserved int // of those that it got
+	ends     int // busy ones whose room another pool gets
 }
 
 const unbounded = int(^uint(0) >> 2)
@@ -52,7 +55,7 @@ const unbounded = int(^uint(0) >> 2)
 func newRound(hosts []Host, pools []Pool) *round {
 	r := &round{
 		hosts: slices.SortedFunc(slices.Values(hosts), func(a, b Host) int { return strings.Compare(a.Name, b.Name) }),
-		free:  make([]core.Size, len(hosts)), vms: make([]int, len(hosts)),
+		free:  make([]core.Size, len(hosts)), vms: make([]int, len(hosts)), owes: make([]bool, len(hosts)),
 		lot: make(map[string]*lot, len(pools)),
 	}
 	for _, p := range pools {
@@ -161,13 +164,17 @@ func (r *round) fits(p *lot, at int) bool {
 	return c.Busy+c.got < p.Max && (makes || c.Clean > c.got) && r.vms[at] > 0 && r.free[at].Lacks(p.size) == ""
 }
 
+// cell returns a pool's cell on a host.
+func (r *round) cell(p *lot, at int) *cell {
+	if p.cells[at] == nil {
+		p.cells[at] = &cell{}
+	}
+	return p.cells[at]
+}
+
 // give gives a host one more VM of the pool.
 func (r *round) give(p *lot, at int) {
-	c := p.cells[at]
-	if c == nil {
-		c = &cell{}
-		p.cells[at] = c
-	}
+	c := r.cell(p, at)
 	if c.got == 0 {
 		p.spread++
 	}
@@ -203,9 +210,13 @@ func (r *round) dealWaiting() {
 		return p.Waiting
 	})
 	for _, p := range r.lots {
-		if p.Waiting > 0 && !p.Paused {
-			p.spare = max(0, p.Waiting+headroom-p.got)
+		if p.Paused {
+			continue
 		}
+		if p.spare = p.Waiting + p.Preemptible - p.got; p.Waiting > 0 {
+			p.spare += headroom
+		}
+		p.spare = max(0, p.spare)
 	}
 }
 
@@ -336,13 +347,13 @@ func (r *round) makeWay() {
 // fits; 0 if it never does, or more than most have to. With marks, their room is kept.
 func (r *round) leave(others []*lot, p *lot, at, most int, marks bool) int {
 	h, c := &r.hosts[at], p.cells[at]
-	if h.Opening != Open || !p.served.has(at) || h.Broken[p.Name] || c != nil && c.Busy+c.got >= p.Max {
+	if h.Opening != Open || r.owes[at] || !p.served.has(at) || h.Broken[p.Name] || c != nil && c.Busy+c.got >= p.Max {
 		return 0
 	}
 	left, vms, n := r.free[at], r.vms[at], 0
 	for _, other := range others {
 		its := other.cells[at]
-		for ends, total := its.ends, other.total; ends < its.Busy && p.poorer(total); {
+		for ends, total := its.ends, other.total; ends < r.mayEnd(other, at) && p.poorer(total); {
 			if n == most {
 				return 0
 			}
@@ -463,7 +474,7 @@ func (p *lot) order(other *lot) int {
 func (r *round) each(out map[string]core.Targets, set func(*cell, *core.Target)) {
 	for _, p := range r.lots {
 		for at, c := range p.cells {
-			goesOn := p.short && c.Busy > 0 && r.hosts[at].Opening == Open && !p.Paused && !r.hosts[at].Broken[p.Name]
+			goesOn := p.short && c.Busy > 0 && !r.owes[at] && p.served.has(at) && r.hosts[at].Opening == Open && !p.Paused && !r.hosts[at].Broken[p.Name]
 			if c.got == 0 && !goesOn {
 				continue
 			}

@@ -25,6 +25,7 @@ type Host struct {
 	Broken   map[string]bool // pools of these whose VMs cannot be made there now
 	VMs      map[string]VMs  // by pool
 	Assigned map[string]int  // waiting requests that only this host takes, by pool
+	Reserved map[string]int  // VMs that leases have there, by their pools
 }
 
 // Opening is which work a host gets.
@@ -47,10 +48,12 @@ type VMs struct {
 // Pool is what the targets of a pool depend on.
 type Pool struct {
 	core.Pool
-	Waiting int   // requests that wait for its VMs, those assigned to hosts included
-	Oldest  int64 // when the one that waits longest was submitted, ms since 1970
-	Learned int   // clean VMs that its arrivals ask for in the whole cluster
-	Asleep  bool  // nobody has used it for so long that nothing is kept warm for it
+	Waiting int // requests that wait for its VMs, those assigned to hosts included
+	// Preemptible is how many more wait that get only what nobody else uses.
+	Preemptible int
+	Oldest      int64 // when the one that waits longest was submitted, ms since 1970
+	Learned     int   // clean VMs that its arrivals ask for in the whole cluster
+	Asleep      bool  // nobody has used it for so long that nothing is kept warm for it
 }
 
 // headroom is how many more VMs than requests that wait are made: a creation may fail.
@@ -58,10 +61,14 @@ const headroom = 1
 
 // Targets returns how many VMs of each pool each host should have, by host and pool; targets of nothing are left out.
 //
-// What is wanted is dealt out in five steps, each VM to the pool that has the fewest so far, so that no pool starves
+// First come the VMs that leases reserve on hosts, whether work waits for them or not; busy ones count. Where VMs of
+// others have that room, nothing but what is reserved gets any on the host, and what ends is not replaced.
+//
+// What else is wanted is dealt out in five steps, each VM to the pool that has the fewest so far, so that no pool starves
 // another; among equals by the pools' order. First come requests assigned to a host, on this host; then the other
 // requests that wait; then the VMs that each host keeps warm; then those that the cluster keeps warm; last a spare VM
-// for each pool for which requests wait. VMs for requests that wait count as warm, and warm ones as spare. A VM goes
+// for each pool for which requests wait, and those for preemptible requests. VMs for requests that wait count as warm,
+// and warm ones as spare. Reserved ones count as both. A VM goes
 // where one is already, so that a small change moves little; else to the host that the pool's strategy prefers among
 // those with room. A pool's VMs are first spread over as many hosts as it asks for.
 //
@@ -76,6 +83,7 @@ const headroom = 1
 // its target is to go. The result does not depend on the order of hosts and pools.
 func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 	r := newRound(hosts, pools)
+	r.dealReserved()
 	r.dealAssigned()
 	r.dealWaiting()
 	r.dealTrials(func(p *lot) bool { return p.Waiting > 0 && !p.Paused })
@@ -83,6 +91,7 @@ func Targets(hosts []Host, pools []Pool) map[string]core.Targets {
 	out := make(map[string]core.Targets)
 	r.each(out, func(c *cell, t *core.Target) { t.Most = c.Busy - c.ends + c.got })
 	r.hold()
+	r.keepReserved()
 	r.dealWarm()
 	r.deal(func(p *lot) int {
 		if p.Asleep {

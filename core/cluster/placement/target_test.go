@@ -468,6 +468,12 @@ func TestTargetsNeverOversell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		hosts, pools := drawHosts(t), drawPools(t)
+		for i := range hosts {
+			hosts[i].Reserved = map[string]int{"p": rapid.IntRange(-3, 3).Draw(t, "reserved"), "none": 1}
+		}
+		for i := range pools {
+			pools[i].Preemptible = rapid.IntRange(0, 2).Draw(t, "preemptible")
+		}
 		before := fmt.Sprint(hosts, pools)
 		all := placement.Targets(hosts, pools)
 		got := cleanOf(hosts, all)
