@@ -147,13 +147,13 @@ func TestModelNoticesBugs(t *testing.T) {
 	if !*findBugs {
 		t.Skip("plays many games: make test does so apart, without the race detector")
 	}
-	look := func(name string, bug [2]string, places bool) {
+	look := func(name string, bug [2]string, places, leases bool) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const most = 100 // the rarest needed some fifty
 			for n := range uint64(most) {
 				seed := (noticed[name] + n) % most
-				if why := playWith(t, seed, bug, places); why != "" {
+				if why := playWith(t, seed, bug, places, leases); why != "" {
 					t.Logf("in game %d: %.100s", seed, why)
 					return
 				}
@@ -162,10 +162,13 @@ func TestModelNoticesBugs(t *testing.T) {
 		})
 	}
 	for name, bug := range bugs {
-		look(name, bug, false)
+		look(name, bug, false, false)
 	}
 	for name, bug := range placingBugs {
-		look(name, bug, true)
+		look(name, bug, true, false)
+	}
+	for name, bug := range leaseBugs {
+		look(name, bug, false, true)
 	}
 }
 
@@ -178,7 +181,8 @@ func TestBugsAreOfTheScripts(t *testing.T) {
 	}
 	known := maps.Clone(bugs)
 	maps.Copy(known, placingBugs)
-	require.Len(t, known, len(bugs)+len(placingBugs))
+	maps.Copy(known, leaseBugs)
+	require.Len(t, known, len(bugs)+len(placingBugs)+len(leaseBugs))
 	for name, bug := range known {
 		if !strings.Contains(all.String(), bug[0]) {
 			t.Errorf("%s: no script has the text %q any more", name, bug[0])
@@ -190,7 +194,7 @@ func TestBugsAreOfTheScripts(t *testing.T) {
 }
 
 // playWith plays one game with a bug and returns what was noticed.
-func playWith(t *testing.T, seed uint64, bug [2]string, places bool) (why string) {
+func playWith(t *testing.T, seed uint64, bug [2]string, places, leases bool) (why string) {
 	t.Helper()
 	type finding struct{ string }
 	b := coretest.Mini(t)
@@ -207,7 +211,7 @@ func playWith(t *testing.T, seed uint64, bug [2]string, places bool) (why string
 	fail := func(format string, args ...any) { panic(finding{fmt.Sprintf(format, args...)}) }
 	seeded := seedBug(t, b, bug)
 	m := newModel(b, plainDice{rand.New(rand.NewPCG(seed, 1))}, fail, func(s *redisstore.Store) { s.Client().AddHook(seeded) })
-	m.changes, m.places = false, places // so that the games stay those in which the bugs were noticed
+	m.changes, m.places, m.leases = false, places, leases // so that the games stay those in which the bugs were noticed
 	play(m, 200)
 	return ""
 }

@@ -142,6 +142,7 @@ func (m *model) check(c *call) {
 	m.checkHosts(c)
 	m.checkClock(c)
 	m.checkCancels(c)
+	m.checkLent(c)
 	m.checkRound(c)
 	if c.name == "exchange" && c.err == nil {
 		m.checkExchange(c)
@@ -288,7 +289,7 @@ func (m *model) checkSlots(c *call) {
 		if c.name == "vm_ready" || c.name == "vm_gone" {
 			named = slices.Contains(c.args[3:], id[1])
 		}
-		if !named || c.args[0] != id[0] {
+		if (!named || c.args[0] != id[0]) && !c.mayRevoke(id[0], id[1], slot.Token) {
 			m.fail("%s ended what %s holds of %s under %s, and does not name it: %q", c.name, id[0], id[1], slot.Token, c.args)
 		}
 	}
@@ -384,7 +385,7 @@ func (m *model) checkHosts(c *call) {
 		if c.after.Hash("host", host)["incarnation"] != m.incarnation() {
 			continue
 		}
-		for _, pool := range modelPools {
+		for _, pool := range m.pools() {
 			for _, vm := range c.after.List("clean", host, pool) {
 				if real, there := m.real[vm]; c.name == "vm_reconcile" && (!there || real.host != host || real.used) {
 					m.fail("VM %s is clean on host %s, which is ready, and really it is %+v", vm, host, real)

@@ -205,7 +205,7 @@ func (m *model) submit() {
 	for range 1 + m.n("requests", 3) {
 		m.made++
 		s := coretest.Spec(fmt.Sprintf("r%d", m.made), pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}))
-		s.Priority = pick(m, "priority", core.Priorities())
+		s.Priority = pick(m, "priority", m.priorities())
 		if m.chance("due", 3) {
 			s.Due = m.at.Add(pick(m, "due", []time.Duration{-time.Minute, 10 * time.Minute, time.Hour + time.Second, 90 * time.Minute, 48 * time.Hour})).UnixMilli()
 		}
@@ -310,7 +310,7 @@ func (m *model) change() {
 	r := m.ledger[key]
 	was := r.spec
 	var err error
-	r.spec, r.kept, err = was.Changed(r.kept, core.Change{Pool: pick(m, "pool", modelPools), Priority: pick(m, "priority", core.Priorities())})
+	r.spec, r.kept, err = was.Changed(r.kept, core.Change{Pool: pick(m, "pool", modelPools), Priority: pick(m, "priority", m.priorities())})
 	if core.Is(err, core.CodeLimit) {
 		r.spec = was
 		return

@@ -50,7 +50,7 @@ func (f *factory) beat() {
 }
 
 func (f *factory) create() {
-	f.createIn(pick(f.model, "pool", modelPools), 1+f.n("VMs", 3))
+	f.createIn(pick(f.model, "pool", f.pools()), 1+f.n("VMs", 3))
 	if f.chance("at once", 2) {
 		f.ready()
 	}
@@ -86,7 +86,7 @@ func (f *factory) ready() {
 }
 
 func (f *factory) retire() {
-	clean, err := f.s.CleanVMs(f.ctx, f.host, pick(f.model, "pool", modelPools))
+	clean, err := f.s.CleanVMs(f.ctx, f.host, pick(f.model, "pool", f.pools()))
 	f.must(err)
 	if len(clean) == 0 {
 		return

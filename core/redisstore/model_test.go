@@ -54,6 +54,7 @@ type model struct {
 	weights []int                // of the actions, in this game
 	changes bool                 // waiting requests are changed, too
 	places  bool                 // overseers place VMs, and vmfactories follow
+	leases  bool                 // p1 has a lease, at times
 	rounds  [2]round             // of placement, of the two overseers
 	seen    *redisstore.Look     // after the last call; nil: look again
 	acted   map[string]int64     // lane of an owner's epoch → its last call that acted, as Redis remembers
@@ -128,6 +129,7 @@ func newModel(b *coretest.Backend, d dice, fail func(string, ...any), hook func(
 	}
 	m.submit()
 	m.submit()
+	m.leases = true
 	return m
 }
 
@@ -282,6 +284,9 @@ func (m *model) actions() []action {
 	if m.changes {
 		all = append(all, action{6, m.change})
 	}
+	if m.leases {
+		all = append(all, action{6, m.setLease}, action{6, m.reroute}, action{4, m.revokeLent}, action{1, m.endLease})
+	}
 	if m.places {
 		all = append(all, action{8, m.place}, action{6, one((*factory).follow)}, action{1, m.noRounds})
 	}
@@ -341,6 +346,9 @@ func (m *model) drain() {
 	for _, name := range modelPools {
 		m.must(m.s.SetPool(m.ctx, modelPool(name, false, 0)))
 	}
+	if m.leases {
+		m.endLease()
+	}
 	left := m.round()
 	for round := 1; len(left) > 0 || round < 3; round++ { // the first may be spent on hearing that one is fenced
 		m.pass(2 * lateBy)
@@ -376,6 +384,9 @@ func (m *model) round() []string {
 	for _, key := range m.keys {
 		m.sweepOne(key)
 		m.align(key)
+	}
+	if m.leases {
+		m.reroute()
 	}
 	var left []string
 	for key, r := range m.ledger {

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ const (
 	ReasonNoTestrunner Reason = "no_testrunner" // no testrunner runs requests
 	ReasonNoHost       Reason = "no_host"       // no host that is up and not drained makes VMs of its pool
 	ReasonCapacity     Reason = "capacity"      // the hosts that do are all too small for one
+	ReasonReserved     Reason = "reserved"      // they keep the room for leases
 	ReasonFetching     Reason = "fetching"      // a host is fetching the image of its VMs
 	ReasonBroken       Reason = "broken"        // a host cannot make VMs of its pool
 	ReasonAccepted     Reason = "accepted"      // it is in no queue yet
@@ -97,6 +99,10 @@ var sentences = map[Reason]worded{
 		"a VM of pool {pool} takes more {fault} than any host that makes them has for VMs; drover host show says what it has",
 		"the machines that are up now are too small for it; it keeps its place",
 	},
+	ReasonReserved: {
+		"the room that a VM of pool {pool} would need is reserved for leases; it begins when they leave some, or a VM of its pool is free",
+		"the machines that would run it are reserved for others now; it keeps its place",
+	},
 	ReasonFetching: {
 		"host {host} is not ready to make VMs of pool {pool}: {fault}",
 		"a machine is being made ready for it",
@@ -144,7 +150,7 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	if p != nil {
 		at = *p
 	}
-	pool, err := d.pool(ctx, spec.Pool)
+	pool, err := d.pool(ctx, cmp.Or(at.Pool, spec.Pool)) // a lease's, if it waits there
 	if err != nil {
 		return nil, err
 	}
@@ -243,8 +249,54 @@ func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fau
 	if err != nil || pool.Name == "" {
 		return ReasonTurn, "", "", err
 	}
-	r, fault = hostless(pool, hosts)
-	return r, "", fault, nil
+	if r, fault = hostless(pool, hosts); r != ReasonTurn || pool.Lease != "" || !slices.ContainsFunc(hosts, keepsForLeases) {
+		return r, "", fault, nil
+	}
+	pools, err := d.Cluster.ListPools(ctx)
+	if err == nil && reserved(pool, pools, hosts) {
+		r = ReasonReserved
+	}
+	return r, "", "", err
+}
+
+// keepsForLeases reports whether a host has idle VMs of leases, or is to.
+func keepsForLeases(h core.HostInfo) bool {
+	for pool, t := range h.Targets {
+		if strings.HasPrefix(pool, core.LeasePrefix) && t.Warm > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved reports whether a pool lacks VMs because of leases: no host has an idle one or is to make one, and one that
+// could holds idle VMs for leases instead.
+func reserved(p core.Pool, pools []core.Pool, hosts []core.HostInfo) bool {
+	size := make(map[string]core.Size, len(pools))
+	for i := range pools {
+		size[pools[i].Name] = pools[i].Size()
+	}
+	is := false
+	for i := range hosts {
+		h := &hosts[i]
+		if !slices.Contains(h.Serves, p.Name) || h.State != core.HostUp || h.Drain {
+			continue
+		}
+		if h.VMsOf[p.Name][core.VMClean] > 0 || h.Targets[p.Name].Most > h.VMsOf[p.Name][core.VMClaimed] || h.Targets[p.Name].Warm > 0 {
+			return false
+		}
+		free := h.Capacity()
+		for pool, states := range h.VMsOf {
+			for state, n := range states {
+				idle := state == core.VMClean || state == core.VMCreating
+				if state != core.VMDirty && state != core.VMDestroying && !(idle && strings.HasPrefix(pool, core.LeasePrefix)) {
+					free = free.Less(size[pool], n)
+				}
+			}
+		}
+		is = is || keepsForLeases(*h) && free.Lacks(p.Size()) == ""
+	}
+	return is
 }
 
 // failing says when requests of a broken pool fail, and on which host the fault is that they name then.

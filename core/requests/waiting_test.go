@@ -133,6 +133,20 @@ func TestWaitingReasons(t *testing.T) {
 	w.pool(func(*core.Pool) {})
 	serves(pool)
 	check(requests.ReasonTurn, "pool p1", "for its turn")
+	leased := core.DefaultPool("lease-x-a")
+	leased.Of, leased.Lease = pool, "x"
+	require.NoError(t, w.cluster.Store.SetLeased(t.Context(), core.LeasedPoolSetting{Pool: leased, Submitters: []string{"leo"}}))
+	round, n := func(its core.Targets) core.Round {
+		return core.Round{Targets: map[string]core.Targets{"h1": its}, Lasts: time.Hour}
+	}, int64(0)
+	n, err = w.cluster.Store.SetTargets(t.Context(), n, round(core.Targets{"lease-x-a": {Warm: 1, Most: 1}}))
+	require.NoError(t, err)
+	check(requests.ReasonReserved, "is reserved for leases", "reserved for others")
+	n, err = w.cluster.Store.SetTargets(t.Context(), n, round(core.Targets{"lease-x-a": {Warm: 1, Most: 1}, pool: {Most: 1}}))
+	require.NoError(t, err)
+	check(requests.ReasonTurn, "pool p1", "for its turn")
+	_, err = w.cluster.Store.SetTargets(t.Context(), n, round(nil))
+	require.NoError(t, err)
 	require.NoError(t, w.cluster.Store.Drain(t.Context(), "h1", true, 0))
 	check(requests.ReasonNoHost, "h1 is drained", "switched off")
 	require.NoError(t, w.cluster.Store.Drain(t.Context(), "h1", false, 0))

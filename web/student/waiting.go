@@ -24,6 +24,7 @@ type progress struct {
 var reasons = map[requests.Reason]string{
 	requests.ReasonNoHost:       page.Sentence("The machines that would run it are switched off for now. It keeps its place."),
 	requests.ReasonCapacity:     page.Sentence("The machines that are up now are too small for it. It keeps its place."),
+	requests.ReasonReserved:     page.Sentence("The machines that would run it are reserved for others now. It keeps its place."),
 	requests.ReasonTurn:         page.Sentence("It waits for its turn."),
 	requests.ReasonRunning:      page.Sentence("As many of your submissions run as may at once. It begins when one of them ends."),
 	requests.ReasonPaused:       page.Sentence("The machines that would run it are paused for now. It keeps its place."),
