@@ -107,17 +107,15 @@ func (c *call) mayRevoke(owner, key, token string) bool {
 
 // leaseBugs are those of the scripts of leases: their games have a lease.
 var leaseBugs = map[string][2]string{
-	"anybody's request goes to a lease":        {"return one and other and (one < other and one or other) or one or other or pool", "return to.submitter['ann'] or pool"},
-	"a preemptible one goes to a lease":        {"if priority == 'preemptible' then return pool end", ""},
-	"the spec keeps its pool":                  {"pool, spec = goes, in_pool(spec, goes)", "pool = goes"},
-	"what was lent stays so":                   {"redis.call('HDEL', K_lent, unpack(keys))", ""},
-	"what is lent is not recorded":             {"redis.call('HSET', K_lent, keys[i], W_lent({ pool = leased, owner = owner, token = token }))", ""},
-	"a lease lends what is low":                {"share(pool, 'preemptible', want, 0, most, {}, false, keys)", "share(pool, 'low', want, 0, most, {}, false, keys)"},
-	"what runs is moved":                       {"if not list or redis.call('LREM', list, 1, key) == 0 then return false end", ""},
-	"what is moved is counted where it was":    {"count(was.pool .. ':' .. was.priority, -1)", ""},
-	"what is moved is lost":                    {"redis.call('RPUSH', K_apart(pool), key)", ""},
-	"moving forgets the size of the specs":     {"count('bytes', #spec - #was)", ""},
-	"taking back uses an attempt":              {"outcomes = { 'release' } }", "outcomes = { 'retry' } }"},
-	"taking back takes the lease's own":        {"local slot = its and its.pool == ARGV[1] and", "local slot = its and"},
-	"a lease is removed with what it has lent": {"if its and its.pool == pool then\n    held = held + 1", "if its and its.pool == pool then\n    held = held"},
+	"anybody's request goes to a lease":     {"return one and other and (one < other and one or other) or one or other or pool", "return to.submitter['ann'] or pool"},
+	"a preemptible one goes to a lease":     {"if priority == 'preemptible' then return pool end", ""},
+	"the spec keeps its pool":               {"pool, spec = goes, in_pool(spec, goes)", "pool = goes"},
+	"what was lent stays so":                {"redis.call('HDEL', K_lent, unpack(keys))", ""},
+	"what is lent is not recorded":          {"redis.call('HSET', K_lent, keys[i], W_lent({ pool = leased, owner = owner, token = token }))", ""},
+	"a lease lends what is low":             {"share(pool, 'preemptible', want, 0, most, {}, false, keys)", "share(pool, 'low', want, 0, most, {}, false, keys)"},
+	"what runs is moved":                    {"if not list or redis.call('LREM', list, 1, key) == 0 then return false end", ""},
+	"what is moved is counted where it was": {"count(was.pool .. ':' .. was.priority, -1)", ""},
+	"what is moved is lost":                 {"redis.call('RPUSH', K_apart(pool), key)", ""},
+	"moving forgets the size of the specs":  {"count('bytes', #spec - #was)", ""},
+	"taking back uses an attempt":           {"outcomes = { 'release' } }", "outcomes = { 'retry' } }"},
 }
