@@ -119,10 +119,9 @@ type Overseer struct {
 	placed atomic.Int64 // pause after the last round of placement, ns
 	hosts  atomic.Int64 // that it found
 
-	calendar core.Calendar                  // as last read, by the chore leases alone
-	reserved atomic.Pointer[lease.Reserved] // as that found; nil: nothing
-	hostsOut chan struct{}                  // a monitor has taken a host out
-	clouds   map[string]opened              // by group, of the chore scale alone
+	calendar core.Calendar     // as last read, by the chore leases alone
+	hostsOut chan struct{}     // a monitor has taken a host out
+	clouds   map[string]opened // by group, of the chore scale alone
 
 	expected map[string]float64 // as last read, by the chore place alone
 	expectAt time.Time          // when it is read again

@@ -35,7 +35,11 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 	if core.Is(err, core.CodeConflict) {
 		return nil, nil
 	}
-	return Counts{"hosts": len(r.Targets)}, err
+	if err != nil {
+		return nil, err
+	}
+	back, err := o.reclaim(ctx)
+	return Counts{"hosts": len(r.Targets), "reclaimed": back}, err
 }
 
 // expectEvery is the time between two looks at what is to be expected.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/cluster/placement"
 )
 
 // Phase is what becomes of the pools of a lease in Redis.
@@ -44,15 +45,9 @@ func LeasedPool(l *core.Lease, place int, base core.Pool, phase Phase) core.Pool
 	return p
 }
 
-// Reserved is what placement has to know of leases.
-type Reserved struct {
-	VMs  map[string]map[string]int // by host and pool of a lease: so many are to be there
-	Only map[string][]string       // by host that is reserved as a whole: no others than VMs of these pools
-}
-
 // ReservedAt returns what is reserved on hosts now: of leases that are active, and of those whose VMs are being made.
-func ReservedAt(leases []core.Lease, pools []core.Pool, now int64, lead time.Duration) Reserved {
-	r := Reserved{VMs: make(map[string]map[string]int), Only: make(map[string][]string)}
+func ReservedAt(leases []core.Lease, pools []core.Pool, now int64, lead time.Duration) placement.Reserved {
+	r := placement.Reserved{Pools: make(map[string]map[string]int), Only: make(map[string][]string)}
 	for i := range leases {
 		l := &leases[i]
 		if phase := PhaseOf(l, now, lead); phase != Prepared && phase != Opened {
@@ -60,13 +55,14 @@ func ReservedAt(leases []core.Lease, pools []core.Pool, now int64, lead time.Dur
 		}
 		its := l.Pools()
 		for j := range l.Reservations {
-			r.add(l, &l.Reservations[j], its, pools)
+			reserve(&r, l, &l.Reservations[j], its, pools)
 		}
 	}
 	return r
 }
 
-func (r *Reserved) add(l *core.Lease, of *core.Reservation, its []string, pools []core.Pool) {
+// reserve adds what a reservation holds.
+func reserve(r *placement.Reserved, l *core.Lease, of *core.Reservation, its []string, pools []core.Pool) {
 	if of.State != core.ReservationPending && of.State != core.ReservationActive {
 		return
 	}
@@ -74,8 +70,8 @@ func (r *Reserved) add(l *core.Lease, of *core.Reservation, its []string, pools 
 		if held.State != core.AllocationHeld {
 			continue
 		}
-		if r.VMs[held.Host] == nil {
-			r.VMs[held.Host] = make(map[string]int)
+		if r.Pools[held.Host] == nil {
+			r.Pools[held.Host] = make(map[string]int)
 		}
 		for _, name := range of.Pools {
 			leased := core.LeasedPool(l.ID, slices.Index(its, name))
@@ -84,7 +80,7 @@ func (r *Reserved) add(l *core.Lease, of *core.Reservation, its []string, pools 
 				r.Only[held.Host] = append(r.Only[held.Host], leased)
 				n = warm(pools, name)
 			}
-			r.VMs[held.Host][leased] += n
+			r.Pools[held.Host][leased] += n
 		}
 	}
 }
