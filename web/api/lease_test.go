@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,6 +121,6 @@ func TestSiteWithoutLeases(t *testing.T) {
 	w := newFixture(t, func(p *services.Deps) { p.Leases = nil })
 	for path, method := range map[string]string{"/leases": "GET", "/leases/x": "GET", "/calendar": "GET", "/leases/y": "DELETE"} {
 		p := w.call("root", method, path, nil).problem(http.StatusServiceUnavailable, core.CodeUnavailable)
-		require.False(t, strings.Contains(p.Detail, "fault"), p.Detail)
+		require.NotContains(t, p.Detail, "fault")
 	}
 }

@@ -5,6 +5,8 @@ package calendar
 import (
 	"cmp"
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"drover/core"
@@ -90,7 +92,10 @@ type Calendar struct {
 	Free                 []Step
 	Most                 int // of Free
 	Drag                 bool
-	Hidden               bool // something in it is not for this reader's eyes
+	Hidden               bool   // something in it is not for this reader's eyes
+	More                 int    // hosts that are not shown
+	Next                 string // URL of the next ones
+	shown                []lease.HostView
 	calendar             *lease.View
 }
 
@@ -143,7 +148,7 @@ const (
 	outHeight  = 54 // with two lines of why
 )
 
-// Draw draws a view for a page at a path. Pools are those of which the reader can ask what is free.
+// Draw draws a view for a page at a path, and sorts its blocks by time. Pools are those of which the reader can ask what is free.
 func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string) *Calendar {
 	c := &Calendar{
 		Path: path, First: w.First.Format(Date), Span: w.name, From: w.From(), To: w.To(), Pool: w.Pool, Pools: pools, calendar: v,
@@ -171,8 +176,9 @@ func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string)
 	for i := range v.Leases {
 		states[v.Leases[i].ID] = &v.Leases[i]
 	}
-	for i := range v.Hosts {
-		c.Rows = append(c.Rows, c.row(r, &v.Hosts[i], states))
+	c.choose(r, w)
+	for i := range c.shown {
+		c.Rows = append(c.Rows, c.row(r, &c.shown[i], states))
 	}
 	if w.Pool != "" {
 		c.free()
@@ -209,10 +215,33 @@ func (c *Calendar) ticks(r *page.Request, w Window) {
 	}
 }
 
+// mostRows bounds the hosts on a page.
+const mostRows = 100
+
+// choose chooses the hosts that are shown: if not all are, those that hold something are first.
+func (c *Calendar) choose(r *page.Request, w Window) {
+	c.shown = slices.Clone(c.calendar.Hosts)
+	if len(c.shown) <= mostRows {
+		return
+	}
+	slices.SortStableFunc(c.shown, func(a, b lease.HostView) int { return cmp.Compare(min(1, len(b.Blocks)), min(1, len(a.Blocks))) })
+	skip, err := strconv.Atoi(r.FormValue("skip"))
+	if err != nil || skip < 0 || skip >= len(c.shown) {
+		skip = 0
+	}
+	end := min(skip+mostRows, len(c.shown))
+	c.More = len(c.shown) - (end - skip)
+	c.shown = c.shown[skip:end]
+	if end < len(c.calendar.Hosts) {
+		c.Next = w.url(c.Path, w.First, w.name) + "&skip=" + strconv.Itoa(end)
+	}
+}
+
 // row draws a host: bars that overlap in time are below one another.
 func (c *Calendar) row(r *page.Request, h *lease.HostView, states map[string]*core.Lease) Row {
 	row := Row{Host: h.Name, Out: h.Out}
 	var ends []int64 // of each line of bars
+	slices.SortStableFunc(h.Blocks, func(a, b lease.Block) int { return cmp.Compare(a.From, b.From) })
 	for _, b := range h.Blocks {
 		bar := c.bar(r, b, states[b.Lease])
 		line := 0

@@ -55,12 +55,12 @@ func (f *Fake) at(id string) int {
 	return slices.IndexFunc(f.all, func(l core.Lease) bool { return l.ID == id })
 }
 
-func may(a core.Actor, act core.Action, l *core.Lease) error {
+func maySee(a core.Actor, l *core.Lease) error {
 	owner := l.By
 	if slices.Contains(l.Submitters, a.Handle) {
 		owner = a.Handle
 	}
-	return core.Allow(a, act, core.Object{Class: l.Class, Owner: owner})
+	return core.Allow(a, core.ActLeaseView, core.Object{Class: l.Class, Owner: owner})
 }
 
 // Preview implements services.Leases.
@@ -241,7 +241,7 @@ func (f *Fake) Get(_ context.Context, a core.Actor, id string) (core.Lease, erro
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := f.at(id)
-	if i < 0 || may(a, core.ActLeaseView, &f.all[i]) != nil {
+	if i < 0 || maySee(a, &f.all[i]) != nil {
 		return core.Lease{}, missing(id)
 	}
 	return f.all[i], nil
@@ -253,7 +253,7 @@ func (f *Fake) List(_ context.Context, a core.Actor, w core.LeaseFilter) ([]core
 	defer f.mu.Unlock()
 	var found []core.Lease
 	for _, l := range slices.Backward(f.all) {
-		if may(a, core.ActLeaseView, &l) == nil && (w.Class == "" || w.Class == l.Class) && (len(w.States) == 0 || slices.Contains(w.States, l.State)) &&
+		if maySee(a, &l) == nil && (w.Class == "" || w.Class == l.Class) && (len(w.States) == 0 || slices.Contains(w.States, l.State)) &&
 			(w.From == 0 || l.End > w.From) && (w.To == 0 || l.Start < w.To) && (w.Before == "" || l.ID < w.Before) {
 			found = append(found, l)
 		}
@@ -282,7 +282,7 @@ func (f *Fake) View(_ context.Context, a core.Actor, from, to int64, pool string
 		v.Hosts = append(v.Hosts, f.viewed(a, h, from, to, pool))
 	}
 	for _, l := range f.all {
-		if l.Start < to && l.End > from && may(a, core.ActLeaseView, &l) == nil {
+		if l.Start < to && l.End > from && maySee(a, &l) == nil {
 			v.Leases = append(v.Leases, l)
 		}
 	}
@@ -303,7 +303,7 @@ func (f *Fake) viewed(a core.Actor, h Host, from, to int64, pool string) lease.H
 					continue
 				}
 				b := lease.Block{Reservation: n, From: l.Start, To: l.End, Units: al.Units, Whole: r.WholeHosts()}
-				if may(a, core.ActLeaseView, l) == nil {
+				if maySee(a, l) == nil {
 					b.Lease, b.Name = l.ID, l.Name
 				}
 				out.Blocks = append(out.Blocks, b)

@@ -13,6 +13,20 @@ import (
 // leasesPath is the path of the calendar.
 const leasesPath = "/cluster/leases"
 
+func (s *pages) leaseRoutes() []page.Route {
+	reserve := func(path string, serve func(*page.Request) error) page.Route {
+		return page.Route{Pattern: "POST " + leasesPath + path, Action: core.ActLeaseManage, Serve: serve}
+	}
+	return []page.Route{
+		{Pattern: "GET " + leasesPath, Action: core.ActClusterView, Serve: s.leases},
+		reserve("", s.makeLease),
+		reserve("/preview", s.previewLease),
+		{Pattern: "GET " + leasesPath + "/{id}", Action: core.ActLeaseView, Serve: s.lease},
+		reserve("/{id}", s.setLease),
+		reserve("/{id}/delete", s.deleteLease),
+	}
+}
+
 // leasesData is what the calendar's page shows.
 type leasesData struct {
 	At       int64
@@ -64,7 +78,7 @@ func mayReserve(r *page.Request) error {
 
 // makeLease creates the lease of a form.
 func (s *pages) makeLease(r *page.Request) error {
-	return s.reserve(r, func(of leases, d lease.Draft, data *leasesData) error {
+	return s.reserve(r, func(of leases, d lease.Draft, _ *leasesData) error {
 		l, err := of.Create(r.Context(), r.Actor(), d)
 		if err != nil {
 			return err

@@ -204,7 +204,7 @@ func TestLeaseIsDraggedInABrowser(t *testing.T) {
 	tab.Goto(w.served(t, "olga") + "/cluster/leases?span=week&from=" + tomorrow().Format("2006-01-02"))
 	tab.Await("Drag over the calendar")
 	tab.Drag("tbody tr:nth-child(2) svg.lane", 2.0/7+0.001, 3.0/7-0.001)
-	require.Equal(t, 1.0, tab.Number(`document.activeElement.name === "name" ? 1 : 0`))
+	require.Equal(t, 1, int(tab.Number(`document.activeElement.name === "name" ? 1 : 0`)))
 	tab.Fill("#f-name", "exam")
 	tab.Fill("#f-r0-units", "12")
 	tab.Press("Preview")

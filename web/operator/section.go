@@ -2,6 +2,7 @@ package operator
 
 import (
 	"embed"
+	"slices"
 
 	"drover/core"
 	"drover/core/harness"
@@ -27,10 +28,7 @@ func Section(p services.Deps) page.Section {
 	plan := func(method, path string, serve func(*page.Request) error) page.Route {
 		return page.Route{Pattern: method + " " + path, Action: core.ActSchedule, Serve: serve}
 	}
-	reserve := func(path string, serve func(*page.Request) error) page.Route {
-		return page.Route{Pattern: "POST " + path, Action: core.ActLeaseManage, Serve: serve}
-	}
-	return page.Section{Name: "operator", Pages: files, Routes: []page.Route{
+	return page.Section{Name: "operator", Pages: files, Routes: slices.Concat(s.leaseRoutes(), []page.Route{
 		view("/cluster", s.cluster),
 		view("/cluster/hosts/{host}", s.host),
 		do("/cluster/hosts/{host}/settings", s.setHost),
@@ -63,12 +61,6 @@ func Section(p services.Deps) page.Section {
 		{Pattern: "POST /cluster/requests/{id}/cancel", Action: core.ActRequestControl, Serve: s.cancelRequest},
 		view("/cluster/dead", s.dead),
 		view("/cluster/parked", s.parked),
-		view(leasesPath, s.leases),
-		reserve(leasesPath, s.makeLease),
-		reserve(leasesPath+"/preview", s.previewLease),
-		{Pattern: "GET " + leasesPath + "/{id}", Action: core.ActLeaseView, Serve: s.lease},
-		reserve(leasesPath+"/{id}", s.setLease),
-		reserve(leasesPath+"/{id}/delete", s.deleteLease),
 		{Pattern: "GET /cluster/tasks", Action: core.ActClusterView, Serve: s.tasks},
 		{Pattern: "POST /cluster/tasks/{id}/cancel", Action: core.ActTaskControl, Serve: s.cancelTask},
 		{Pattern: "POST /cluster/tasks/{id}/retry", Action: core.ActTaskControl, Serve: s.retryTask},
@@ -80,7 +72,7 @@ func Section(p services.Deps) page.Section {
 		view("/cluster/consistency", s.consistency),
 		{Pattern: "GET /cluster/audit", Action: core.ActAuditView, Serve: s.audit},
 		view("/cluster/events", s.events),
-	}}
+	})}
 }
 
 // mayOperate returns FORBIDDEN for a caller who may not operate the cluster, before the form is read.

@@ -57,6 +57,8 @@ func (w *fixture) sample() []string {
 	}
 	_, err := w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader(list.String()), false)
 	require.NoError(w.t, err)
+	w.lease("exam", "cs101")
+	w.lease("contest", "cs202")
 	w.graded("hw1", func(as *school.Assignment) { as.Text = "# Sort\n\nWrite **quicksort**." })
 	most := 10.0
 	for i := range 20 {
@@ -67,7 +69,7 @@ func (w *fixture) sample() []string {
 		require.NoError(w.t, err)
 	}
 	return append([]string{
-		"/classes/new", "/classes/cs101/edit", "/classes/cs101/stats", "/classes/cs101/stats?span=1h&by=day", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
+		"/classes/new", "/classes/cs101/edit", "/classes/cs101/leases", "/classes/cs101/stats", "/classes/cs101/stats?span=1h&by=day", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
 		hw1 + "/edit", hw1 + "/harness", hw1 + "/progress", hw1 + "/experiments",
 	}, w.sampleOfOne()...)
 }

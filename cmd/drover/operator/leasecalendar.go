@@ -125,11 +125,11 @@ func cell(h *lease.HostView, from, to int64) rune {
 
 // digit is a number in one column.
 func digit(n int) rune {
-	const most = 9
-	if n > most {
+	const digits = "0123456789"
+	if n >= len(digits) {
 		return '+'
 	}
-	return rune('0' + n)
+	return rune(digits[n])
 }
 
 // freeUnits is how many units are free all through a time, on all hosts together.

@@ -165,9 +165,9 @@ func leaseChange(c *cli.Context, l *core.Lease) (lease.Change, error) {
 
 // merged puts what is wanted in place of the reservations of the same pools, or after all of them.
 func merged(l *core.Lease, asked []lease.Want) []lease.Want {
-	all := make([]lease.Want, len(l.Reservations))
-	for i, r := range l.Reservations {
-		all[i] = lease.Want{Pools: r.Pools, Units: r.Units, Affinity: r.Affinity, MinHosts: r.MinHosts, MaxHosts: r.MaxHosts, Requires: r.Requires}
+	all := make([]lease.Want, 0, len(l.Reservations)+len(asked))
+	for _, r := range l.Reservations {
+		all = append(all, lease.Want{Pools: r.Pools, Units: r.Units, Affinity: r.Affinity, MinHosts: r.MinHosts, MaxHosts: r.MaxHosts, Requires: r.Requires})
 	}
 	for _, w := range asked {
 		i := slices.IndexFunc(all, func(was lease.Want) bool { return slices.Equal(was.Pools, w.Pools) && (was.Units > 0) == (w.Units > 0) })

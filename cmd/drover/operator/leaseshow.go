@@ -24,6 +24,7 @@ func wantText(r *core.Reservation) string {
 		}
 	}
 	switch r.Affinity {
+	case core.AffinityNone:
 	case core.AffinityTrue:
 		text += ", together"
 	case core.AffinityFalse:
