@@ -172,7 +172,7 @@ func TestCalendarByTheCommandLine(t *testing.T) {
 	s := newLeaseSite(t)
 	s.fake.Hosts[2].Out = "it is down"
 	at := time.Date(2999, 12, 1, 0, 0, 0, 0, time.UTC)
-	s.fake.Due = []lease.Due{{At: at.Add(20 * time.Hour).UnixMilli(), Class: "cs101", Title: "Homework 1"}}
+	s.fake.Due = []lease.Due{{At: at.Add(20 * time.Hour).UnixMilli(), Class: "cs101", Title: "cs101: Homework 1"}}
 	s.made("lease", "create", "--name", "exam", "--start", "2999-12-01 12:00", "--for", "12h", "--units", "python=9")
 	s.made("lease", "create", "--name", "whole", "--start", "2999-12-02 00:00", "--for", "6h", "--hosts", "1", "--pools", "c")
 	out := s.said("lease", "calendar", "--from", "2999-12-01 09:00", "--days", "2", "--pool", "python")
@@ -183,7 +183,7 @@ func TestCalendarByTheCommandLine(t *testing.T) {
 	require.Contains(t, lines[2], strings.Repeat(".", 12)+strings.Repeat("1", 12)+strings.Repeat(".", 24))
 	require.Contains(t, lines[3], "it is down")
 	require.Contains(t, lines[4], strings.Repeat("+", 12)+strings.Repeat("7", 12)+strings.Repeat("8", 6)+strings.Repeat("+", 18))
-	require.Contains(t, out, "cs101 Homework 1")
+	require.Contains(t, out, "cs101: Homework 1")
 	require.Contains(t, out, "each column is 1h0m0s, in UTC")
 	for _, line := range strings.Split(s.said("lease", "calendar", "--days", "28"), "\n")[:5] {
 		require.LessOrEqual(t, len(line), 80, line)

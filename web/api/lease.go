@@ -18,7 +18,7 @@ func leaseTable() []entry {
 		is(Operation{"viewLease", get, "/leases/{id}", core.ActLeaseView, school.ScopeRead, 0, "Return a lease: its state, reservations, allocations, events and log"}, (*server).viewLease),
 		is(Operation{"changeLease", patch, "/leases/{id}", core.ActLeaseManage, school.ScopeCluster, 0, "Change the given fields of a lease"}, (*server).changeLease),
 		is(Operation{"deleteLease", remove, "/leases/{id}", core.ActLeaseManage, school.ScopeCluster, 0, "Delete a lease; an active one ends first, and stays in state deleting until nothing of it is left"}, (*server).deleteLease),
-		is(Operation{"viewCalendar", get, "/calendar", "", school.ScopeRead, 0, "Return what leases hold on which host when, what is free, and what is due"}, (*server).viewCalendar),
+		is(Operation{"viewCalendar", get, "/calendar", core.ActClusterView, school.ScopeRead, 0, "Return what leases hold on which host when, what is free, and what is due"}, (*server).viewCalendar),
 	}
 }
 

@@ -92,7 +92,6 @@ type Calendar struct {
 	Free                 []Step
 	Most                 int // of Free
 	Drag                 bool
-	Hidden               bool   // something in it is not for this reader's eyes
 	More                 int    // hosts that are not shown
 	Next                 string // URL of the next ones
 	shown                []lease.HostView
@@ -128,7 +127,7 @@ type Bar struct {
 	Sign  string // of its state
 	Tip   string // all of it in words
 	URL   string // "" if the reader may not see the lease
-	Class string // of its look: pending, active, over, degraded, hidden
+	Class string // of its look: pending, active, over, degraded
 	Whole bool
 }
 
@@ -263,26 +262,21 @@ func (c *Calendar) row(r *page.Request, h *lease.HostView, states map[string]*co
 }
 
 func (c *Calendar) bar(r *page.Request, b lease.Block, l *core.Lease) Bar {
-	bar := Bar{X: c.x(b.From), Whole: b.Whole, Class: "hidden"}
+	bar := Bar{X: c.x(b.From), Whole: b.Whole, Class: "pending", URL: "/cluster/leases/" + url.PathEscape(b.Lease)}
 	bar.W = c.x(b.To) - bar.X
 	what := r.N(b.Units, "%d unit", "%d units")
 	if b.Whole {
 		what = r.T("whole host")
 	}
-	name, state := r.T("reserved"), ""
-	if b.Lease != "" {
-		name, bar.URL, bar.Class = b.Name, "/cluster/leases/"+url.PathEscape(b.Lease), "pending"
-	} else {
-		c.Hidden = true
-	}
-	if l != nil && b.Lease != "" {
+	state := ""
+	if l != nil {
 		bar.Class, bar.Sign = look(l)
 		state = ", " + r.T(stateWords[l.State])
 		if l.Degraded() {
 			state += ", " + r.T("degraded")
 		}
 	}
-	bar.Label = name + " · " + what
+	bar.Label = b.Name + " · " + what
 	bar.Tip = bar.Label + state + ", " + r.T("%s to %s", moment(b.From), moment(b.To))
 	return bar
 }

@@ -80,16 +80,14 @@ func random(from, to int64) lease.View {
 		for range rand.IntN(12) {
 			begin := from + rand.Int64N(2*(to-from)) - (to-from)/2
 			b := lease.Block{From: begin, To: begin + 1 + rand.Int64N(to-from), Units: 1 + rand.IntN(9), Whole: rand.IntN(4) == 0}
-			if rand.IntN(3) > 0 {
-				b.Lease, b.Name = "l"+string(rune('a'+rand.IntN(26))), "<b>"
-				v.Leases = append(v.Leases, core.Lease{ID: b.Lease, Name: b.Name, State: states[rand.IntN(len(states))]})
-			}
+			b.Lease, b.Name = "l"+string(rune('a'+rand.IntN(26))), "<b>"
+			v.Leases = append(v.Leases, core.Lease{ID: b.Lease, Name: b.Name, State: states[rand.IntN(len(states))]})
 			host.Blocks = append(host.Blocks, b)
 		}
-		cut := from + rand.Int64N(to-from)
-		host.Free = []lease.Stretch{{From: from, To: cut, Units: rand.IntN(9)}, {From: cut, To: to, Units: rand.IntN(9)}}
 		v.Hosts = append(v.Hosts, host)
 	}
+	cut := from + rand.Int64N(to-from)
+	v.Free = []lease.Stretch{{From: from, To: cut, Units: rand.IntN(9)}, {From: cut, To: to, Units: rand.IntN(9)}}
 	return v
 }
 
@@ -130,21 +128,6 @@ func TestBarsOfAnyCalendar(t *testing.T) {
 	}
 }
 
-// What is free is the sum over hosts, until it changes on one of them.
-func TestFreeUnitsAreAdded(t *testing.T) {
-	t.Parallel()
-	html, _ := asked(t, "of=p1&span=day", func(r *page.Request) (*calendar.Calendar, error) {
-		w, err := calendar.Chosen(r)
-		noon := w.From() + 12*time.Hour.Milliseconds()
-		return calendar.Draw(r, &lease.View{Now: now.UnixMilli(), Hosts: []lease.HostView{
-			{Name: "h1", Free: []lease.Stretch{{From: w.From(), To: noon, Units: 3}, {From: noon, To: w.To(), Units: 5}}},
-			{Name: "h2", Free: []lease.Stretch{{From: w.From(), To: w.To(), Units: 4}}},
-		}}, w, "/x", nil), err
-	})
-	require.Contains(t, html, `aria-label="2026-12-02 00:00 to 2026-12-02 12:00: 7 units"`)
-	require.Contains(t, html, `aria-label="2026-12-02 12:00 to 2026-12-03 00:00: 9 units"`)
-}
-
 // The page of a large cluster is no longer than its part of the hosts, and what is reserved comes first.
 func TestCalendarOfManyHosts(t *testing.T) {
 	t.Parallel()
@@ -155,7 +138,7 @@ func TestCalendarOfManyHosts(t *testing.T) {
 			for i := range v.Hosts {
 				v.Hosts[i].Name = "host-" + strconv.Itoa(i)
 			}
-			v.Hosts[4321].Blocks = []lease.Block{{From: w.From(), To: w.To(), Units: 1}}
+			v.Hosts[4321].Blocks = []lease.Block{{Lease: "l", From: w.From(), To: w.To(), Units: 1}}
 			c = calendar.Draw(r, &v, w, "/x", nil)
 			return c, err
 		})

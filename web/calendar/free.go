@@ -9,29 +9,14 @@ import (
 
 // free draws how many units are free when, on all hosts together.
 func (c *Calendar) free() {
-	cuts := []int64{c.From, c.To}
-	for i := range c.calendar.Hosts {
-		for _, s := range c.calendar.Hosts[i].Free {
-			cuts = append(cuts, min(max(s.From, c.From), c.To))
-		}
-	}
-	slices.Sort(cuts)
-	cuts = slices.Compact(cuts)
-	for i := range len(cuts) - 1 {
-		units := 0
-		for _, h := range c.calendar.Hosts {
-			for _, s := range h.Free {
-				if s.From <= cuts[i] && cuts[i] < s.To {
-					units += s.Units
-				}
-			}
-		}
-		if n := len(c.Free); n > 0 && c.Free[n-1].Units == units {
-			c.Free[n-1].W, c.Free[n-1].Ends = c.x(cuts[i+1])-c.Free[n-1].X, moment(cuts[i+1])
+	for _, s := range c.calendar.Free {
+		from, to := max(s.From, c.From), min(s.To, c.To)
+		if n := len(c.Free); n > 0 && c.Free[n-1].Units == s.Units {
+			c.Free[n-1].W, c.Free[n-1].Ends = c.x(to)-c.Free[n-1].X, moment(to)
 			continue
 		}
-		c.Free = append(c.Free, Step{X: c.x(cuts[i]), W: c.x(cuts[i+1]) - c.x(cuts[i]), Units: units, Begins: moment(cuts[i]), Ends: moment(cuts[i+1])})
-		c.Most = max(c.Most, units)
+		c.Free = append(c.Free, Step{X: c.x(from), W: c.x(to) - c.x(from), Units: s.Units, Begins: moment(from), Ends: moment(to)})
+		c.Most = max(c.Most, s.Units)
 	}
 	for i := range c.Free {
 		s := &c.Free[i]
@@ -53,6 +38,17 @@ type Item struct {
 	core.Lease
 
 	Begins, Ends string
+}
+
+// Shown are its reservations without those that were removed from it.
+func (i Item) Shown() []core.Reservation { return Kept(&i.Lease) }
+
+// Kept returns a lease's reservations, without those that were removed from it before it was over.
+func Kept(l *core.Lease) []core.Reservation {
+	if !l.State.Open() {
+		return l.Reservations
+	}
+	return slices.DeleteFunc(slices.Clone(l.Reservations), func(r core.Reservation) bool { return r.State == core.ReservationDeleted })
 }
 
 // Items are leases as the part "leaselist" of pages lists them.

@@ -272,6 +272,9 @@ func (f *Fake) View(_ context.Context, a core.Actor, from, to int64, pool string
 	if to <= from {
 		return lease.View{}, core.Errorf(core.CodeInvalid, "to", "a calendar ends after it begins")
 	}
+	if err := core.Allow(a, core.ActClusterView, core.Object{}); err != nil {
+		return lease.View{}, err
+	}
 	v := lease.View{From: from, To: to, Now: f.Now().UnixMilli()}
 	for _, d := range f.Due {
 		if d.At >= from && d.At < to {
@@ -279,7 +282,10 @@ func (f *Fake) View(_ context.Context, a core.Actor, from, to int64, pool string
 		}
 	}
 	for _, h := range f.Hosts {
-		v.Hosts = append(v.Hosts, f.viewed(a, h, from, to, pool))
+		v.Hosts = append(v.Hosts, f.viewed(h, from, to))
+	}
+	if pool != "" {
+		v.Free = f.free(from, to)
 	}
 	for _, l := range f.all {
 		if l.Start < to && l.End > from && maySee(a, &l) == nil {
@@ -289,9 +295,8 @@ func (f *Fake) View(_ context.Context, a core.Actor, from, to int64, pool string
 	return v, nil
 }
 
-func (f *Fake) viewed(a core.Actor, h Host, from, to int64, pool string) lease.HostView {
+func (f *Fake) viewed(h Host, from, to int64) lease.HostView {
 	out := lease.HostView{Name: h.Name, Out: h.Out}
-	cuts := []int64{from, to}
 	for i := range f.all {
 		l := &f.all[i]
 		if l.Start >= to || l.End <= from {
@@ -299,26 +304,32 @@ func (f *Fake) viewed(a core.Actor, h Host, from, to int64, pool string) lease.H
 		}
 		for n, r := range l.Reservations {
 			for _, al := range r.Allocations {
-				if al.Host != h.Name || al.State != core.AllocationHeld {
-					continue
+				if al.Host == h.Name && al.State == core.AllocationHeld {
+					out.Blocks = append(out.Blocks, lease.Block{Lease: l.ID, Name: l.Name, Reservation: n, From: l.Start, To: l.End, Units: al.Units, Whole: r.WholeHosts()})
 				}
-				b := lease.Block{Reservation: n, From: l.Start, To: l.End, Units: al.Units, Whole: r.WholeHosts()}
-				if maySee(a, l) == nil {
-					b.Lease, b.Name = l.ID, l.Name
-				}
-				out.Blocks = append(out.Blocks, b)
-				cuts = append(cuts, max(from, l.Start), min(to, l.End))
 			}
 		}
 	}
+	return out
+}
+
+// free is how many units are free on all hosts together.
+func (f *Fake) free(from, to int64) []lease.Stretch {
+	cuts := []int64{from, to}
+	for i := range f.all {
+		cuts = append(cuts, min(max(f.all[i].Start, from), to), min(max(f.all[i].End, from), to))
+	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
+	var all []lease.Stretch
 	for i := range len(cuts) - 1 {
 		s := lease.Stretch{From: cuts[i], To: cuts[i+1]}
-		if free := h.Units - f.used(h, &core.Lease{Start: s.From, End: s.To}); pool != "" && h.Out == "" {
-			s.Units = max(0, free)
+		for _, h := range f.Hosts {
+			if h.Out == "" {
+				s.Units += max(0, h.Units-f.used(h, &core.Lease{Start: s.From, End: s.To}))
+			}
 		}
-		out.Free = append(out.Free, s)
+		all = append(all, s)
 	}
-	return out
+	return all
 }

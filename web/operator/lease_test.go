@@ -160,7 +160,7 @@ func (w *fixture) degraded(t *testing.T) string {
 	hours := func(n int) int64 { return at.Add(time.Duration(n) * time.Hour).UnixMilli() }
 	units := func(n int) []lease.Want { return []lease.Want{{Pools: []string{"p1"}, Units: n}} }
 	w.leases.Hosts = append(w.leases.Hosts, leasetest.Host{Name: "a-host-with-a-rather-long-name.example.org", Units: 8, Out: "it is down: its last heartbeat came 3m ago"})
-	w.leases.Due = []lease.Due{{At: hours(30), Class: "cs101", Title: "Homework 3: trees", Link: "/classes/cs101/assignments/hw3"}, {At: hours(31), Class: "cs202", Title: "Essay"}}
+	w.leases.Due = []lease.Due{{At: hours(30), Class: "cs101", Title: "cs101: Homework 3: trees", Link: "/classes/cs101/assignments/hw3"}, {At: hours(31), Class: "cs202", Title: "cs202: Essay"}}
 	over := w.reserve(t, lease.Draft{Name: "yesterday's exam", Start: hours(-20), End: hours(-10), Reservations: units(3)})
 	over.State = core.LeaseTerminated
 	w.leases.Put(over)

@@ -63,8 +63,9 @@ func typedLease(l *core.Lease) url.Values {
 		"name": {l.Name}, "class": {l.Class}, "submitters": {strings.Join(l.Submitters, "\n")}, "notify": {strings.Join(l.Notify, "\n")},
 		"start": {calendar.Typed(l.Start)}, "end": {calendar.Typed(l.End)}, "before_end": {spanOrNone(l.BeforeEnd)}, "grace": {spanOrNone(l.Grace)},
 	}
-	for i, name := range rows(len(l.Reservations)) {
-		r := &l.Reservations[i]
+	kept := calendar.Kept(l)
+	for i, name := range rows(len(kept)) {
+		r := &kept[i]
 		v.Set(name+"-pool", r.Pools[0])
 		v.Set(name+"-affinity", string(r.Affinity))
 		v.Set(name+"-requires", r.Requires)

@@ -135,28 +135,12 @@ func digit(n int) rune {
 // freeUnits is how many units are free all through a time, on all hosts together.
 func freeUnits(v *lease.View, from, to int64) int {
 	least := -1
-	moments := []int64{from}
-	for i := range v.Hosts {
-		for _, s := range v.Hosts[i].Free {
-			if s.From > from && s.From < to {
-				moments = append(moments, s.From)
-			}
+	for _, s := range v.Free {
+		if s.From < to && from < s.To && (least < 0 || s.Units < least) {
+			least = s.Units
 		}
 	}
-	for _, at := range moments {
-		sum := 0
-		for i := range v.Hosts {
-			for _, s := range v.Hosts[i].Free {
-				if s.From <= at && at < s.To {
-					sum += s.Units
-				}
-			}
-		}
-		if least < 0 || sum < least {
-			least = sum
-		}
-	}
-	return least
+	return max(0, least)
 }
 
 // printAgenda lists the leases, and what is due.
@@ -171,7 +155,7 @@ func printAgenda(w io.Writer, v *lease.View, at *time.Location) error {
 		all = append(all, line{l.Start, table.Row{terminal.ShortMoment(l.Start, at), terminal.ShortMoment(l.End, at), terminal.Clean(l.Name), stateText(l), heldText(l), l.ID}})
 	}
 	for _, d := range v.Due {
-		all = append(all, line{d.At, table.Row{terminal.ShortMoment(d.At, at), "", terminal.Clean(strings.TrimSpace(d.Class + " " + d.Title)), "due", "", ""}})
+		all = append(all, line{d.At, table.Row{terminal.ShortMoment(d.At, at), "", terminal.Clean(d.Title), "due", "", ""}})
 	}
 	slices.SortStableFunc(all, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	rows := make([]table.Row, len(all))

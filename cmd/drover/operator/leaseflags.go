@@ -167,6 +167,9 @@ func leaseChange(c *cli.Context, l *core.Lease) (lease.Change, error) {
 func merged(l *core.Lease, asked []lease.Want) []lease.Want {
 	all := make([]lease.Want, 0, len(l.Reservations)+len(asked))
 	for _, r := range l.Reservations {
+		if r.State == core.ReservationDeleted { // they come last
+			break
+		}
 		all = append(all, lease.Want{Pools: r.Pools, Units: r.Units, Affinity: r.Affinity, MinHosts: r.MinHosts, MaxHosts: r.MaxHosts, Requires: r.Requires})
 	}
 	for _, w := range asked {

@@ -35,12 +35,17 @@ func wantText(r *core.Reservation) string {
 
 // heldText is what a lease holds, for people.
 func heldText(l *core.Lease) string {
-	parts := make([]string, len(l.Reservations))
+	var parts []string
 	for i := range l.Reservations {
 		r := &l.Reservations[i]
-		if parts[i] = wantText(r); r.Held() < r.Needs() {
-			parts[i] += fmt.Sprintf(" (has %d)", r.Held())
+		if r.State == core.ReservationDeleted && l.State.Open() { // it was removed
+			continue
 		}
+		text := wantText(r)
+		if r.Held() < r.Needs() && l.State.Open() {
+			text += fmt.Sprintf(" (has %d)", r.Held())
+		}
+		parts = append(parts, text)
 	}
 	return cmp.Or(strings.Join(parts, "; "), "nothing")
 }
