@@ -196,43 +196,50 @@ func (c Change) applyTimes(l *core.Lease, now time.Time) error {
 	return nil
 }
 
-// applyWants changes what a lease reserves.
+// applyWants changes what a lease reserves. Reservations that were removed do not count: wants are those of the others.
 func applyWants(l *core.Lease, wants []Want, now int64) error {
 	active := l.State == core.LeaseActive
-	for i, w := range wants {
-		next := w.reservation()
-		if i >= len(l.Reservations) {
-			if active {
-				next.State = core.ReservationActive
+	var there []*core.Reservation
+	for i := range l.Reservations {
+		if r := &l.Reservations[i]; open(r) {
+			there = append(there, r)
+		}
+	}
+	for i, r := range there {
+		if i < len(wants) {
+			if err := changeTo(l, i, r, wants[i].reservation()); err != nil {
+				return err
 			}
-			l.Reservations = append(l.Reservations, next)
 			continue
 		}
-		r := &l.Reservations[i]
-		if r.State == core.ReservationDeleted {
-			return core.Errorf(core.CodeConflict, l.ID, "reservation %d of lease %s is deleted: add another one after the last", i+1, l.ID)
-		}
-		if !slices.Equal(r.Pools, next.Pools) || r.WholeHosts() != next.WholeHosts() {
-			return core.Errorf(core.CodeInvalid, "reservations", "reservation %d of lease %s is %s, which stays: add another one instead", i+1, l.ID, describe([]core.Reservation{*r}))
-		}
-		if active && (next.Needs() < r.Needs() || next.MaxHosts < r.MaxHosts || next.Affinity != r.Affinity || next.Requires != r.Requires) {
-			return core.Errorf(core.CodeConflict, l.ID, "lease %s is active: reservation %d can only grow, and what it asks of hosts stays", l.ID, i+1)
-		}
-		r.Units, r.Affinity, r.MinHosts, r.MaxHosts, r.Requires = next.Units, next.Affinity, next.MinHosts, next.MaxHosts, next.Requires
-	}
-	for i := len(wants); i < len(l.Reservations); i++ {
-		switch r := &l.Reservations[i]; {
-		case r.State == core.ReservationDeleted:
-		case active:
+		if active {
 			return core.Errorf(core.CodeConflict, l.ID, "lease %s is active: its reservation %d cannot be removed before its end", l.ID, i+1)
-		default:
-			free(r, now, "it was removed from the lease")
-			r.State = core.ReservationDeleted
 		}
+		free(r, now, "it was removed from the lease")
+		r.State = core.ReservationDeleted
 	}
-	if !slices.ContainsFunc(l.Reservations, func(r core.Reservation) bool { return open(&r) }) {
+	if len(wants) == 0 {
 		return core.Errorf(core.CodeInvalid, "reservations", "lease %s would reserve nothing: delete it instead", l.ID)
 	}
+	for _, w := range wants[min(len(there), len(wants)):] {
+		next := w.reservation()
+		if active {
+			next.State = core.ReservationActive
+		}
+		l.Reservations = append(l.Reservations, next)
+	}
+	return nil
+}
+
+// changeTo makes a reservation what is wanted, at a place among those that are not removed.
+func changeTo(l *core.Lease, i int, r *core.Reservation, next core.Reservation) error {
+	if !slices.Equal(r.Pools, next.Pools) || r.WholeHosts() != next.WholeHosts() {
+		return core.Errorf(core.CodeInvalid, "reservations", "reservation %d of lease %s is %s, which stays: add another one instead", i+1, l.ID, describe([]core.Reservation{*r}))
+	}
+	if l.State == core.LeaseActive && (next.Needs() < r.Needs() || next.MaxHosts < r.MaxHosts || next.Affinity != r.Affinity || next.Requires != r.Requires) {
+		return core.Errorf(core.CodeConflict, l.ID, "lease %s is active: reservation %d can only grow, and what it asks of hosts stays", l.ID, i+1)
+	}
+	r.Units, r.Affinity, r.MinHosts, r.MaxHosts, r.Requires = next.Units, next.Affinity, next.MinHosts, next.MaxHosts, next.Requires
 	return nil
 }
 

@@ -109,3 +109,30 @@ func TestAnUpdateThatDoesNotFit(t *testing.T) {
 	require.NoError(t, err, "it may end now")
 	require.Equal(t, []lease.DueEvent{{Lease: l.ID, Kind: core.EventEnd, At: l.End}}, lease.NextEvents([]core.Lease{l}, s.in(0)))
 }
+
+// A reservation that was removed has no place any more.
+func TestReservationsComeAndGo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	one, two := lease.Want{Pools: []string{"py"}, Units: 1}, lease.Want{Pools: []string{"py"}, Units: 2}
+	d := s.draft(1, 1, 2)
+	d.Reservations = []lease.Want{one, two}
+	l, err := s.Create(t.Context(), operator, d)
+	require.NoError(t, err)
+	for _, wants := range [][]lease.Want{{one}, {one, two}, {two}, {one, one, one}} {
+		l, err = s.Update(t.Context(), operator, l.ID, lease.Change{Reservations: &wants})
+		require.NoError(t, err)
+		var has []int
+		for i := range l.Reservations {
+			if l.Reservations[i].State == core.ReservationPending {
+				require.Equal(t, l.Reservations[i].Units, l.Reservations[i].Held())
+				has = append(has, l.Reservations[i].Units)
+			}
+		}
+		var asked []int
+		for _, w := range wants {
+			asked = append(asked, w.Units)
+		}
+		require.Equal(t, asked, has)
+	}
+}
