@@ -207,7 +207,7 @@ func applyWants(l *core.Lease, wants []Want, now int64) error {
 	}
 	for i, r := range there {
 		if i < len(wants) {
-			if err := changeTo(l, i, r, wants[i].reservation()); err != nil {
+			if err := changeTo(l, i, r, wants[i].reservation(), now); err != nil {
 				return err
 			}
 			continue
@@ -232,12 +232,15 @@ func applyWants(l *core.Lease, wants []Want, now int64) error {
 }
 
 // changeTo makes a reservation what is wanted, at a place among those that are not removed.
-func changeTo(l *core.Lease, i int, r *core.Reservation, next core.Reservation) error {
+func changeTo(l *core.Lease, i int, r *core.Reservation, next core.Reservation, now int64) error {
 	if !slices.Equal(r.Pools, next.Pools) || r.WholeHosts() != next.WholeHosts() {
 		return core.Errorf(core.CodeInvalid, "reservations", "reservation %d of lease %s is %s, which stays: add another one instead", i+1, l.ID, describe([]core.Reservation{*r}))
 	}
 	if l.State == core.LeaseActive && (next.Needs() < r.Needs() || next.MaxHosts < r.MaxHosts || next.Affinity != r.Affinity || next.Requires != r.Requires) {
 		return core.Errorf(core.CodeConflict, l.ID, "lease %s is active: reservation %d can only grow, and what it asks of hosts stays", l.ID, i+1)
+	}
+	if l.State == core.LeasePending {
+		free(r, now, "the lease was changed") // all is allocated anew
 	}
 	r.Units, r.Affinity, r.MinHosts, r.MaxHosts, r.Requires = next.Units, next.Affinity, next.MinHosts, next.MaxHosts, next.Requires
 	return nil
