@@ -351,6 +351,7 @@ var writers = map[string][]string{
 	"PutHostWish":      {"cmd/drover/drill/faults.go", "cmd/drover/drill/room.go", "core/cluster/operate/host.go", "overseer/wishes.go"},
 	"PutImage":         {"core/images/keep.go"},
 	"PutJobType":       {"core/requests/jobtype.go"},
+	"PutJoinToken":     {"core/cluster/join/service.go"},
 	"PutPool":          {"core/requests/intake/intake.go"},
 	"PutSchedule":      {"core/classes/schedule.go", "overseer/schedules.go"},
 	"PutUser":          {"core/account/bootstrap.go", "core/classes/user.go"},

@@ -23,5 +23,6 @@ var (
 	ScheduleQuota = Quota{MaxSchedules, "there are %[2]d schedules already, the most there may be: remove some"}
 	LeaseQuota    = Quota{MaxOpenLeases, "there are %[2]d open leases already, the most there may be: delete some that nobody needs"}
 	GroupQuota    = Quota{MaxHostGroups, "there are %[2]d host groups already, the most there may be: delete some"}
+	JoinQuota     = Quota{MaxJoinTokens, "there are %[2]d join tokens already, the most there may be: revoke some that are not needed"}
 	WishQuota     = Quota{MaxHostWishes, "there are %[2]d wishes of hosts already, the most there may be: forget hosts that are gone"}
 )

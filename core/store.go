@@ -127,6 +127,7 @@ type ResultStore interface {
 	Instances
 	HostWishes
 	Images
+	JoinTokens
 	AuditLog
 	Webhooks
 	Schedules

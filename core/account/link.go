@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/account/secrets"
 	"drover/core/school"
 )
 
@@ -59,9 +60,9 @@ func (d *Service) MakeLink(ctx context.Context, a core.Actor, handle string, lif
 		return Link{}, err
 	}
 	now := d.next(account)
-	l := Link{User: u.Handle, Name: u.Name, Email: u.Email, Secret: newSecret(linkMark), Expires: now + cmp.Or(life, LinkLife).Milliseconds()}
+	l := Link{User: u.Handle, Name: u.Name, Email: u.Email, Secret: secrets.New(secrets.Link), Expires: now + cmp.Or(life, LinkLife).Milliseconds()}
 	t := school.Token{
-		ID: d.newID(), Kind: school.TokenLink, User: u.Handle, Name: "sign-in link", Hash: hashOf(l.Secret),
+		ID: d.newID(), Kind: school.TokenLink, User: u.Handle, Name: "sign-in link", Hash: secrets.Hash(l.Secret),
 		Created: now, Expires: l.Expires,
 	}
 	return l, d.change(ctx, a, u.Handle, "makes a sign-in link for "+u.Handle, func() error { return d.Store.AddToken(ctx, t) })
@@ -120,10 +121,10 @@ func (d *Service) LookAtLink(ctx context.Context, secret string) error {
 }
 
 func (d *Service) link(ctx context.Context, secret string) (school.Token, error) {
-	if !wellFormed(linkMark, secret) {
+	if !secrets.WellFormed(secrets.Link, secret) {
 		return school.Token{}, ErrLink
 	}
-	t, err := d.Store.TokenByHash(ctx, hashOf(secret))
+	t, err := d.Store.TokenByHash(ctx, secrets.Hash(secret))
 	switch {
 	case core.Is(err, core.CodeNotFound):
 		return school.Token{}, ErrLink

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/account/secrets"
 	"drover/core/school"
 )
 
@@ -79,7 +80,7 @@ func (d *Service) mayTry(ctx context.Context, name, place string) error {
 	if err != nil {
 		return err
 	}
-	key := "sign-in:" + hashOf(strings.ToLower(name))
+	key := "sign-in:" + secrets.Hash(strings.ToLower(name))
 	if !known.Allowed {
 		key = friend("friend", name, place)
 	}
@@ -101,7 +102,7 @@ func (d *Service) MayBegin(ctx context.Context, address string) error {
 }
 
 func friend(what, name, place string) string {
-	return "sign-in-" + what + ":" + hashOf(strings.ToLower(name)+" "+place)
+	return "sign-in-" + what + ":" + secrets.Hash(strings.ToLower(name)+" "+place)
 }
 
 func tooMany(a core.Allowance) error {

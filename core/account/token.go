@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/account/secrets"
 	"drover/core/school"
 )
 
@@ -21,9 +22,9 @@ func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, sco
 	if life == 0 {
 		life = DefaultTokenLife
 	}
-	now, secret := d.now().UnixMilli(), newSecret(tokenMark)
+	now, secret := d.now().UnixMilli(), secrets.New(secrets.Token)
 	t = school.Token{
-		ID: d.newID(), Kind: school.TokenAPI, User: a.Handle, Name: name, Hash: hashOf(secret), Scopes: scopes,
+		ID: d.newID(), Kind: school.TokenAPI, User: a.Handle, Name: name, Hash: secrets.Hash(secret), Scopes: scopes,
 		Created: now, Expires: now + life.Milliseconds(),
 	}
 	if err := t.Check(); err != nil {
@@ -40,10 +41,10 @@ func (d *Service) IssueToken(ctx context.Context, a core.Actor, name string, sco
 // for an expired token.
 func (d *Service) ByToken(ctx context.Context, secret string) (school.Token, SignedIn, error) {
 	refused := core.Errorf(core.CodeForbidden, "", "the token is not valid: it has expired, was revoked, or is not whole")
-	if !wellFormed(tokenMark, secret) {
+	if !secrets.WellFormed(secrets.Token, secret) {
 		return school.Token{}, SignedIn{}, refused
 	}
-	t, err := d.Store.TokenByHash(ctx, hashOf(secret))
+	t, err := d.Store.TokenByHash(ctx, secrets.Hash(secret))
 	now := d.now().UnixMilli()
 	switch {
 	case core.Is(err, core.CodeNotFound):

@@ -35,6 +35,7 @@ const (
 	leases      = "leases" // the calendar is in meta
 	hostGroups  = "host_groups"
 	instances   = "instances" // of host providers
+	joins       = "join_tokens" // of hosts; only the hashes of the secrets
 
 	stateChanges = "state_changes"
 	buckets      = "buckets" // of statistics

@@ -19,7 +19,7 @@ import (
 )
 
 // writes are the calls that must fail when nothing can be written.
-var writes = []string{"Create", "Record", "Rerun", "PutPool", "PutJobType", "CreateBatch", "MoveBatch", "PutHostWish", "ForgetHostWishes", "CreateTask", "EndTask", "Ping"}
+var writes = []string{"Create", "Record", "Rerun", "PutPool", "PutJobType", "CreateBatch", "MoveBatch", "PutHostWish", "ForgetHostWishes", "PutJoinToken", "CreateTask", "EndTask", "Ping"}
 
 // ledgerWrites are those of them that tasks and those who are told of ends need.
 var ledgerWrites = []string{"FailTask", "PutWebhook", "Sent", "PutSchedule", "ExpireOutputs"}

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -145,4 +145,13 @@ CREATE INDEX requests_removed ON requests (id) WHERE removed = 1;
 const poolUses = `
 CREATE INDEX job_types_pool ON job_types (CAST(settings AS TEXT) ->> '$.pool');
 CREATE INDEX assignments_pool ON assignments (CAST(doc AS TEXT) ->> '$.pool');
+`
+
+// joins came with version 13.
+const joins = `
+CREATE TABLE join_tokens (
+	id       TEXT PRIMARY KEY,
+	revision INTEGER NOT NULL,
+	doc      BLOB NOT NULL -- JSON
+) STRICT;
 `

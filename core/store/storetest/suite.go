@@ -76,6 +76,7 @@ func requestTests() []test {
 		{"HostWishes", hostWishes},
 		{"HostWishesRefuse", hostWishesRefuse},
 		{"RaceHostWishes", raceHostWishes},
+		{"JoinTokens", joinTokens},
 		{"Images", images},
 		{"ImagesRefuse", imagesRefuse},
 		{"Calls", calls},

@@ -1,4 +1,6 @@
-package account
+// Package secrets makes the secrets by which programs, links and hosts are known, and the hashes under which the result
+// store has them.
+package secrets
 
 import (
 	"crypto/rand"
@@ -12,22 +14,24 @@ import (
 // A secret is a mark, 32 random bytes and a checksum of both, in base 62: scanners recognize a leaked secret, and
 // typing errors are refused without a query.
 const (
-	tokenMark = "dro_" // of a program
-	linkMark  = "drl_" // of a sign-in link
-	bodyLen   = 43     // 62^43 > 2^256
-	sumLen    = 6      // 62^6 > 2^32
+	Token = "dro_" // mark of a program's
+	Link  = "drl_" // of a sign-in link
+	Join  = "drj_" // of a token by which hosts join
+
+	bodyLen = 43 // 62^43 > 2^256
+	sumLen  = 6  // 62^6 > 2^32
 )
 
-// newSecret makes a secret.
-func newSecret(mark string) string {
+// New makes a secret of a mark.
+func New(mark string) string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	text := mark + base62(new(big.Int).SetBytes(b[:]), bodyLen)
 	return text + checksum(text)
 }
 
-// wellFormed reports whether a text can be a secret of the mark.
-func wellFormed(mark, secret string) bool {
+// WellFormed reports whether a text can be a secret of the mark.
+func WellFormed(mark, secret string) bool {
 	cut := len(mark) + bodyLen
 	return len(secret) == cut+sumLen && strings.HasPrefix(secret, mark) && checksum(secret[:cut]) == secret[cut:]
 }
@@ -41,8 +45,8 @@ func base62(n *big.Int, width int) string {
 	return strings.Repeat("0", width-len(text)) + text
 }
 
-// hashOf returns the hash under which the store has a secret.
-func hashOf(secret string) string {
+// Hash returns the SHA-256 of a secret in lower-case hex, under which the store has it.
+func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
