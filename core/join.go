@@ -9,7 +9,7 @@ import (
 // JoinToken lets machines become hosts of the cluster. The secret itself is not stored, only its hash.
 type JoinToken struct {
 	ID      string   `json:"id"`              // begins its hash, so it is found by its secret; not secret
-	Hash    string   `json:"hash"`            // SHA-256 of the secret in lower-case hex
+	Hash    string   `json:"hash,omitempty"`  // SHA-256 of the secret in lower-case hex
 	By      string   `json:"by"`              // who made it
 	Host    string   `json:"host,omitempty"`  // the name of the one host that joins by it; "": the machine's own
 	Group   string   `json:"group,omitempty"` // the HostGroup whose labels the hosts get
@@ -24,7 +24,7 @@ type JoinToken struct {
 // Joined is a host that joined by a token.
 type Joined struct {
 	Host string `json:"host"`
-	Key  string `json:"key"` // SHA-256 of what only that machine knows, by which it may ask again
+	Key  string `json:"key,omitempty"` // SHA-256 of what only that machine knows, by which it may ask again
 	At   int64  `json:"at_ms"`
 }
 

@@ -77,6 +77,7 @@ type Config struct {
 	OIDCIssuer     string   `koanf:"oidc_issuer" for:"web" usage:"URL of a provider of OpenID Connect by which users sign in too"`
 	OIDCName       string   `koanf:"oidc_name" default:"OpenID Connect" for:"web" usage:"what that is called on the page, such as a school's name"`
 	OIDCClient     string   `koanf:"oidc_client" for:"web" usage:"the site's client id there"`
+	HostConfig     string   `koanf:"host_config" for:"web" usage:"YAML file of what the site hands out to hosts that join: their settings, among them redis, store and blobs; files of passwords that it names are handed out, too; without it no host joins by this site"`
 	OIDCSecretFile string   `koanf:"oidc_secret_file" for:"web" usage:"file that holds the site's client secret there"`
 
 	Judge0Pool      string   `koanf:"judge0_pool" default:"default" for:"web" usage:"pool in whose VMs what programs send that know Judge0 runs"`

@@ -22,6 +22,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/cluster/join"
 	"drover/core/cluster/operate"
 	"drover/core/coretest"
 	"drover/core/requests"
@@ -58,6 +59,7 @@ type fixture struct {
 
 	accounts *account.Service
 	leases   *leasetest.Fake
+	joins    *join.Service
 
 	mu  sync.Mutex
 	now time.Time
@@ -90,10 +92,17 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 		Live:    &live.Streams{Requests: service, Classes: w.reg},
 		Cluster: &operate.Service{Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
 		Leases:  w.leases,
+		Join: &join.Service{
+			Store: store, Hosts: redis.ListHosts, Limits: redis, Now: w.clock, Groups: func(context.Context) ([]core.HostGroup, error) { return nil, nil },
+			Settings: func() (join.Settings, error) {
+				return join.Settings{Values: map[string]string{"redis": "redis://host@r:6379"}, Secrets: map[string]string{"redis_password_file": secret}}, nil
+			},
+		},
 	}
 	for _, c := range change {
 		c(&p)
 	}
+	w.joins = p.Join
 	w.api = api.New(p)
 	return w
 }

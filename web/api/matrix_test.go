@@ -111,6 +111,9 @@ func samples() map[string]sample {
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
 		"listLeases": {}, "viewLease": {prepare: once(aLease)}, "createLease": {body: leaseBody}, "previewLease": {body: leaseBody}, "viewCalendar": {},
 		"changeLease": {prepare: aLease, body: says(object{"name": "New"})}, "deleteLease": {prepare: aLease},
+		"joinHost":       {made: true, prepare: joinToken, body: func(id string) any { return object{"token": id, "host": "h9", "key": id} }},
+		"listJoinTokens": {}, "makeJoinToken": {body: says(object{"uses": 2})}, "revokeJoinToken": {prepare: joinTokenID, path: "/cluster/join-tokens/{id}"},
+
 		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "viewHits": {}, "listChanges": {},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/cluster/join"
 	"drover/core/coretest"
 	"drover/core/harness"
 	"drover/core/school"
@@ -306,4 +307,22 @@ func unusedPool(w *fixture, n int) string {
 	name := fmt.Sprintf("pool%d", n)
 	require.NoError(w.t, w.in.SetPool(w.t.Context(), core.DefaultPool(name)))
 	return name
+}
+
+// joinToken makes a join token and returns its secret.
+func joinToken(w *fixture, n int) string {
+	secret, _ := w.joinToken()
+	return secret
+}
+
+func joinTokenID(w *fixture, n int) string {
+	_, id := w.joinToken()
+	return id
+}
+
+func (w *fixture) joinToken() (secret, id string) {
+	w.t.Helper()
+	secret, token, err := w.joins.Issue(w.t.Context(), core.System(), join.Wish{})
+	require.NoError(w.t, err)
+	return secret, token.ID
 }

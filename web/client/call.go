@@ -31,6 +31,7 @@ type call struct {
 	body   any           // sent as JSON; nil for none
 	stream func() upload // sent instead of body, made again for each try
 	key    string        // idempotency key
+	again  bool          // a second call has no further effect, though it is a POST without a key
 	accept string        // "" is JSON
 	header http.Header
 }
@@ -43,7 +44,7 @@ type upload struct {
 }
 
 // repeatable reports whether making the call twice has no further effect.
-func (k *call) repeatable() bool { return k.method != http.MethodPost || k.key != "" }
+func (k *call) repeatable() bool { return k.method != http.MethodPost || k.key != "" || k.again }
 
 // ask makes a call whose answer is a T.
 func ask[T any](ctx context.Context, c *Client, k call) (T, error) {

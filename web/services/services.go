@@ -10,6 +10,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/cluster/join"
 	"drover/core/cluster/operate"
 	"drover/core/requests"
 	"drover/web/live"
@@ -24,6 +25,7 @@ type Deps struct {
 	Cluster  *operate.Service
 	Leases   Leases // nil: there are none, see LeaseService
 	Accounts *account.Service
+	Join     *join.Service
 	Live     *live.Streams
 	Limits   core.Limiter
 	Beat     time.Duration // between heartbeats, the same in the whole cluster

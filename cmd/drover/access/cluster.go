@@ -15,6 +15,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/cluster/join"
 	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
 	"drover/core/config"
@@ -206,4 +207,9 @@ func MakeData(cfg *config.Config) error {
 func (h *Cluster) Accounts() (*account.Service, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
 	return &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}, err
+}
+
+// Joins makes the service of tokens by which machines join, which hands out nothing.
+func (h *Cluster) Joins() *join.Service {
+	return &join.Service{Store: h.Store, Hosts: h.Redis.ListHosts, Limits: h.Redis, Groups: func(context.Context) ([]core.HostGroup, error) { return nil, nil }}
 }

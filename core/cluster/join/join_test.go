@@ -27,17 +27,9 @@ var (
 	ann  = core.Actor{Handle: "ann"}
 )
 
-// store is the result store with host groups.
-type store struct {
-	*sqlite.Store
-	groups []core.HostGroup
-}
-
-func (s store) HostGroups(context.Context) ([]core.HostGroup, error) { return s.groups, nil }
-
 type fixture struct {
 	*join.Service
-	store store
+	store *sqlite.Store
 
 	mu    sync.Mutex
 	now   time.Time
@@ -46,9 +38,10 @@ type fixture struct {
 
 func newFixture(t *testing.T, groups ...core.HostGroup) *fixture {
 	t.Helper()
-	w := &fixture{store: store{sqlitetest.Open(t), groups}, now: time.UnixMilli(1_700_000_000_000)}
+	w := &fixture{store: sqlitetest.Open(t), now: time.UnixMilli(1_700_000_000_000)}
 	w.Service = &join.Service{
 		Store: w.store, Limits: coretest.Mini(t).Open(t), Now: w.clock,
+		Groups:   func(context.Context) ([]core.HostGroup, error) { return groups, nil },
 		Hosts:    func(context.Context) ([]core.HostInfo, error) { return w.hosts, nil },
 		Settings: func() (join.Settings, error) { return settings, nil },
 	}

@@ -29,7 +29,8 @@ import (
 // processes as well.
 type Service struct {
 	Store    Store
-	Hosts    func(ctx context.Context) ([]core.HostInfo, error) // those that Redis knows
+	Hosts    func(ctx context.Context) ([]core.HostInfo, error)  // those that Redis knows
+	Groups   func(ctx context.Context) ([]core.HostGroup, error) // all
 	Limits   core.Limiter
 	Settings func() (Settings, error) // what hosts get; nil: nothing is handed out here
 	Now      func() time.Time         // nil: time.Now
@@ -40,7 +41,6 @@ type Store interface {
 	core.JoinTokens
 	core.HostWishes
 
-	HostGroups(ctx context.Context) ([]core.HostGroup, error)
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
 }
 
@@ -167,7 +167,7 @@ func (s *Service) group(ctx context.Context, name string) (core.HostGroup, error
 	if name == "" {
 		return core.HostGroup{}, nil
 	}
-	all, err := s.Store.HostGroups(ctx)
+	all, err := s.Groups(ctx)
 	if err != nil {
 		return core.HostGroup{}, err
 	}

@@ -34,7 +34,7 @@ const (
 	batches     = "batches"
 	leases      = "leases" // the calendar is in meta
 	hostGroups  = "host_groups"
-	instances   = "instances" // of host providers
+	instances   = "instances"   // of host providers
 	joins       = "join_tokens" // of hosts; only the hashes of the secrets
 
 	stateChanges = "state_changes"
