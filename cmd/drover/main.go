@@ -17,6 +17,7 @@ import (
 	"drover/cmd/drover/course"
 	"drover/cmd/drover/demo"
 	"drover/cmd/drover/doctor"
+	"drover/cmd/drover/join"
 	"drover/cmd/drover/operator"
 	"drover/cmd/drover/request"
 	"drover/cmd/drover/task"
@@ -80,7 +81,7 @@ func unknownCommand(c *cli.Context, name string) error {
 
 func commands() []*cli.Command {
 	return []*cli.Command{
-		demo.Command(), wiring.UpCommand(), request.RunCommand(), request.SubmitCommand(), request.HarnessCommand(),
+		demo.Command(), wiring.UpCommand(), join.Command(), request.RunCommand(), request.SubmitCommand(), request.HarnessCommand(),
 		course.UserCommands(), course.ClassCommand(), course.AssignmentCommand(), course.ExperimentCommand(), course.SubmissionCommand(), course.GradesCommand(),
 		task.Command(), task.ScheduleCommand(), operator.AuditCommand(),
 		access.LoginCommand(), access.LogoutCommand(), access.BackendCommand("whoami", "show which user you are, on the cluster or site that commands use", "", "drover whoami", nil, access.Whoami),

@@ -21,13 +21,14 @@ func joinTable() []entry {
 
 // Joining is a machine that wants to become a host.
 type Joining struct {
-	Token string `json:"token" maxLength:"100" doc:"the secret of a join token, drj_…"`
-	Host  string `json:"host,omitempty" maxLength:"63" doc:"name that the machine is to have, unless the token says it"`
-	Key   string `json:"key" minLength:"32" maxLength:"128" doc:"made up by the machine and known to nobody else: a repeated call with the same key gets the same answer, and counts once"`
+	Token   string `json:"token" maxLength:"100" doc:"the secret of a join token, drj_…"`
+	Host    string `json:"host,omitempty" maxLength:"63" doc:"name that the machine is to have; refused if the token is for another"`
+	Machine string `json:"machine,omitempty" maxLength:"63" doc:"name that it gets if neither host nor the token says one"`
+	Key     string `json:"key" minLength:"32" maxLength:"128" doc:"made up by the machine and known to nobody else: a repeated call with the same key gets the same answer, and counts once"`
 }
 
 func (s *server) joinHost(ctx context.Context, _ core.Actor, in *struct{ Body Joining }) (*answer[join.Grant], error) {
-	return answered(s.Join.Redeem(ctx, join.Ask{Token: in.Body.Token, Host: in.Body.Host, Key: in.Body.Key, Address: services.Address(exchanged(ctx).r)}))
+	return answered(s.Join.Redeem(ctx, join.Ask{Token: in.Body.Token, Host: in.Body.Host, Machine: in.Body.Machine, Key: in.Body.Key, Address: services.Address(exchanged(ctx).r)}))
 }
 
 func (s *server) listJoinTokens(ctx context.Context, a core.Actor, _ *nothing) (*answer[Page[core.JoinToken]], error) {

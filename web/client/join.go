@@ -11,8 +11,9 @@ import (
 // nothing are: the same key gets the same answer.
 func (c *Client) Join(ctx context.Context, a join.Ask) (join.Grant, error) {
 	return ask[join.Grant](ctx, c, call{method: http.MethodPost, path: []string{"join"}, again: true, body: struct {
-		Token string `json:"token"`
-		Host  string `json:"host,omitempty"`
-		Key   string `json:"key"`
-	}{a.Token, a.Host, a.Key}})
+		Token   string `json:"token"`
+		Host    string `json:"host,omitempty"`
+		Machine string `json:"machine,omitempty"`
+		Key     string `json:"key"`
+	}{a.Token, a.Host, a.Machine, a.Key}})
 }

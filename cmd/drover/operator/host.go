@@ -13,6 +13,7 @@ import (
 
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
+	"drover/cmd/drover/wiring"
 	"drover/core"
 )
 
@@ -30,6 +31,8 @@ func HostCommand() *cli.Command {
 			reportCommand(),
 			access.ClusterCommand("trust", "end a host's probation", "HOST", nil, trustHost),
 			access.ClusterCommand("evacuations", "list requests that move or moved off a host, unfinished moves first", "[HOST]", nil, listEvacuations),
+			hostTokenCommand(),
+			wiring.RunHostCommand(),
 			access.ClusterCommand("forget", "remove a host that is down for good", "HOST", nil, forgetHost),
 		},
 	}

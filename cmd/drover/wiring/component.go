@@ -28,7 +28,12 @@ func component(build func(context.Context, *cli.Context, Surroundings) (Role, er
 
 // joined makes the action of a command that is a part of the cluster.
 func joined(action func(c *cli.Context, h *access.Cluster, signals *service.Signals) error) cli.ActionFunc {
-	return untilSignal(func(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
+	return untilSignal(asPart(action))
+}
+
+// asPart connects what is a part of the cluster.
+func asPart(action func(c *cli.Context, h *access.Cluster, signals *service.Signals) error) signalled {
+	return func(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 		if err := access.MakeData(cfg); err != nil {
 			return err
 		}
@@ -37,28 +42,35 @@ func joined(action func(c *cli.Context, h *access.Cluster, signals *service.Sign
 			return err
 		}
 		return errors.Join(action(c, h, signals), h.Close())
-	})
+	}
 }
 
-// untilSignal makes the action of a command that runs until a signal, even one during its start: it then exits
-// without an error.
-func untilSignal(action func(c *cli.Context, cfg *config.Config, signals *service.Signals) error) cli.ActionFunc {
+// signalled is an action that runs until a signal.
+type signalled func(c *cli.Context, cfg *config.Config, signals *service.Signals) error
+
+// untilSignal makes the action of a command that takes no arguments and runs until a signal.
+func untilSignal(action signalled) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if err := terminal.NoArgs(c); err != nil {
 			return err
 		}
-		cfg, err := terminal.Load(c)
-		if err != nil {
-			return err
-		}
-		signals := service.Listen()
-		defer signals.Close()
-		c.Context = signals.Starting(c.Context)
-		if err = action(c, cfg, signals); c.Context.Err() != nil && signals.Asked() {
-			return nil
-		}
+		return action.run(c)
+	}
+}
+
+// run runs the action until a signal, even one during its start: it then exits without an error.
+func (action signalled) run(c *cli.Context) error {
+	cfg, err := terminal.Load(c)
+	if err != nil {
 		return err
 	}
+	signals := service.Listen()
+	defer signals.Close()
+	c.Context = signals.Starting(c.Context)
+	if err = action(c, cfg, signals); c.Context.Err() != nil && signals.Asked() {
+		return nil
+	}
+	return err
 }
 
 func serve(c *cli.Context, h *access.Cluster, signals *service.Signals, build func(context.Context, *cli.Context, Surroundings) (Role, error)) error {

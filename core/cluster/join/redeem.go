@@ -20,7 +20,8 @@ const minKey, maxKey = 32, 128
 // Ask is what a machine says that wants to become a host.
 type Ask struct {
 	Token   string
-	Host    string // how it wants to be called; "" if the token says it
+	Host    string // how it is to be called; "" to leave it to the token
+	Machine string // how it is called if the token does not say it either
 	Key     string // what only it knows, so that it may ask again after a crash
 	Address string // where it asks from
 }
@@ -103,7 +104,7 @@ func (s *Service) admit(ctx context.Context, t core.JoinToken, ask Ask) (string,
 		if len(t.Joined) >= t.Uses {
 			return "", core.Errorf(core.CodeForbidden, "token", "the join token was used by all %d hosts that it is for: make another one", t.Uses)
 		}
-		host := cmp.Or(t.Host, ask.Host)
+		host := cmp.Or(t.Host, ask.Host, ask.Machine)
 		if t.Host != "" && ask.Host != "" && ask.Host != t.Host {
 			return "", core.Errorf(core.CodeForbidden, "host", "the join token is for host %s, not for %.80q", t.Host, ask.Host)
 		}
