@@ -13,13 +13,13 @@ type HostGroup struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"` // one of CloudProviders
 	// Profile is what the provider needs to know, as JSON: see core/cloud.
-	Profile []byte        `json:"profile,omitempty"`
-	Size    Size          `json:"size"`             // of one host, as placement counts it before the host has reported; if Types has none
-	Types   []MachineType `json:"types,omitempty"`  // of machines to choose from
-	Spot    bool          `json:"spot,omitempty"`   // machines that their provider may take back
-	Labels  string        `json:"labels,omitempty"` // of its hosts, as FormatLabels writes them
-	Min     int           `json:"min"`              // hosts that are always there
-	Max     int           `json:"max"`              // most hosts
+	Profile json.RawMessage `json:"profile,omitempty"`
+	Size    Size            `json:"size"`             // of one host, as placement counts it before the host has reported; if Types has none
+	Types   []MachineType   `json:"types,omitempty"`  // of machines to choose from
+	Spot    bool            `json:"spot,omitempty"`   // machines that their provider may take back
+	Labels  string          `json:"labels,omitempty"` // of its hosts, as FormatLabels writes them
+	Min     int             `json:"min"`              // hosts that are always there
+	Max     int             `json:"max"`              // most hosts
 
 	MaxCores int   `json:"max_cores,omitempty"` // most cores of all its hosts; 0: any number
 	MaxCost  int64 `json:"max_cost,omitempty"`  // most that all its hosts cost an hour, as MachineType.Cost; 0: any

@@ -33,7 +33,7 @@ const (
 	JoinLife      = 15 * time.Minute // the default
 	MaxJoinLife   = time.Hour
 	MaxJoinUses   = 100
-	MaxJoinTokens = 200 // in the store
+	MaxJoinTokens = 2000 // in the store
 )
 
 // JoinTokens keeps the tokens by which hosts join.
@@ -50,7 +50,7 @@ type JoinTokens interface {
 
 // NoJoinToken is the error for an unknown token.
 func NoJoinToken(id string) error {
-	return Errorf(CodeNotFound, id, "there is no join token %.80q: it was revoked, or expired a day ago", id)
+	return Errorf(CodeNotFound, id, "there is no join token %.80q: it was revoked, or expired long ago", id)
 }
 
 // Check returns INVALID or LIMIT.

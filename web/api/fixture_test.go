@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ type fixture struct {
 	accounts *account.Service
 	leases   *leasetest.Fake
 	joins    *join.Service
+	groups   atomic.Int64 // that were made
 
 	mu  sync.Mutex
 	now time.Time
@@ -90,10 +92,10 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	p := services.Deps{
 		Name: "Test school", URL: &url.URL{Scheme: "https", Host: "school.example"}, Classes: w.reg, Accounts: w.accounts, Now: w.clock, Requests: service,
 		Live:    &live.Streams{Requests: service, Classes: w.reg},
-		Cluster: &operate.Service{Cluster: redis, Store: store, Intake: w.in, Now: w.clock},
+		Cluster: &operate.Service{Cluster: redis, Store: store, Intake: w.in, Elastic: store, Now: w.clock},
 		Leases:  w.leases,
 		Join: &join.Service{
-			Store: store, Hosts: redis.ListHosts, Limits: redis, Now: w.clock, Groups: func(context.Context) ([]core.HostGroup, error) { return nil, nil },
+			Store: store, Hosts: redis.ListHosts, Limits: redis, Now: w.clock, Groups: store.HostGroups,
 			Settings: func() (join.Settings, error) {
 				return join.Settings{Values: map[string]string{"redis": "redis://host@r:6379"}, Secrets: map[string]string{"redis_password_file": secret}}, nil
 			},

@@ -326,3 +326,20 @@ func (w *fixture) joinToken() (secret, id string) {
 	require.NoError(w.t, err)
 	return secret, token.ID
 }
+
+// hostGroup makes a host group without machines.
+func hostGroup(w *fixture, n int) string {
+	name := fmt.Sprintf("g%d-%d", n, w.groups.Add(1))
+	_, err := w.in.Store.(core.Instances).PutHostGroup(w.t.Context(), core.HostGroup{Name: name, Provider: core.CloudProcess, Max: 1})
+	require.NoError(w.t, err)
+	return name
+}
+
+// anInstance makes a machine that nobody was asked for yet.
+func anInstance(w *fixture, n int) string {
+	i := core.Instance{Group: hostGroup(w, n), State: core.InstanceValid, Created: start, Since: start}
+	i.ID = i.Group + "-000001"
+	_, err := w.in.Store.(core.Instances).PutInstance(w.t.Context(), i)
+	require.NoError(w.t, err)
+	return i.ID
+}

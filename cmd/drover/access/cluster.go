@@ -15,6 +15,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/cloud"
 	"drover/core/cluster/join"
 	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
@@ -154,7 +155,7 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 
 // Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
-	return &operate.Service{Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake, AllowsLabels: h.Leases().AllowsLabels}
+	return &operate.Service{Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake, Elastic: h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {

@@ -33,14 +33,21 @@ func Command() *cli.Command {
 		Description: "Needs no server, no root and no set-up, and leaves nothing behind. Assignments whose compiler is\n" +
 			"not on this machine are left out. Exits with 0 only if every submission got the verdict that its\n" +
 			"example expects. With --keep it is a site with a class, people and their submissions, to look at\n" +
-			"until Ctrl-C.",
+			"until Ctrl-C. With --elastic it shows hosts that come and go as work waits, for about a minute.",
 		Flags: terminal.WithSettings([]cli.Flag{
 			terminal.JSONFlag(),
+			&cli.BoolFlag{Name: "elastic", Usage: "show a rush of requests that makes hosts, each a process, and hosts that go again", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "keep", Usage: "fill a site with the examples, and serve it until Ctrl-C", DisableDefaultText: true},
 		}, "web"),
 		Action: func(c *cli.Context) error {
 			if err := terminal.NoArgs(c); err != nil {
 				return err
+			}
+			if c.Bool("elastic") {
+				if c.Bool("keep") {
+					return core.Errorf(core.CodeInvalid, "", "--keep and --elastic are two demos: choose one")
+				}
+				return wiring.InScratch(c, runElastic)
 			}
 			if c.Bool("keep") {
 				return wiring.InScratch(c, keepDemo)

@@ -32,6 +32,8 @@ func HostCommand() *cli.Command {
 			access.ClusterCommand("trust", "end a host's probation", "HOST", nil, trustHost),
 			access.ClusterCommand("evacuations", "list requests that move or moved off a host, unfinished moves first", "[HOST]", nil, listEvacuations),
 			hostTokenCommand(),
+			hostGroupCommand(),
+			instanceCommand(),
 			wiring.RunHostCommand(),
 			access.ClusterCommand("forget", "remove a host that is down for good", "HOST", nil, forgetHost),
 		},

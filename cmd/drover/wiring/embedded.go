@@ -62,7 +62,16 @@ func InScratch(c *cli.Context, action func(c *cli.Context, dir string) error) (e
 
 // InEmbeddedCluster runs an action on a cluster in this process, which is in the folder dir, has these pools and ends
 // with the action.
-func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *access.Cluster) error) (err error) {
+func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *access.Cluster) error) error {
+	return inEmbedded(c, dir, pools, Surroundings{embedded: true}, action)
+}
+
+// InHostlessCluster is InEmbeddedCluster with a cluster that has no host: others join it by its Redis' socket.
+func InHostlessCluster(c *cli.Context, dir string, pools []core.Pool, action func(*cli.Context, *access.Cluster) error) error {
+	return inEmbedded(c, dir, pools, Surroundings{embedded: true, hostless: true}, action)
+}
+
+func inEmbedded(c *cli.Context, dir string, pools []core.Pool, s Surroundings, action func(*cli.Context, *access.Cluster) error) (err error) {
 	cfg, err := terminal.Load(c)
 	if err != nil {
 		return err
@@ -80,7 +89,7 @@ func InEmbeddedCluster(c *cli.Context, dir string, pools []core.Pool, action fun
 			return err
 		}
 	}
-	e, err := prepareEmbedded(c.Context, cfg, log, true)
+	e, err := prepareEmbedded(c.Context, cfg, log, s)
 	if err != nil {
 		return err
 	}
@@ -106,8 +115,8 @@ type EmbeddedCluster struct {
 	lock     *service.Lock
 }
 
-// prepareEmbedded makes every role, ready to run. With throwaway, VMs die with the process.
-func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, throwaway bool) (e *EmbeddedCluster, err error) {
+// prepareEmbedded makes every role, ready to run.
+func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLogger, s Surroundings) (e *EmbeddedCluster, err error) {
 	if err := access.MakeData(cfg); err != nil {
 		return nil, err
 	}
@@ -132,7 +141,8 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 		return e, err
 	}
 	e.metrics = newRegistry(e.Cluster)
-	if err := e.build(ctx, Surroundings{Cluster: e.Cluster, Log: log, Metrics: e.metrics, embedded: throwaway}); err != nil {
+	s.Cluster, s.Log, s.Metrics = e.Cluster, log, e.metrics
+	if err := e.build(ctx, s); err != nil {
 		return e, err
 	}
 	return e, nil
@@ -162,7 +172,8 @@ func (e *EmbeddedCluster) Refill(ctx context.Context) error {
 	return err
 }
 
-func (e *EmbeddedCluster) build(ctx context.Context, s Surroundings) error {
+// buildHost makes what a host needs.
+func (e *EmbeddedCluster) buildHost(ctx context.Context, s Surroundings) error {
 	_, factory, err := newFactory(ctx, s, func(conf *vmfactory.Config) {
 		conf.StopTimeout, conf.DestroyOnStop = 10*time.Second, true
 		// An operator who starts a cluster by hand wants to use it at once; a setting for the self-test makes the
@@ -181,6 +192,15 @@ func (e *EmbeddedCluster) build(ctx context.Context, s Surroundings) error {
 		return err
 	}
 	e.roles = append(e.roles, runner)
+	return nil
+}
+
+func (e *EmbeddedCluster) build(ctx context.Context, s Surroundings) error {
+	if !s.hostless {
+		if err := e.buildHost(ctx, s); err != nil {
+			return err
+		}
+	}
 	tasks, err := newTaskrunner(s)
 	if err != nil {
 		return err
@@ -236,7 +256,7 @@ func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	if err != nil {
 		return err
 	}
-	e, err := prepareEmbedded(c.Context, cfg, log, false)
+	e, err := prepareEmbedded(c.Context, cfg, log, Surroundings{})
 	if err != nil {
 		return err
 	}

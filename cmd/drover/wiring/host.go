@@ -1,14 +1,20 @@
 package wiring
 
 import (
+	"context"
 	"errors"
+	"io"
 	"maps"
+	"net"
+	"os"
+	"syscall"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
+	"drover/core"
 	"drover/core/service"
 )
 
@@ -18,6 +24,7 @@ func RunHostCommand() *cli.Command {
 		Name: "run", Usage: "run what a host needs, a vmfactory and a testrunner, in one process", OnUsageError: terminal.UsageError,
 		Description: "It drains at the first signal and stops at the second, as either of them does by itself.",
 		Flags: terminal.WithSettings([]cli.Flag{
+			&cli.StringFlag{Name: "while", Usage: "end at once when whoever listens on the unix socket `PATH` is gone"},
 			&cli.BoolFlag{Name: "throwaway", Usage: "destroy the VMs when it stops, make none that outlive it, and run no self-test", DisableDefaultText: true},
 		}, "testrunner", "vmfactory"),
 		Action: joined(serveHost),
@@ -31,6 +38,11 @@ func serveHost(c *cli.Context, h *access.Cluster, signals *service.Signals) (err
 	log, err := terminal.NewLog(h.Config, c.App.ErrWriter)
 	if err != nil {
 		return err
+	}
+	if at := c.String("while"); at != "" {
+		if err := endWith(c.Context, at); err != nil {
+			return err
+		}
 	}
 	registry := newRegistry(h)
 	s := Surroundings{Cluster: h, Log: log, Metrics: registry, embedded: c.Bool("throwaway")}
@@ -66,4 +78,18 @@ func serveHost(c *cli.Context, h *access.Cluster, signals *service.Signals) (err
 	err = signals.Run(c.Context, h.Config.Drain, func(text string) { log.Info(text) }, append(services, ops...)...)
 	log.Info("the host has stopped")
 	return err
+}
+
+// endWith kills this process when the one that listens on a unix socket is gone, however that ended: VMs that die with
+// this process do so, too.
+func endWith(ctx context.Context, socket string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return core.Wrap(err, core.CodeUnavailable, socket, "nobody listens on %s", socket)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, conn) // until it is closed
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}()
+	return nil
 }

@@ -1,7 +1,10 @@
 package wiring
 
 import (
+	"context"
+
 	"drover/cmd/drover/access"
+	"drover/core"
 	"drover/core/cluster/join"
 	"drover/core/config"
 )
@@ -17,4 +20,13 @@ func joinService(h *access.Cluster) *join.Service {
 		}
 	}
 	return s
+}
+
+// joinSecret makes the token by which the host of an instance joins: for that host, and for as long as any token may
+// be good, since a machine may take its time.
+func joinSecret(joins *join.Service) func(context.Context, core.Instance) (string, error) {
+	return func(ctx context.Context, i core.Instance) (string, error) {
+		secret, _, err := joins.Issue(ctx, core.System(), join.Wish{Host: i.ID, Group: i.Group, Life: core.MaxJoinLife})
+		return secret, err
+	}
 }

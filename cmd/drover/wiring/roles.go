@@ -50,6 +50,7 @@ type Surroundings struct {
 	Log      logrus.FieldLogger
 	Metrics  prometheus.Registerer
 	embedded bool // VMs die with this process
+	hostless bool // there is neither vmfactory nor testrunner
 }
 
 // registration returns the registration of an owner of this host.
@@ -269,6 +270,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
 		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
 		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis, LeaseChecks: s.Cluster.LeaseChecks,
+		Elastic: overseer.Elastic{Instances: s.Cluster.Store, Cluster: s.Cluster.StoreID, Secret: joinSecret(s.Cluster.Joins())},
 		Expected: func(ctx context.Context) (map[string]float64, error) {
 			return classes.Expected(ctx, s.Cluster.Store, time.Now())
 		},

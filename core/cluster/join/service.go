@@ -104,7 +104,7 @@ func whom(t core.JoinToken) string {
 }
 
 // keepExpired is how long an expired token is remembered, so that a machine that comes late learns why it is refused.
-const keepExpired = 24 * time.Hour
+const keepExpired = time.Hour
 
 // purge removes tokens that expired long ago.
 func (s *Service) purge(ctx context.Context, now time.Time) error {
@@ -187,7 +187,7 @@ func (s *Service) now() time.Time {
 
 // idOf returns the id of the token of a hash.
 func idOf(hash string) string {
-	const digits = 16 // 64 bits: two of 200 tokens are the same once in 10^15 times
+	const digits = 16 // 64 bits: two of 2000 tokens are the same once in 10^13 times
 	return hash[:digits]
 }
 

@@ -50,9 +50,10 @@ func joinTokens(t *testing.T, s school.ResultStore) {
 	are(b)
 	_, err = s.PutJoinToken(ctx, JoinToken("A B"))
 	requireCode(t, core.CodeInvalid, err)
-	for i := range core.MaxJoinTokens - 1 {
-		put(JoinToken(fmt.Sprintf("n%03d", i)))
-	}
+	together(t, core.MaxJoinTokens-1, func(i int) error {
+		_, err := s.PutJoinToken(ctx, JoinToken(fmt.Sprintf("n%d", i)))
+		return err
+	})
 	_, err = s.PutJoinToken(ctx, JoinToken("z"))
 	requireCode(t, core.CodeLimit, err)
 	put(b) // one that is there can change
