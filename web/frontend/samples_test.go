@@ -267,6 +267,7 @@ func clusterSamples() map[string]sample {
 				return form{"archives", "keep", "@archive:h.zip", string(harnessZip(w.t))}
 			},
 		},
+<<<<<<< HEAD
 		"POST /cluster/types/{type}/harness/remove": {path: about("/cluster/types/", newType, "/harness/remove")},
 		"POST /cluster/types/{type}/delete":         {path: about("/cluster/types/", newType, "/delete")},
 		"POST /cluster/leases":                      {form: lease},
@@ -283,7 +284,41 @@ func clusterSamples() map[string]sample {
 		"POST /cluster/schedules":                   {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
 		"POST /cluster/schedules/{name}/run":        {path: about("/cluster/schedules/", schedule, "/run")},
 		"POST /cluster/schedules/{name}/remove":     {path: about("/cluster/schedules/", schedule, "/remove")},
+=======
+		"POST /cluster/types/{type}/harness/remove":    {path: about("/cluster/types/", newType, "/harness/remove")},
+		"POST /cluster/types/{type}/delete":            {path: about("/cluster/types/", newType, "/delete")},
+		"POST /cluster/host-groups/{group}/pause":      {path: about("/cluster/host-groups/", (*fixture).hostGroup, "/pause"), form: says("paused", "yes")},
+		"POST /cluster/instances/{instance}/terminate": {path: about("/cluster/instances/", (*fixture).instance, "/terminate")},
+		"POST /cluster/requests/{id}/cancel":           {path: about(requests, (*fixture).request, "/cancel")},
+		"POST /cluster/requests/{id}/change":           {path: about(requests, (*fixture).request, "/change")},
+		"POST /cluster/requests/{id}/retry":            {path: about(requests, ended(core.RequestDead), "/retry")},
+		"POST /cluster/requests/{id}/drop":             {path: about(requests, ended(core.RequestDead), "/drop")},
+		"POST /cluster/tasks/{id}/cancel":              {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /cluster/tasks/{id}/retry":               {path: about("/cluster/tasks/", task(core.TaskDead), "/retry")},
+		"POST /cluster/schedules":                      {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
+		"POST /cluster/schedules/{name}/run":           {path: about("/cluster/schedules/", schedule, "/run")},
+		"POST /cluster/schedules/{name}/remove":        {path: about("/cluster/schedules/", schedule, "/remove")},
+>>>>>>> d901031c (web/operator: show host groups and their machines)
 	}
+}
+
+// hostGroup makes a host group.
+func (w *fixture) hostGroup() string {
+	w.t.Helper()
+	name := w.next("group")
+	_, err := w.store.PutHostGroup(w.t.Context(), core.HostGroup{Name: name, Provider: core.CloudProviders()[0], Max: 1})
+	require.NoError(w.t, err)
+	return name
+}
+
+// instance makes a machine of a host group.
+func (w *fixture) instance() string {
+	w.t.Helper()
+	i := core.Instance{Group: w.hostGroup(), State: core.InstanceValid, Created: start, Since: start}
+	i.ID = i.Group + "-1"
+	_, err := w.store.PutInstance(w.t.Context(), i)
+	require.NoError(w.t, err)
+	return i.ID
 }
 
 // newUser makes a user.

@@ -81,7 +81,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 func (w *fixture) anew(t *testing.T) *fixture {
 	t.Helper()
 	next := *w
-	next.deps.Cluster = &operate.Service{Cluster: w.Store, Store: w.store, Intake: w.in}
+	next.deps.Cluster = &operate.Service{Cluster: w.Store, Store: w.store, Intake: w.in, Elastic: w.store}
 	sessions := scs.New()
 	var err error
 	next.site, err = page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.deps.Log}, operator.Section(next.deps))

@@ -68,7 +68,7 @@ func TestObserversSeeNoForms(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	w.kill(t, dead, "its host was lost")
 	w.setType(t, core.JobType{})
-	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/types", "/cluster/types/compile", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/tasks", "/cluster/consistency", "/cluster/stats", "/cluster/events"} {
+	for _, at := range []string{"/cluster", "/cluster/hosts/h1", "/cluster/pools", "/cluster/pools/p1", "/cluster/types", "/cluster/types/compile", "/cluster/queues", "/cluster/requests/" + dead, "/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/instances", "/cluster/tasks", "/cluster/consistency", "/cluster/stats", "/cluster/events"} {
 		require.NotContains(t, mainOf(t, w.shows(t, "otto", at)), `method="post"`, at)
 		w.shows(t, "olga", at)
 	}
