@@ -100,12 +100,8 @@ func newFixture(t *testing.T) *fixture {
 		Deps: services.Deps{
 			Name: "Test school", Classes: reg,
 			Requests: &requests.Service{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
-<<<<<<< HEAD
-			Cluster:  &operate.Service{Cluster: redis, Store: store, Intake: w.in},
-			Leases:   w.leases,
-=======
 			Cluster:  &operate.Service{Cluster: redis, Store: store, Intake: w.in, Elastic: store},
->>>>>>> d901031c (web/operator: show host groups and their machines)
+			Leases:   w.leases,
 			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
 		},
 		Redis: redis,

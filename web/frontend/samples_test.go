@@ -267,28 +267,13 @@ func clusterSamples() map[string]sample {
 				return form{"archives", "keep", "@archive:h.zip", string(harnessZip(w.t))}
 			},
 		},
-<<<<<<< HEAD
-		"POST /cluster/types/{type}/harness/remove": {path: about("/cluster/types/", newType, "/harness/remove")},
-		"POST /cluster/types/{type}/delete":         {path: about("/cluster/types/", newType, "/delete")},
-		"POST /cluster/leases":                      {form: lease},
-		"POST /cluster/leases/preview":              {form: lease, is: http.StatusOK},
-		"POST /cluster/leases/{id}":                 {path: about(leases+"/", (*fixture).lease, ""), form: lease},
-		"POST /cluster/leases/{id}/delete":          {path: about(leases+"/", (*fixture).lease, "/delete"), form: says("sure", "yes")},
-		"GET /classes/{class}/leases":               {who: map[string]string{"ann": "no", "cleo": "no"}},
-		"POST /cluster/requests/{id}/cancel":        {path: about(requests, (*fixture).request, "/cancel")},
-		"POST /cluster/requests/{id}/change":        {path: about(requests, (*fixture).request, "/change")},
-		"POST /cluster/requests/{id}/retry":         {path: about(requests, ended(core.RequestDead), "/retry")},
-		"POST /cluster/requests/{id}/drop":          {path: about(requests, ended(core.RequestDead), "/drop")},
-		"POST /cluster/tasks/{id}/cancel":           {path: about("/cluster/tasks/", task(core.TaskQueued), "/cancel")},
-		"POST /cluster/tasks/{id}/retry":            {path: about("/cluster/tasks/", task(core.TaskDead), "/retry")},
-		"POST /cluster/schedules":                   {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
-		"POST /cluster/schedules/{name}/run":        {path: about("/cluster/schedules/", schedule, "/run")},
-		"POST /cluster/schedules/{name}/remove":     {path: about("/cluster/schedules/", schedule, "/remove")},
-=======
 		"POST /cluster/types/{type}/harness/remove":    {path: about("/cluster/types/", newType, "/harness/remove")},
 		"POST /cluster/types/{type}/delete":            {path: about("/cluster/types/", newType, "/delete")},
-		"POST /cluster/host-groups/{group}/pause":      {path: about("/cluster/host-groups/", (*fixture).hostGroup, "/pause"), form: says("paused", "yes")},
-		"POST /cluster/instances/{instance}/terminate": {path: about("/cluster/instances/", (*fixture).instance, "/terminate")},
+		"POST /cluster/leases":                         {form: lease},
+		"POST /cluster/leases/preview":                 {form: lease, is: http.StatusOK},
+		"POST /cluster/leases/{id}":                    {path: about(leases+"/", (*fixture).lease, ""), form: lease},
+		"POST /cluster/leases/{id}/delete":             {path: about(leases+"/", (*fixture).lease, "/delete"), form: says("sure", "yes")},
+		"GET /classes/{class}/leases":                  {who: map[string]string{"ann": "no", "cleo": "no"}},
 		"POST /cluster/requests/{id}/cancel":           {path: about(requests, (*fixture).request, "/cancel")},
 		"POST /cluster/requests/{id}/change":           {path: about(requests, (*fixture).request, "/change")},
 		"POST /cluster/requests/{id}/retry":            {path: about(requests, ended(core.RequestDead), "/retry")},
@@ -298,7 +283,8 @@ func clusterSamples() map[string]sample {
 		"POST /cluster/schedules":                      {form: says("name", "nightly", "cron", "@daily", "kind", core.KindPurge)},
 		"POST /cluster/schedules/{name}/run":           {path: about("/cluster/schedules/", schedule, "/run")},
 		"POST /cluster/schedules/{name}/remove":        {path: about("/cluster/schedules/", schedule, "/remove")},
->>>>>>> d901031c (web/operator: show host groups and their machines)
+		"POST /cluster/host-groups/{group}/pause":      {path: about("/cluster/host-groups/", (*fixture).hostGroup, "/pause"), form: says("paused", "yes")},
+		"POST /cluster/instances/{instance}/terminate": {path: about("/cluster/instances/", (*fixture).instance, "/terminate")},
 	}
 }
 

@@ -98,11 +98,7 @@ func TestPagesInABrowser(t *testing.T) {
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
 		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/vms/vm-1", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
-<<<<<<< HEAD
-		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/leases?span=day&of=p1", "/cluster/leases?span=4weeks", "/cluster/leases/" + degraded, "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
-=======
-		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/instances", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
->>>>>>> d901031c (web/operator: show host groups and their machines)
+		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/leases?span=day&of=p1", "/cluster/leases?span=4weeks", "/cluster/leases/" + degraded, "/cluster/instances", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {
 			name  string
