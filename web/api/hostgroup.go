@@ -10,13 +10,13 @@ import (
 
 func hostGroupTable() []entry {
 	return []entry{
-		is(Operation{"listHostGroups", get, "/cluster/host-groups", core.ActClusterView, school.ScopeRead, 0, "List host groups, by name, with the number of their machines in each state"}, (*server).listHostGroups),
-		is(Operation{"viewHostGroup", get, "/cluster/host-groups/{group}", core.ActClusterView, school.ScopeRead, 0, "Return a host group"}, (*server).viewHostGroup),
-		is(Operation{"setHostGroup", patch, "/cluster/host-groups/{group}", core.ActClusterOperate, school.ScopeCluster, 0, "Create a host group, or change the given settings of one"}, (*server).setHostGroup),
-		is(Operation{"removeHostGroup", remove, "/cluster/host-groups/{group}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a host group that has no machines any more"}, (*server).removeHostGroup),
-		is(Operation{"listInstances", get, "/cluster/instances", core.ActClusterView, school.ScopeRead, 0, "List machines that were made for host groups, newest first"}, (*server).listInstances),
-		is(Operation{"viewInstance", get, "/cluster/instances/{id}", core.ActClusterView, school.ScopeRead, 0, "Return a machine"}, (*server).viewInstance),
-		is(Operation{"terminateInstance", post, "/cluster/instances/{id}/terminate", core.ActClusterOperate, school.ScopeCluster, 0, "End a machine: its host finishes what it has in hand, or its work moves to other hosts now"}, (*server).terminateInstance),
+		is(Operation{"listHostGroups", get, "/host-groups", core.ActClusterView, school.ScopeRead, 0, "List host groups, by name, with the number of their machines in each state"}, (*server).listHostGroups),
+		is(Operation{"viewHostGroup", get, "/host-groups/{group}", core.ActClusterView, school.ScopeRead, 0, "Return a host group"}, (*server).viewHostGroup),
+		is(Operation{"setHostGroup", patch, "/host-groups/{group}", core.ActClusterOperate, school.ScopeCluster, 0, "Create a host group, or change the given settings of one"}, (*server).setHostGroup),
+		is(Operation{"removeHostGroup", remove, "/host-groups/{group}", core.ActClusterOperate, school.ScopeCluster, 0, "Remove a host group that has no machines any more"}, (*server).removeHostGroup),
+		is(Operation{"listInstances", get, "/instances", core.ActClusterView, school.ScopeRead, 0, "List machines that were made for host groups, newest first"}, (*server).listInstances),
+		is(Operation{"viewInstance", get, "/instances/{id}", core.ActClusterView, school.ScopeRead, 0, "Return a machine"}, (*server).viewInstance),
+		is(Operation{"terminateInstance", post, "/instances/{id}/terminate", core.ActClusterOperate, school.ScopeCluster, 0, "End a machine: its host finishes what it has in hand, or its work moves to other hosts now"}, (*server).terminateInstance),
 	}
 }
 

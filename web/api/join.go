@@ -13,9 +13,9 @@ import (
 func joinTable() []entry {
 	return []entry{
 		is(Operation{"joinHost", post, "/join", "", "", 201, "Redeem a join token: make the calling machine a host of the cluster, and return what a host needs to know"}, (*server).joinHost),
-		is(Operation{"listJoinTokens", get, "/cluster/join-tokens", core.ActClusterView, school.ScopeRead, 0, "List the tokens by which machines join, newest first"}, (*server).listJoinTokens),
-		is(Operation{"makeJoinToken", post, "/cluster/join-tokens", core.ActClusterOperate, school.ScopeCluster, 201, "Create a token by which machines join; only this answer has its secret"}, (*server).makeJoinToken),
-		is(Operation{"revokeJoinToken", remove, "/cluster/join-tokens/{id}", core.ActClusterOperate, school.ScopeCluster, 0, "Revoke a join token; hosts that joined by it stay"}, (*server).revokeJoinToken),
+		is(Operation{"listJoinTokens", get, "/join/tokens", core.ActClusterView, school.ScopeRead, 0, "List the tokens by which machines join, newest first"}, (*server).listJoinTokens),
+		is(Operation{"makeJoinToken", post, "/join/tokens", core.ActClusterOperate, school.ScopeCluster, 201, "Create a token by which machines join; only this answer has its secret"}, (*server).makeJoinToken),
+		is(Operation{"revokeJoinToken", remove, "/join/tokens/{id}", core.ActClusterOperate, school.ScopeCluster, 0, "Revoke a join token; hosts that joined by it stay"}, (*server).revokeJoinToken),
 	}
 }
 

@@ -111,11 +111,11 @@ func samples() map[string]sample {
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
 		"listLeases": {}, "viewLease": {prepare: once(aLease)}, "createLease": {body: leaseBody}, "previewLease": {body: leaseBody}, "viewCalendar": {},
 		"changeLease": {prepare: aLease, body: says(object{"name": "New"})}, "deleteLease": {prepare: aLease},
-		"listHostGroups": {}, "viewHostGroup": {prepare: hostGroup, path: "/cluster/host-groups/{id}"}, "setHostGroup": {path: "/cluster/host-groups/spot", body: says(object{"provider": "process", "max": 3})},
-		"removeHostGroup": {prepare: hostGroup, path: "/cluster/host-groups/{id}"}, "listInstances": {},
-		"viewInstance": {prepare: anInstance, path: "/cluster/instances/{id}"}, "terminateInstance": {prepare: anInstance, path: "/cluster/instances/{id}/terminate"},
+		"listHostGroups": {}, "viewHostGroup": {prepare: hostGroup, path: "/host-groups/{id}"}, "setHostGroup": {path: "/host-groups/spot", body: says(object{"provider": "process", "max": 3})},
+		"removeHostGroup": {prepare: hostGroup, path: "/host-groups/{id}"}, "listInstances": {},
+		"viewInstance": {prepare: anInstance, path: "/instances/{id}"}, "terminateInstance": {prepare: anInstance, path: "/instances/{id}/terminate"},
 		"joinHost":       {made: true, prepare: joinToken, body: func(id string) any { return object{"token": id, "host": "h9", "key": id} }},
-		"listJoinTokens": {}, "makeJoinToken": {body: says(object{"uses": 2})}, "revokeJoinToken": {prepare: joinTokenID, path: "/cluster/join-tokens/{id}"},
+		"listJoinTokens": {}, "makeJoinToken": {body: says(object{"uses": 2})}, "revokeJoinToken": {prepare: joinTokenID, path: "/join/tokens/{id}"},
 
 		"viewStats": {}, "viewSeries": {}, "viewClassStats": {}, "viewClassSeries": {}, "viewHits": {}, "listChanges": {},
 	}
