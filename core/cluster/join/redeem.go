@@ -113,6 +113,9 @@ func (s *Service) admit(ctx context.Context, t core.JoinToken, ask Ask) (string,
 		}
 		used := t
 		used.Joined = append(append([]core.Joined{}, t.Joined...), core.Joined{Host: host, Key: key, At: s.now().UnixMilli()})
+		if err := used.Check(); err != nil {
+			return "", err
+		}
 		text := fmt.Sprintf("joins by token %s of %s, from %.80s", t.ID, t.By, cmp.Or(ask.Address, "an unknown address"))
 		err := s.log(ctx, core.Actor{Handle: host}, host, text, func() error {
 			_, err := s.Store.PutJoinToken(ctx, used)
