@@ -30,9 +30,9 @@ const (
 	elasticVMs   = 2   // of a host
 	elasticRush  = 60  // requests
 	elasticWork  = "1" // seconds that each takes
-	// elasticPatience bounds the whole demo; it takes about a minute.
-	elasticPatience = 10 * time.Minute
-	elasticBeat     = 250 * time.Millisecond // between looks
+	// elasticTimeout bounds the whole demo; it takes about a minute.
+	elasticTimeout = 10 * time.Minute
+	elasticBeat    = 250 * time.Millisecond // between looks
 )
 
 // elasticPool keeps no VM warm, and has as many on a host as the demo wants.
@@ -53,7 +53,7 @@ func runElastic(c *cli.Context, dir string) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, endHosts(context.WithoutCancel(c.Context), h, g)) }()
-		ctx, cancel := context.WithTimeout(c.Context, elasticPatience)
+		ctx, cancel := context.WithTimeout(c.Context, elasticTimeout)
 		defer cancel()
 		show := &elasticView{h: h, out: newScreen(c.App.Writer), quiet: c.Bool("json"), began: time.Now()}
 		return show.run(ctx, c)
@@ -163,7 +163,7 @@ func (v *elasticView) late(ctx context.Context, c *cli.Context, err error) error
 	if c.Context.Err() != nil || ctx.Err() == nil {
 		return err
 	}
-	return core.Errorf(core.CodeUnavailable, "", "the demo is not over after %s: %s", elasticPatience, cmp.Or(strings.Join(v.events[max(0, len(v.events)-3):], "; "), "no host was made"))
+	return core.Errorf(core.CodeUnavailable, "", "the demo is not over after %s: %s", elasticTimeout, cmp.Or(strings.Join(v.events[max(0, len(v.events)-3):], "; "), "no host was made"))
 }
 
 func (v *elasticView) submit(ctx context.Context) error {

@@ -24,7 +24,7 @@ func RunHostCommand() *cli.Command {
 		Name: "run", Usage: "run what a host needs, a vmfactory and a testrunner, in one process", OnUsageError: terminal.UsageError,
 		Description: "It drains at the first signal and stops at the second, as either of them does by itself.",
 		Flags: terminal.WithSettings([]cli.Flag{
-			&cli.StringFlag{Name: "while", Usage: "end at once when whoever listens on the unix socket `PATH` is gone"},
+			&cli.StringFlag{Name: "while", Usage: "end at once when the program that listens on the unix socket `PATH` is gone"},
 			&cli.BoolFlag{Name: "throwaway", Usage: "destroy the VMs when it stops, make none that outlive it, and run no self-test", DisableDefaultText: true},
 		}, "testrunner", "vmfactory"),
 		Action: joined(serveHost),
