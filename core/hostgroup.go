@@ -106,6 +106,9 @@ func (g HostGroup) Check() error {
 	if err := CheckName("host group", g.Name); err != nil {
 		return err
 	}
+	if err := CheckRevision(g.Name, g.Revision); err != nil {
+		return err
+	}
 	if _, err := ParseLabels(g.Labels); err != nil {
 		return err
 	}
@@ -121,8 +124,8 @@ func (g HostGroup) Check() error {
 		return Errorf(CodeLimit, g.Name, "host group %s: its profile has %d bytes, at most %d are allowed", g.Name, len(g.Profile), MaxProfileBytes)
 	case len(g.Profile) > 0 && !json.Valid(g.Profile):
 		return invalid("its profile is not JSON")
-	case g.Max < 0 || g.Max > MaxGroupHosts:
-		return invalid("max %d must be between 0 and %d hosts", g.Max, MaxGroupHosts)
+	case g.Max > MaxGroupHosts:
+		return Errorf(CodeLimit, g.Name, "host group %s: max %d is more than %d hosts", g.Name, g.Max, MaxGroupHosts)
 	case g.Min < 0 || g.Min > g.Max:
 		return invalid("min %d must be between 0 and max %d", g.Min, g.Max)
 	case g.MaxCores < 0 || g.MaxCost < 0:
@@ -135,7 +138,7 @@ func (g HostGroup) Check() error {
 			return invalid("a time of %s must be between %s and %s, or 0 for the default", d, MinGroupTime, MaxGroupTime)
 		}
 	}
-	return cmp.Or(g.checkTypes(invalid), CheckRevision(g.Name, g.Revision))
+	return g.checkTypes(invalid)
 }
 
 func (g HostGroup) checkTypes(invalid func(string, ...any) error) error {

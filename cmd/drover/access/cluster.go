@@ -155,7 +155,10 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 
 // Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
-	return &operate.Service{Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake, Elastic: h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels}
+	return &operate.Service{
+		Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake,
+		Elastic: h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels,
+	}
 }
 
 func redisOptions(cfg *config.Config) redisstore.Options {
@@ -212,5 +215,5 @@ func (h *Cluster) Accounts() (*account.Service, error) {
 
 // Joins makes the service of tokens by which machines join, which hands out nothing.
 func (h *Cluster) Joins() *join.Service {
-	return &join.Service{Store: h.Store, Hosts: h.Redis.ListHosts, Limits: h.Redis, Groups: func(context.Context) ([]core.HostGroup, error) { return nil, nil }}
+	return &join.Service{Store: h.Store, Hosts: h.Redis.ListHosts, Limits: h.Redis, Groups: h.Store.HostGroups}
 }

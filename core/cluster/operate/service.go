@@ -14,7 +14,10 @@ type Service struct {
 	Cluster Cluster
 	Store   Store
 	Intake  Intake
-	Now     func() time.Time // nil: time.Now
+	Elastic core.Instances // host groups and their machines
+	// CheckGroup checks a host group with its profile; nil: without it.
+	CheckGroup func(core.HostGroup) error
+	Now        func() time.Time // nil: time.Now
 	// AllowsLabels returns CONFLICT if a host must not have these labels only; nil: it may have any.
 	AllowsLabels func(ctx context.Context, host string, labels map[string]string) error
 
