@@ -289,7 +289,8 @@ func reserved(p core.Pool, pools []core.Pool, hosts []core.HostInfo) bool {
 		for pool, states := range h.VMsOf {
 			for state, n := range states {
 				idle := state == core.VMClean || state == core.VMCreating
-				if state != core.VMDirty && state != core.VMDestroying && !(idle && strings.HasPrefix(pool, core.LeasePrefix)) {
+				goes := state == core.VMDirty || state == core.VMDestroying || idle && strings.HasPrefix(pool, core.LeasePrefix)
+				if !goes {
 					free = free.Less(size[pool], n)
 				}
 			}

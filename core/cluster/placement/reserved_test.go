@@ -28,23 +28,28 @@ func TestTargetsOfLeases(t *testing.T) {
 		want  map[string]core.Targets
 	}{
 		"made and kept whether work waits or not": {
-			[]placement.Host{leased(2, host("a", 4, nil))}, []placement.Pool{pool("lease", nil)},
+			[]placement.Host{leased(2, host("a", 4, nil))},
+			[]placement.Pool{pool("lease", nil)},
 			map[string]core.Targets{"a": {"lease": {Warm: 2, Most: 2}}},
 		},
 		"busy ones count": {
-			[]placement.Host{leased(2, host("a", 4, busy("lease", 1)))}, []placement.Pool{pool("lease", nil)},
+			[]placement.Host{leased(2, host("a", 4, busy("lease", 1)))},
+			[]placement.Pool{pool("lease", nil)},
 			map[string]core.Targets{"a": {"lease": {Warm: 1, Most: 2}}},
 		},
 		"they serve what waits, and others have the rest": {
-			[]placement.Host{leased(2, host("a", 4, nil))}, []placement.Pool{pool("lease", waits(2)), pool("p", waits(9))},
+			[]placement.Host{leased(2, host("a", 4, nil))},
+			[]placement.Pool{pool("lease", waits(2)), pool("p", waits(9))},
 			map[string]core.Targets{"a": {"lease": {Warm: 2, Most: 2}, "p": {Most: 2}}},
 		},
 		"beyond them a lease competes": {
-			[]placement.Host{leased(1, host("a", 4, nil))}, []placement.Pool{pool("lease", waits(9)), pool("p", waits(9))},
+			[]placement.Host{leased(1, host("a", 4, nil))},
+			[]placement.Pool{pool("lease", waits(9)), pool("p", waits(9))},
 			map[string]core.Targets{"a": {"lease": {Warm: 1, Most: 2}, "p": {Most: 2}}},
 		},
 		"what others have there is not replaced, nor made": {
-			[]placement.Host{leased(3, host("a", 4, both(busy("p", 2), clean("q", 2))))}, []placement.Pool{pool("lease", nil), pool("p", waits(9)), pool("q", nil)},
+			[]placement.Host{leased(3, host("a", 4, both(busy("p", 2), clean("q", 2))))},
+			[]placement.Pool{pool("lease", nil), pool("p", waits(9)), pool("q", nil)},
 			map[string]core.Targets{"a": {"lease": {Warm: 2, Most: 2}}},
 		},
 		"room that is free is kept until it is enough": {
@@ -53,23 +58,28 @@ func TestTargetsOfLeases(t *testing.T) {
 			map[string]core.Targets{"a": {"lease": {Warm: 1, Most: 1}}},
 		},
 		"busy ones that are reserved leave room to nobody": {
-			[]placement.Host{leased(3, host("a", 3, busy("lease", 3)))}, []placement.Pool{pool("lease", waits(9)), pool("p", waits(1))},
+			[]placement.Host{leased(3, host("a", 3, busy("lease", 3)))},
+			[]placement.Pool{pool("lease", waits(9)), pool("p", waits(1))},
 			map[string]core.Targets{"a": {"lease": {Most: 3}}},
 		},
 		"those beyond may": {
-			[]placement.Host{leased(1, host("a", 3, busy("lease", 3)))}, []placement.Pool{pool("lease", waits(9)), pool("p", waits(1))},
+			[]placement.Host{leased(1, host("a", 3, busy("lease", 3)))},
+			[]placement.Pool{pool("lease", waits(9)), pool("p", waits(1))},
 			map[string]core.Targets{"a": {"lease": {Most: 2}}},
 		},
 		"what a host does not serve any more is not replaced": {
 			[]placement.Host{{Name: "a", Size: core.Size{Memory: 400, CPU: core.Unlimited, Disk: core.Unlimited}, Serves: []string{"lease"}, VMs: busy("p", 2)}},
-			[]placement.Pool{pool("p", waits(9))}, map[string]core.Targets{},
+			[]placement.Pool{pool("p", waits(9))},
+			map[string]core.Targets{},
 		},
 		"preemptible requests get what is left": {
-			[]placement.Host{host("a", 4, nil)}, []placement.Pool{pool("p", waits(2)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
+			[]placement.Host{host("a", 4, nil)},
+			[]placement.Pool{pool("p", waits(2)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
 			map[string]core.Targets{"a": {"p": {Most: 2}, "q": {Most: 2}}},
 		},
 		"and nothing of what others need": {
-			[]placement.Host{host("a", 4, nil)}, []placement.Pool{pool("p", waits(4)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
+			[]placement.Host{host("a", 4, nil)},
+			[]placement.Pool{pool("p", waits(4)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
 			map[string]core.Targets{"a": {"p": {Most: 4}}},
 		},
 	} {
