@@ -310,12 +310,12 @@ func unusedPool(w *fixture, n int) string {
 }
 
 // joinToken makes a join token and returns its secret.
-func joinToken(w *fixture, n int) string {
+func joinToken(w *fixture, _ int) string {
 	secret, _ := w.joinToken()
 	return secret
 }
 
-func joinTokenID(w *fixture, n int) string {
+func joinTokenID(w *fixture, _ int) string {
 	_, id := w.joinToken()
 	return id
 }

@@ -173,8 +173,13 @@ func showGroup(c *cli.Context, h *access.Cluster) error {
 func groupRows(g operate.Group) []table.Row {
 	full := g.Filled()
 	rows := []table.Row{
-		{"group", g.Name}, {"provider", g.Provider}, {"hosts", fmt.Sprintf("%d to %d", g.Min, g.Max)}, {"machines", Counts(g.Counts)},
-		{"labels", g.Labels}, {"spot", g.Spot}, {"paused", g.Paused},
+		{"group", g.Name},
+		{"provider", g.Provider},
+		{"hosts", fmt.Sprintf("%d to %d", g.Min, g.Max)},
+		{"machines", Counts(g.Counts)},
+		{"labels", g.Labels},
+		{"spot", g.Spot},
+		{"paused", g.Paused},
 	}
 	for _, m := range g.Kinds() {
 		rows = append(rows, table.Row{strings.TrimSpace("machine " + m.Name), fmt.Sprintf("%s cpus, %s, disk %s", cpuText(m.Size.CPU), terminal.Size(m.Size.Memory), terminal.Size(m.Size.Disk))})

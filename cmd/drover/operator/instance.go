@@ -61,9 +61,18 @@ func showInstance(c *cli.Context, h *access.Cluster) error {
 		return terminal.PrintJSON(c.App.Writer, i)
 	}
 	rows := []table.Row{
-		{"instance", i.ID}, {"group", i.Group}, {"state", i.State}, {"why", terminal.Clean(i.Why)}, {"since", terminal.Since(i.Since)},
-		{"made", terminal.Since(i.Created)}, {"joined", terminal.Since(i.Joined)}, {"idle", terminal.Since(i.Idle)}, {"type", i.Type},
-		{"region", i.Region}, {"provider's name", terminal.Clean(i.Foreign)}, {"failed tries", i.Tries},
+		{"instance", i.ID},
+		{"group", i.Group},
+		{"state", i.State},
+		{"why", terminal.Clean(i.Why)},
+		{"since", terminal.Since(i.Since)},
+		{"made", terminal.Since(i.Created)},
+		{"joined", terminal.Since(i.Joined)},
+		{"idle", terminal.Since(i.Idle)},
+		{"type", i.Type},
+		{"region", i.Region},
+		{"provider's name", terminal.Clean(i.Foreign)},
+		{"failed tries", i.Tries},
 	}
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"field", "value"}, rows)
 }

@@ -255,7 +255,7 @@ func TestTooManyAsk(t *testing.T) {
 func TestMachinesRace(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it repeats
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
 		uses, machines := 1+r.IntN(4), 1+r.IntN(8)
 		secret, token := w.issue(t, join.Wish{Uses: uses})
