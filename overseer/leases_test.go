@@ -171,6 +171,9 @@ func TestALeaseFromItsStartToItsEnd(t *testing.T) {
 		require.False(t, l.leased(made.ID).Open, "prepared")
 		require.Equal(t, core.LeasePending, l.get(made.ID).State)
 		require.Equal(t, "again", l.poolOf(l.submit("again", 1)[0]))
+		for _, host := range []string{"h1", "h2"} {
+			l.note(host, nil, own)
+		}
 		_, err := l.over.Place(t.Context())
 		require.NoError(t, err)
 		targets := 0
@@ -541,7 +544,7 @@ func TestHostsThatCannotHoldWhatIsReserved(t *testing.T) {
 	}
 }
 
-func (l *leasing) note(host string, broken map[string]string) {
+func (l *leasing) note(host string, broken map[string]string, serves ...string) {
 	factory := core.OwnerName(core.RoleVMFactory, host, 0)
-	require.NoError(l.t, l.cluster.Note(l.t.Context(), factory, l.epoch[factory], host, core.HostNotes{Serves: []string{"again", "once"}, Broken: broken}))
+	require.NoError(l.t, l.cluster.Note(l.t.Context(), factory, l.epoch[factory], host, core.HostNotes{Serves: append([]string{"again", "once"}, serves...), Broken: broken}))
 }

@@ -245,7 +245,7 @@ func onceWholly(t *testing.T) {
 	o, _ := newOverseer(t, w, overseer.Config{})
 	report, err := o.Once(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "ground", "promote", "sweep all", "sweep removed", "expire all", "fail all", "trim", "schedules", "consistency"}, w.calls)
+	require.Equal(t, []string{"pools", "wishes", "judge", "reports", "leases", "ground", "promote", "sweep all", "sweep removed", "expire all", "fail all", "trim", "schedules", "consistency"}, w.calls)
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"chores":[

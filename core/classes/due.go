@@ -13,11 +13,11 @@ const MaxDue = 500
 
 // DueBetween returns the assignments that are due from one moment to another, ms since 1970: of all classes for who
 // watches the cluster, else of those where the actor is on the staff. At most MaxDue.
-func (r *Service) DueBetween(ctx context.Context, a core.Actor, from, to int64) ([]school.Assignment, error) {
+func DueBetween(ctx context.Context, store Expecting, a core.Actor, from, to int64) ([]school.Assignment, error) {
 	watches := core.Allow(a, core.ActClusterView, core.Object{}) == nil
 	var due []school.Assignment
 	for after := ""; ; {
-		some, err := r.Store.ListClasses(ctx, after, page)
+		some, err := store.ListClasses(ctx, after, page)
 		if err != nil {
 			return nil, err
 		}
@@ -26,7 +26,7 @@ func (r *Service) DueBetween(ctx context.Context, a core.Actor, from, to int64) 
 			if !watches && !a.StaffOf(after) {
 				continue
 			}
-			if due, err = r.dueIn(ctx, after, from, to, due); err != nil || len(due) >= MaxDue {
+			if due, err = dueIn(ctx, store, after, from, to, due); err != nil || len(due) >= MaxDue {
 				return due, err
 			}
 		}
@@ -37,9 +37,9 @@ func (r *Service) DueBetween(ctx context.Context, a core.Actor, from, to int64) 
 }
 
 // dueIn adds the assignments of a class that are due in a time.
-func (r *Service) dueIn(ctx context.Context, class string, from, to int64, due []school.Assignment) ([]school.Assignment, error) {
+func dueIn(ctx context.Context, store Expecting, class string, from, to int64, due []school.Assignment) ([]school.Assignment, error) {
 	for after := ""; ; {
-		some, err := r.Store.ListAssignments(ctx, class, after, page)
+		some, err := store.ListAssignments(ctx, class, after, page)
 		if err != nil {
 			return due, err
 		}
@@ -56,22 +56,32 @@ func (r *Service) dueIn(ctx context.Context, class string, from, to int64, due [
 	}
 }
 
+// Hooking is what LeaseWebhooks needs of the result store.
+type Hooking interface {
+	GetClass(ctx context.Context, handle string) (school.Class, error)
+	ListWebhooks(ctx context.Context, class, after string, limit int) ([]core.Webhook, error)
+}
+
 // LeaseWebhooks returns the webhooks of a class that ask for events of leases. Returns NOTFOUND for an unknown class.
-func (r *Service) LeaseWebhooks(ctx context.Context, class string) ([]string, error) {
-	if _, err := r.Store.GetClass(ctx, class); err != nil {
+func LeaseWebhooks(ctx context.Context, store Hooking, class string) ([]string, error) {
+	if _, err := store.GetClass(ctx, class); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, event := range core.LeaseEvents() {
-		some, err := r.notified(ctx, class, event)
+	for after := ""; ; {
+		hooks, err := store.ListWebhooks(ctx, class, after, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range some {
-			if !slices.Contains(ids, id) && len(ids) < core.MaxNotify {
-				ids = append(ids, id)
+		for i := range hooks {
+			after = hooks[i].ID
+			asks := slices.ContainsFunc(core.LeaseEvents(), func(event string) bool { return slices.Contains(hooks[i].Events, event) })
+			if asks && !hooks[i].Disabled && len(ids) < core.MaxNotify {
+				ids = append(ids, after)
 			}
 		}
+		if len(hooks) < page {
+			return ids, nil
+		}
 	}
-	return ids, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/classes"
 	"drover/core/cluster/lease"
 	"drover/core/config"
 	"drover/core/redisstore"
@@ -20,11 +21,11 @@ func LeaseRules(cfg *config.Config) lease.Rules {
 
 // Leases makes the service of leases.
 func (h *Cluster) Leases() *lease.Service {
-	classes := h.Classes()
 	return &lease.Service{
-		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config), Checks: h.LeaseChecks, Webhooks: classes.LeaseWebhooks,
+		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config), Checks: h.LeaseChecks,
+		Webhooks: func(ctx context.Context, class string) ([]string, error) { return classes.LeaseWebhooks(ctx, h.Store, class) },
 		Due: func(ctx context.Context, a core.Actor, from, to int64) ([]lease.Due, error) {
-			some, err := classes.DueBetween(ctx, a, from, to)
+			some, err := classes.DueBetween(ctx, h.Store, a, from, to)
 			due := make([]lease.Due, len(some))
 			for i := range some {
 				due[i] = lease.Due{
