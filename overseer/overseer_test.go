@@ -255,6 +255,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"watch provider","counts":{},"took_ms":0},
 		{"chore":"watch report","counts":{},"took_ms":0},
 		{"chore":"reap","counts":{},"took_ms":0},
+		{"chore":"leases","counts":{},"took_ms":0},
 		{"chore":"place","counts":{},"took_ms":0},
 		{"chore":"hung","counts":{},"took_ms":0},
 		{"chore":"drained","counts":{},"took_ms":0},

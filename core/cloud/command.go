@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"drover/core"
+	"drover/core/service/script"
 )
 
 // Command is the profile of a group whose machines are made by the operator's own programs; docs/elastic.md has their
@@ -32,7 +32,6 @@ const (
 	commandTimeout    = time.Minute
 	maxCommandTimeout = 80 * time.Second // less than scale.CreateWithin
 	maxCommandOutput  = 8 << 20
-	maxCommandError   = 4 << 10
 )
 
 // Exit statuses of the operator's programs, as sysexits.h has them.
@@ -150,36 +149,16 @@ func (c commands) List(ctx context.Context) ([]core.Machine, error) {
 	return all, nil
 }
 
-// run runs a program: its environment has nothing but what is said, and it dies with all that it started in its process
-// group when its time is over.
+// run runs a program. Its exit status tells what is wrong, as those of sysexits.h do.
 func (c commands) run(ctx context.Context, line []string, in asked) ([]byte, error) {
 	input, err := json.Marshal(in) //nolint:gosec // the program is to have the secret, on its stdin
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, in.Instance, "the input of a program cannot be written as JSON")
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	var out, said bounded
-	out.most, said.most = maxCommandOutput, maxCommandError
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(input, '\n')), &out, &said
-	cmd.Env = c.environment(in)
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
-	what := filepath.Base(line[0]) + " (" + in.Op + ") of host group " + c.group
-	switch {
-	case err == nil && out.over:
-		return nil, core.Errorf(core.CodeLimit, in.Instance, "%s printed more than %d bytes", what, maxCommandOutput)
-	case err == nil:
-		return out.kept.Bytes(), nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, core.Errorf(core.CodeUnavailable, in.Instance, "%s did not end within %s", what, c.timeout)
-	}
+	s := script.Script{Path: line[0], Timeout: c.timeout, Output: maxCommandOutput, Env: c.environment(in)}
+	out, err := s.Run(ctx, append(input, '\n'), line[1:]...)
 	var exit *exec.ExitError
-	code := core.CodeUnavailable
+	code := core.CodeOf(err)
 	if errors.As(err, &exit) {
 		switch exit.ExitCode() {
 		case exitUsage, exitData, exitConfig:
@@ -188,7 +167,7 @@ func (c commands) run(ctx context.Context, line []string, in asked) ([]byte, err
 			code = core.CodeLimit
 		}
 	}
-	return nil, core.Wrap(errors.Join(err, said.err()), code, in.Instance, "%s failed", what)
+	return out, core.Wrap(err, code, in.Instance, "host group %s, %s", c.group, in.Op)
 }
 
 // environment is that of a program. Secrets are on its stdin alone.
@@ -205,30 +184,4 @@ func (c commands) environment(in asked) []string {
 		}
 	}
 	return env
-}
-
-// bounded keeps the beginning of what is written. It is no buffer itself, which would read a pipe past the bound.
-type bounded struct {
-	kept bytes.Buffer
-	most int
-	over bool
-}
-
-// Write implements io.Writer. What is too much is dropped: a program must not hang because nobody reads on.
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.most-b.kept.Len())
-	b.over = b.over || n < len(p)
-	if _, err := b.kept.Write(p[:n]); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// err is what a program said, as an error; nil if it said nothing.
-func (b *bounded) err() error {
-	text := strings.TrimSpace(strings.ToValidUTF8(b.kept.String(), "?"))
-	if text == "" {
-		return nil
-	}
-	return errors.New(text[max(0, strings.LastIndexByte(text, '\n')+1):])
 }

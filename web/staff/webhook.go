@@ -34,6 +34,15 @@ const webhookRows = 50
 var events = []struct{ Name, Text string }{
 	{core.EventRequestEnded, page.Sentence("the tests of a submission have ended")},
 	{core.EventTaskEnded, page.Sentence("a task of the class has ended, such as a gradebook")},
+	{core.EventLeaseCreated, page.Sentence("a lease for the class was created")},
+	{core.EventLeaseUpdated, page.Sentence("a lease of the class was changed, or moved to other hosts")},
+	{core.EventLeaseDeleted, page.Sentence("a lease of the class was deleted")},
+	{core.EventLeaseStarted, page.Sentence("a lease of the class started")},
+	{core.EventLeaseEnding, page.Sentence("a lease of the class ends soon")},
+	{core.EventLeaseEnded, page.Sentence("a lease of the class ended")},
+	{core.EventLeaseFailed, page.Sentence("a lease of the class could not start")},
+	{core.EventLeaseDegraded, page.Sentence("a lease of the class lacks something, or moved")},
+	{core.EventLeaseWhole, page.Sentence("a lease of the class is whole again")},
 }
 
 // webhooksPage lists the webhooks of a class, with the form for another.

@@ -23,7 +23,9 @@ func LeaseRules(cfg *config.Config) lease.Rules {
 func (h *Cluster) Leases() *lease.Service {
 	return &lease.Service{
 		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config), Checks: h.LeaseChecks,
-		Webhooks: func(ctx context.Context, class string) ([]string, error) { return classes.LeaseWebhooks(ctx, h.Store, class) },
+		Webhooks: func(ctx context.Context, class string) ([]string, error) {
+			return classes.LeaseWebhooks(ctx, h.Store, class)
+		},
 		Due: func(ctx context.Context, a core.Actor, from, to int64) ([]lease.Due, error) {
 			some, err := classes.DueBetween(ctx, h.Store, a, from, to)
 			due := make([]lease.Due, len(some))

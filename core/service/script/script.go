@@ -39,14 +39,14 @@ func (s Script) Check() error {
 }
 
 // Run runs the program with arguments and standard input, and returns its standard output. Returns UNAVAILABLE if it
-// cannot be run, fails, writes too much or takes too long; the error quotes what it wrote to standard error.
+// cannot be run, fails or takes too long, LIMIT if it writes too much; the error quotes what it wrote to standard error.
 func (s Script) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	out, said := &bounded{most: s.Output, stop: cancel}, &bounded{most: maxErrors}
 	cmd := exec.CommandContext(ctx, s.Path, args...) //nolint:gosec // an operator names it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), out, said
-	cmd.Env = append(environment(), s.Env...)
+	cmd.Env, cmd.Dir = append(environment(), s.Env...), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = waitDelay
@@ -56,7 +56,7 @@ func (s Script) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	}
 	switch {
 	case out.full:
-		return nil, core.Errorf(core.CodeUnavailable, s.Path, "%s wrote more than %d bytes", s.Path, s.Output)
+		return nil, core.Errorf(core.CodeLimit, s.Path, "%s wrote more than %d bytes", s.Path, s.Output)
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, core.Errorf(core.CodeUnavailable, s.Path, "%s took longer than %s", s.Path, s.Timeout)
 	case err != nil:
