@@ -108,7 +108,7 @@ func openDrilled(ctx context.Context, environ []string) (*drill.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drill.Client{Redis: h.Redis, Store: h.Store, Intake: h.Intake, Close: h.Close}, nil
+	return &drill.Client{Redis: h.Redis, Store: h.Store, Intake: h.Intake, Leases: h.Leases(), StoreID: h.StoreID, Close: h.Close}, nil
 }
 
 // printDrill prints a report for people.
@@ -121,10 +121,13 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"dead without own fault", r.Innocent, "must be 0"},
 		{"broken promises", r.Broken, "must be 0"},
 		{"oversold", r.Oversold, "times that a host held more VMs than fit; must be 0"},
+		{"leases wrong", r.LeaseFaults, "oversold, started or ended twice, left behind, or used by others; must be 0"},
 		{"faults", r.Faults["total"], fmt.Sprintf("in %s, seed %d", (time.Duration(r.DurationMs) * time.Millisecond).Round(time.Second), r.Seed)},
 		{"requests", r.Jobs, fmt.Sprintf("accepted; %d submits were refused", r.Refused)},
 		{"tasks", r.Tasks, "accepted"},
 		{"batches", r.Batches.Accepted, fmt.Sprintf("with %d jobs; %d were cancelled, %d are reruns", r.Batches.Jobs, r.Batches.Cancelled, r.Batches.Rerun)},
+		{"leases", r.Leases.Made, leasedWords(r)},
+		{"machines", r.Elastic.Made, fmt.Sprintf("of the host group, at most %d at once; %d became hosts, %d were killed, %d ended", r.Elastic.Most, r.Elastic.Joined, r.Elastic.Killed, r.Elastic.Terminated)},
 		{"rounds cut", r.Rounds, fmt.Sprintf("of placement, by stopping an overseer; %d of them were overtaken by another one's", r.Overtaken)},
 		{"dead", r.Dead, "given up after too many faults of the platform, and told so"},
 		{"crashed", r.Crashes, "components; must be 0"},
@@ -146,6 +149,14 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		return err
 	}
 	return terminal.PrintTable(w, "no fault was injected", table.Row{"fault", "times", "noticed after", "running again after"}, drillFaults(r))
+}
+
+// leasedWords says what became of the leases, for people.
+func leasedWords(r *drill.Report) string {
+	n := &r.Leases
+	return fmt.Sprintf("made; %d changes, %d deleted, %d refused; %d started, %d ended, %d could not start; %d times degraded, %d times whole again, "+
+		"oversold for %d ms at most; %d tries of holders, %d of VMs that were lent; %d were taken back",
+		n.Changed, n.Deleted, n.Refused, n.Started, n.Ended, n.Failed, n.Degraded, n.Whole, n.OverMs, n.Held, n.Lent, n.TakenBack)
 }
 
 // keeps says how a pool's VMs are made, for people.

@@ -47,15 +47,17 @@ func pools(slots int) []core.Pool {
 
 // cluster is the cluster under drill.
 type cluster struct {
-	cfg    Config
-	dir    string
-	root   bool // hosts have networks and disks of their own
-	redis  *server
-	hosts  []*host
-	client *Client
-	watch  *watch
-	crowd  atomic.Int64 // requests that a crowd submitted
-	logs   []*os.File
+	cfg     Config
+	dir     string
+	root    bool // hosts have networks and disks of their own
+	redis   *server
+	hosts   []*host
+	client  *Client
+	watch   *watch
+	leases  *leasing
+	elastic *elastic     // nil until the cluster has started
+	crowd   atomic.Int64 // requests that a crowd submitted
+	logs    []*os.File
 
 	rooms  *rooms
 	rounds rounds
@@ -137,7 +139,7 @@ func (h *cluster) environ(name, data string) []string {
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + h.dir, "DROVER_CONFIG=" + h.settings(), "DROVER_HOST=" + name, "DROVER_DATA=" + data,
 		"DROVER_REDIS=" + h.redis.url, "DROVER_STORE=sqlite://" + filepath.Join(h.dir, "store", "drover.db"),
 		"DROVER_BLOBS=file://" + filepath.Join(h.dir, "blobs"), "DROVER_SLOTS=" + strconv.Itoa(h.cfg.Slots),
-		"DROVER_RECONCILE_EVERY=5s", "DROVER_CHECK_EVERY=5s", "DROVER_DRAIN=10s",
+		"DROVER_RECONCILE_EVERY=5s", "DROVER_CHECK_EVERY=5s", "DROVER_DRAIN=10s", "DROVER_LEASE_LEAD=" + leaseLead,
 	}
 	if beat := h.cfg.Beat; beat > 0 {
 		env = append(env, "DROVER_BEAT="+beat.String(), "DROVER_SUSPECT="+(3*beat).String(), "DROVER_DOWN="+h.cfg.down().String())
@@ -223,7 +225,7 @@ func (h *cluster) start(ctx context.Context) error {
 	if !h.await(ctx, stopTimeout, open) {
 		return err
 	}
-	for _, p := range pools(h.cfg.Slots) {
+	for _, p := range append(pools(h.cfg.Slots), burstPool()) {
 		if err := h.client.Intake.SetPool(ctx, p); err != nil {
 			return err
 		}
@@ -287,6 +289,9 @@ func (h *cluster) stop(ctx context.Context) error {
 				cancel()
 			}
 		}
+	}
+	if h.elastic != nil {
+		errs = append(errs, h.elastic.end(ctx))
 	}
 	for _, o := range h.hosts {
 		errs = append(errs, destroy(ctx, h.cfg.Program, o.env))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/cluster/lease"
 	"drover/core/redisstore"
 	"drover/core/requests/intake"
 	"drover/core/school"
@@ -44,10 +45,12 @@ type Config struct {
 
 // Client is a connection to the cluster under drill.
 type Client struct {
-	Redis  *redisstore.Store
-	Store  school.ResultStore
-	Intake *intake.Intake
-	Close  func() error
+	Redis   *redisstore.Store
+	Store   school.ResultStore
+	Intake  *intake.Intake
+	Leases  *lease.Service
+	StoreID string // id of the result store: its machines have it
+	Close   func() error
 }
 
 // Check returns an INVALID error for the first setting that cannot be.
@@ -155,17 +158,24 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 		return err
 	}
 	w, l := newWatch(h), newLoad(d.cfg, h)
-	h.watch = w
+	h.watch, h.leases = w, newLeasing(d.cfg, h)
+	var err error
+	if h.elastic, err = h.startGroup(ctx); err != nil {
+		return err
+	}
 	watching, enough := context.WithCancel(always)
 	var watched sync.WaitGroup
 	watched.Go(func() { w.run(watching) })
 	watched.Go(func() { h.rooms.watch(watching, h.hosts) })
+	watched.Go(func() { h.elastic.watch(watching, w.seen) })
+	watched.Go(func() { h.leases.watch(watching) })
 	defer watched.Wait()
 	defer enough()
 	d.cfg.say("%d hosts, %s; seed %d", len(h.hosts), h.kind(), d.cfg.Seed)
 	if err := l.warm(ctx); err != nil {
 		return err
 	}
+	h.leases.stand(ctx)
 	loading, unload := context.WithCancel(ctx)
 	var loaded sync.WaitGroup
 	loaded.Go(func() { l.run(loading) })
@@ -177,7 +187,14 @@ func (d *drill) work(ctx context.Context, kinds []*kind) error {
 	d.inject(ctx, w, newPlan(d.cfg, kinds, h))
 	unload()
 	loaded.Wait()
+	wrong := h.leases.close(always)
+	for _, what := range wrong {
+		d.report.lease("%s", what)
+	}
 	d.settle(always, l)
+	if err := h.elastic.close(always, d.report); err != nil {
+		return err
+	}
 	w.times(d.report)
 	h.exits(d.report)
 	return d.report.count(always, h, l, w.seen)
@@ -246,8 +263,9 @@ func (d *drill) settle(ctx context.Context, l *load) {
 			return
 		}
 	}
+	audit := &lease.Audit{Consistency: d.cluster.client.Redis, Leases: d.cluster.client.Leases}
 	d.cluster.await(ctx, consistencyTimeout, func(ctx context.Context) bool {
-		broken, err := d.cluster.client.Redis.CheckConsistency(ctx)
+		broken, err := audit.CheckConsistency(ctx)
 		d.report.Consistency = broken
 		return err == nil && len(broken) == 0 && len(d.cluster.unknown(ctx)) == 0
 	})

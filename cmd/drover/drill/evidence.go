@@ -30,6 +30,11 @@ type evidence struct {
 	drains   map[string]bool            // host that is to be drained → whether Redis ever said that it is
 	broken   []string                   // guarantees to submitters and owners that were broken
 	declared []declaration
+
+	forgotten int            // how often Redis lost its memory
+	first     map[string]int // request → forgotten, when it was claimed first
+	costs     map[string]int // request → ends of claims that cost it an attempt
+	takenBack map[string]int // request → ends of claims that somebody else made, at no cost
 }
 
 // loss is the end of an owner's epoch while it held work.
@@ -55,6 +60,7 @@ func newEvidence() *evidence {
 	return &evidence{
 		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{},
 		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{}, drains: map[string]bool{},
+		first: map[string]int{}, costs: map[string]int{}, takenBack: map[string]int{},
 	}
 }
 
@@ -93,6 +99,9 @@ func (e *evidence) take(h happening) {
 		for key := range strings.FieldsSeq(h.claimed) {
 			e.hand(h.by)[key] = true
 			delete(e.losing, h.by)
+			if _, before := e.first[key]; !before {
+				e.first[key] = e.forgotten
+			}
 			if !h.again {
 				e.claims[key] = h.at
 			}
@@ -168,6 +177,12 @@ func (e *evidence) end(h happening) {
 		if !back {
 			e.ended[key] = h.at
 		}
+		switch released := strings.HasPrefix(outcome, "release"); {
+		case back && !released:
+			e.costs[key]++
+		case back && h.op == "revoke":
+			e.takenBack[key]++
+		}
 		if back && h.op == "exchange" && !strings.HasPrefix(outcome, "release") {
 			e.faults[key]++
 		}
@@ -184,6 +199,7 @@ func (e *evidence) forget() {
 	clear(e.hands)
 	clear(e.losing)
 	e.losses = append(e.losses, nil)
+	e.forgotten++
 }
 
 // dead reports whether a process had ended by that time. One that is not known is taken for alive.
@@ -270,4 +286,36 @@ func (e *evidence) promises() []string {
 		}
 	}
 	return all
+}
+
+// taken is how often work was taken back from its owner at no cost.
+func (e *evidence) taken() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, times := range e.takenBack {
+		n += times
+	}
+	return n
+}
+
+// charged returns why a request that ended with this attempt lost more of them than its faults cost; "" if it did not,
+// or if Redis forgot something meanwhile.
+func (e *evidence) charged(key string, attempt int) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first, claimed := e.first[key]
+	if costs := e.costs[key]; claimed && first == e.forgotten && e.takenBack[key] > 0 && attempt > costs+1 {
+		return fmt.Sprintf("it was taken back %d times at no cost and ended in attempt %d, though %d of its claims failed", e.takenBack[key], attempt, costs)
+	}
+	return ""
+}
+
+// died records the end of a process that the drill did not start.
+func (e *evidence) died(its *life, at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if its.ended.IsZero() {
+		its.ended = at
+	}
 }

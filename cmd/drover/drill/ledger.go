@@ -39,11 +39,20 @@ func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence)
 		return err
 	}
 	h.rooms.report(r)
+	r.Leases.TakenBack = seen.taken()
+	if err := h.leases.count(ctx, r); err != nil {
+		return err
+	}
 	r.Rounds, r.Overtaken = int(h.rounds.cut.Load()), int(h.rounds.overtaken.Load())
 	for _, key := range r.given {
 		if why := seen.innocent(key); why != "" {
 			r.Innocent++
 			r.detail("dead without its own fault: %s: %s", key, why)
+		}
+	}
+	for key, attempt := range r.preempted {
+		if why := seen.charged(key, attempt); why != "" {
+			r.lease("preemptible request %s: %s", key, why)
 		}
 	}
 	broken, err := l.promises(ctx)
@@ -95,10 +104,16 @@ func (r *Report) countOne(ctx context.Context, h *cluster, id string, vms map[st
 				r.double("VM %s served %s and %s", vm, other, id)
 			}
 			vms[vm] = id
+			if of := h.rooms.leaseOf(vm); of != "" {
+				h.leases.ran(r, of, row.Spec)
+			}
 		}
 	}
 	if accepted != 1 {
 		r.double("request %s has %d ends", id, accepted)
+	}
+	if row.Spec.Priority == core.PriorityPreemptible {
+		r.preempted[row.Spec.Key()] = row.Result.Attempt
 	}
 	r.judge(id, row)
 	return nil

@@ -21,6 +21,7 @@ func ledger(t *testing.T, ids ...string) (*cluster, *load) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	h := &cluster{rooms: newRooms(), client: &Client{Redis: coretest.Mini(t).Open(t), Store: store}}
+	h.leases = newLeasing(Config{}, h)
 	l := newLoad(Config{}, h)
 	for _, id := range ids {
 		_, _, err := store.Create(context.Background(), coretest.Spec(id, "exam", "ann"))

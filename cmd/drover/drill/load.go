@@ -32,7 +32,9 @@ type load struct {
 	ids     []string // accepted requests
 	tasks   []string // accepted tasks
 	refused int      // submits that failed
-	waiting int      // unfinished requests, as last counted
+	waiting int      // unfinished requests, as last counted, without those apart
+	apart   int      // of them: preemptible ones, and those that wait for elastic hosts
+	spare   int      // unfinished preemptible requests
 	full    []string // requests that were refused as FULL: they must not be run
 	broken  []string // broken guarantees
 }
@@ -68,6 +70,8 @@ func (l *load) run(ctx context.Context) {
 	}
 	all.Go(func() { l.watch(ctx) })
 	all.Go(func() { l.batches(ctx) })
+	all.Go(func() { l.bursts(ctx) })
+	all.Go(func() { l.cluster.leases.run(ctx, l.dice(submitters+3)) })
 	all.Wait()
 }
 
@@ -77,7 +81,7 @@ func (l *load) watch(ctx context.Context) {
 	for n := 0; clock.Sleep(ctx, clock.Real{}, often) == nil; n++ {
 		if waiting, err := l.unfinished(ctx); err == nil {
 			l.mu.Lock()
-			l.waiting = waiting
+			l.waiting = waiting - l.apart
 			l.mu.Unlock()
 		}
 		if n%taskEvery == 0 {
@@ -145,6 +149,9 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 		ID: id, Pool: poolNames[dice.IntN(len(poolNames))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
 	}
+	if l.spares(n) {
+		spec.Priority = core.PriorityPreemptible
+	}
 	again := dice.IntN(repeats) == 0
 	if err := l.accept(ctx, spec); err != nil {
 		return err
@@ -156,6 +163,23 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 		l.repeat(ctx, spec)
 	}
 	return nil
+}
+
+// Some submitters have preemptible requests, a few at a time: those may have to wait until others have what they want.
+const (
+	preemptors = 3
+	mostSpare  = 6
+)
+
+// spares reports whether the next request of a submitter is a preemptible one.
+func (l *load) spares(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < submitters-preemptors || n >= submitters || l.spare >= mostSpare {
+		return false
+	}
+	l.spare++
+	return true
 }
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
@@ -214,6 +238,17 @@ func (l *load) unfinished(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	l.mu.Lock()
+	l.apart, l.spare = 0, 0
+	for i := range left {
+		if left[i].Priority == core.PriorityPreemptible {
+			l.apart++
+			l.spare++
+		} else if left[i].Pool == groupName {
+			l.apart++
+		}
+	}
+	l.mu.Unlock()
 	open, err := l.client.Store.OpenBatches(ctx, "", page)
 	return len(left) + len(tasks) + len(open), err
 }

@@ -35,6 +35,10 @@ type Report struct {
 	Rounds    int            `json:"rounds_cut"`       // overseers that were stopped in the middle of a round of placement
 	Overtaken int            `json:"rounds_overtaken"` // of them: those that went on when another had written a round
 
+	Leases      leaseCounts   `json:"leases"`
+	LeaseFaults int           `json:"lease_faults"` // what does not hold of leases
+	Elastic     elasticCounts `json:"elastic"`
+
 	Lost        int              `json:"lost"`        // accepted, and without an end
 	Doubled     int              `json:"doubled"`     // with two ends, in a VM that served another, or with another's output
 	Leaked      int              `json:"leaked"`      // VMs, cgroups, mounts, network links and processes
@@ -50,7 +54,8 @@ type Report struct {
 	Details []string `json:"details"` // what was lost, doubled or leaked, and where
 	Unknown []string `json:"unknown"` // VMs of which hosts and Redis disagree at the end
 
-	given []string // requests that were given up
+	given     []string       // requests that were given up
+	preempted map[string]int // preemptible requests → the attempt in which they ended
 }
 
 // Spread is the distribution of times, in milliseconds.
@@ -86,13 +91,13 @@ func newReport(cfg Config) *Report {
 	return &Report{
 		Seed: cfg.Seed, Hosts: cfg.Hosts, Isolated: Isolated(), BeatMs: cfg.beat().Milliseconds(),
 		Faults: map[string]int{total: 0}, Skipped: map[string]string{}, Recovery: map[string]recovery{},
-		Pools: pools(cfg.Slots), MostVMs: map[string]int{},
+		Pools: pools(cfg.Slots), MostVMs: map[string]int{}, preempted: map[string]int{},
 	}
 }
 
 // Sound reports whether all that must hold did.
 func (r *Report) Sound() bool {
-	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && r.Oversold == 0 && len(r.Consistency) == 0 && len(r.Unknown) == 0
+	return r.Lost == 0 && r.Doubled == 0 && r.Leaked == 0 && r.Crashes == 0 && r.Innocent == 0 && r.Broken == 0 && r.Oversold == 0 && r.LeaseFaults == 0 && len(r.Consistency) == 0 && len(r.Unknown) == 0
 }
 
 func (r *Report) detail(format string, args ...any) {

@@ -88,13 +88,14 @@ type rooms struct {
 	mu      sync.Mutex
 	machine core.Size
 	of      map[*host]room
-	most    map[string]int // host → most VMs seen at a time
-	over    []string       // hosts that held more than fits, once each time
-	broken  map[*host]bool // they do now
+	most    map[string]int    // host → most VMs seen at a time
+	over    []string          // hosts that held more than fits, once each time
+	broken  map[*host]bool    // they do now
+	leased  map[string]string // VM of a lease that was seen → the lease
 }
 
 func newRooms() *rooms {
-	return &rooms{of: map[*host]room{}, most: map[string]int{}, broken: map[*host]bool{}}
+	return &rooms{of: map[*host]room{}, most: map[string]int{}, broken: map[*host]bool{}, leased: map[string]string{}}
 }
 
 // set says what room a host has from now on.
@@ -110,9 +111,29 @@ func (r *rooms) watch(ctx context.Context, hosts []*host) {
 	for ended := false; !ended; {
 		ended = clock.Sleep(ctx, clock.Real{}, often) != nil
 		for _, o := range hosts {
-			r.look(o, o.living())
+			vms, its := o.living()
+			r.look(o, its)
+			r.note(vms, its)
 		}
 	}
+}
+
+// note remembers which VMs are of which leases.
+func (r *rooms) note(vms []string, its []core.Pool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range its {
+		if its[i].Lease != "" {
+			r.leased[vms[i]] = its[i].Lease
+		}
+	}
+}
+
+// leaseOf is the lease of which a VM was; "" if it was of none, or was not seen.
+func (r *rooms) leaseOf(vm string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leased[vm]
 }
 
 // look judges what a host holds at this moment.
@@ -148,22 +169,21 @@ func (r *rooms) report(into *Report) {
 	}
 }
 
-// living returns the pools of the host's VMs that live, one for each.
-func (o *host) living() []core.Pool {
-	its := trace.Set{Run: o.run, Provider: local.Name}
-	var all []core.Pool
+// living returns the host's VMs that live, and the pool of each.
+func (o *host) living() (vms []string, its []core.Pool) {
+	set := trace.Set{Run: o.run, Provider: local.Name}
 	for _, vm := range o.vms() {
-		first, err := its.First(vm)
+		first, err := set.First(vm)
 		if err != nil {
 			continue // it has none yet, or none any more
 		}
 		alive, err := first.Alive()
-		record, unreadable := its.Read(vm)
+		record, unreadable := set.Read(vm)
 		if err == nil && alive && unreadable == nil {
-			all = append(all, record.Pool)
+			vms, its = append(vms, vm), append(its, record.Pool)
 		}
 	}
-	return all
+	return vms, its
 }
 
 // resize gives a host another room. The store hears it first, as from an operator: it holds after a loss of Redis, too.
@@ -197,7 +217,10 @@ func (h *cluster) resize(ctx context.Context, o *host, its room) error {
 // shrinkHost loses the host, which returns with less room, and has its former room again later.
 func shrinkHost(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
 	start, err := loseHost(ctx, h, f)
-	if h.await(ctx, stopTimeout, func(context.Context) bool { return len(f.host.living()) == 0 }) {
+	if h.await(ctx, stopTimeout, func(context.Context) bool {
+		vms, _ := f.host.living()
+		return len(vms) == 0
+	}) {
 		its := small(f.n)
 		h.rooms.set(f.host, its)
 		h.note("fault %d: %s has room for %d VMs, %d MiB, %d thousandths of a processor", f.n, f.host.name, its.vms, its.memory>>20, its.cpu)

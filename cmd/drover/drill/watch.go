@@ -188,6 +188,9 @@ func (w *watch) who(ctx context.Context, owner, epoch string) *life {
 	if err != nil {
 		return nil
 	}
+	if w.cluster.elastic != nil && strings.HasPrefix(host, groupName+"-") {
+		return w.cluster.elastic.newest(host, pid)
+	}
 	for _, o := range w.cluster.hosts {
 		if p := o.parts[role]; o.name == host && p != nil {
 			return p.newest(pid)
