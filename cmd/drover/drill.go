@@ -127,7 +127,7 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"tasks", r.Tasks, "accepted"},
 		{"batches", r.Batches.Accepted, fmt.Sprintf("with %d jobs; %d were cancelled, %d are reruns", r.Batches.Jobs, r.Batches.Cancelled, r.Batches.Rerun)},
 		{"leases", r.Leases.Made, leasedWords(r)},
-		{"machines", r.Elastic.Made, fmt.Sprintf("of the host group, at most %d at once; %d became hosts, %d were killed, %d ended", r.Elastic.Most, r.Elastic.Joined, r.Elastic.Killed, r.Elastic.Terminated)},
+		{"machines", r.Elastic.Made, fmt.Sprintf("of the host group, at most %d at once; %d became hosts, %d were killed, %d ended; %d overseers were killed while one was asked for or to end", r.Elastic.Most, r.Elastic.Joined, r.Elastic.Killed, r.Elastic.Terminated, r.Elastic.Cut)},
 		{"rounds cut", r.Rounds, fmt.Sprintf("of placement, by stopping an overseer; %d of them were overtaken by another one's", r.Overtaken)},
 		{"dead", r.Dead, "given up after too many faults of the platform, and told so"},
 		{"crashed", r.Crashes, "components; must be 0"},

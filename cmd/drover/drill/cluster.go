@@ -30,6 +30,7 @@ func pools(slots int) []core.Pool {
 	for i, name := range poolNames {
 		p := core.DefaultPool(name)
 		p.Warm, p.Max, p.MaxWaiting, p.StageTimeout, p.Limits.Memory = 0, slots, 100_000, 10*time.Second, vmMemory
+		p.Requires = ordinary
 		switch name {
 		case "exam":
 			p.Warm = 1

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,13 +19,16 @@ import (
 	"drover/core/service/clock"
 )
 
-// The host group of a drill. Its hosts serve a pool of their own, which gets work in bursts.
+// The host group of a drill. Its hosts serve a pool of their own, which gets work in bursts: they lack the label that
+// the other pools require.
 const (
 	groupName   = "burst"
 	groupMax    = 2
+	ordinary    = "ordinary=yes" // label of the other hosts
 	machineVMs  = 2
 	burstEvery  = 8 * time.Second
 	killMachine = "kill-machine"
+	killScaling = "kill-scaling"
 	endMachines = 3 * time.Minute // for all machines of the group to end, once it is to have none
 )
 
@@ -33,10 +37,12 @@ type elastic struct {
 	cluster  *cluster
 	provider cloud.Provider
 	group    core.HostGroup
+	alive    net.Listener // that ends with the drill, and its hosts with it
 
 	mu     sync.Mutex
 	lives  map[string]*life // machine → its process
 	killed int
+	cut    int
 	most   int
 }
 
@@ -48,6 +54,7 @@ type elasticCounts struct {
 	Terminated int `json:"terminated"`
 	Killed     int `json:"killed"` // by the drill
 	Most       int `json:"most"`   // at a time
+	Cut        int `json:"cut"`    // overseers that were killed while a machine was asked for, or to end
 }
 
 // burstPool is made on hosts of the group only.
@@ -59,21 +66,24 @@ func burstPool() core.Pool {
 
 // startGroup makes the host group: its machines are processes of the overseers' hosts.
 func (h *cluster) startGroup(ctx context.Context) (*elastic, error) {
-	data := filepath.Join(h.dir, "{{instance}}")
+	alive, data := filepath.Join(h.dir, "alive"), filepath.Join(h.dir, "{{instance}}")
+	listener, err := net.Listen("unix", alive) //nolint:noctx // its hosts end with it
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, alive, "the socket by which hosts know that the drill goes on cannot be made")
+	}
 	env := map[string]string{}
 	for _, one := range h.environ("{{instance}}", data) {
 		name, value, _ := strings.Cut(one, "=")
 		env[name] = value
 	}
-	env["DROVER_RUN"], env["DROVER_POOLS"] = filepath.Join(data, "run"), groupName
-	env["DROVER_SLOTS"], env["DROVER_MAX_VMS"] = strconv.Itoa(machineVMs), strconv.Itoa(machineVMs)
+	env["DROVER_RUN"], env["DROVER_SLOTS"], env["DROVER_MAX_VMS"] = filepath.Join(data, "run"), strconv.Itoa(machineVMs), strconv.Itoa(machineVMs)
 	profile, err := json.Marshal(cloud.Process{
-		Command: []string{h.cfg.Program, "host", "run", "--throwaway", "--while", h.settings()}, Dir: filepath.Join(h.dir, "machines"), Env: env,
+		Command: []string{h.cfg.Program, "host", "run", "--throwaway", "--while", alive}, Dir: filepath.Join(h.dir, "machines"), Env: env,
 	})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "the profile of hosts cannot be written")
 	}
-	e := &elastic{cluster: h, lives: map[string]*life{}, group: core.HostGroup{
+	e := &elastic{cluster: h, lives: map[string]*life{}, alive: listener, group: core.HostGroup{
 		Name: groupName, Provider: core.CloudProcess, Profile: profile, Max: groupMax, Labels: groupName + "=yes",
 		Size: core.Size{CPU: 2000, Memory: machineVMs * vmMemory},
 		Goal: time.Second, IdleAfter: time.Second, Cooldown: time.Second, JoinWithin: 30 * time.Second, DrainFor: 20 * time.Second,
@@ -161,6 +171,27 @@ func killAMachine(ctx context.Context, h *cluster, f fault) (func(context.Contex
 	return nil, nil //nolint:nilnil // another machine is made for it if one is needed
 }
 
+// killInScaling kills an overseer while the store says that a machine is asked for, or is to end. Where none comes, it is
+// killed all the same.
+func killInScaling(ctx context.Context, h *cluster, f fault) (func(context.Context) error, error) {
+	const often = 2 * time.Millisecond
+	filter := core.InstanceFilter{Group: groupName, Limit: 1, States: []core.InstanceState{core.InstanceValid, core.InstanceCreating, core.InstanceTerminating}}
+	bounded, cancel := context.WithTimeout(ctx, burstEvery)
+	defer cancel()
+	var now []core.Instance
+	for len(now) == 0 && clock.Sleep(bounded, clock.Real{}, often) == nil {
+		now, _ = h.client.Store.ListInstances(bounded, filter) // a store that is locked is asked again
+	}
+	heal, err := kill(ctx, h, f)
+	if len(now) > 0 {
+		h.note("fault %d: instance %s is %s", f.n, now[0].ID, now[0].State)
+		h.elastic.mu.Lock()
+		h.elastic.cut++
+		h.elastic.mu.Unlock()
+	}
+	return heal, err
+}
+
 // bursts submits some requests at once now and then, until ctx ends. In between, the hosts are idle.
 func (l *load) bursts(ctx context.Context) {
 	dice := l.dice(submitters + 2)
@@ -220,7 +251,7 @@ func (e *elastic) close(ctx context.Context, r *Report) error {
 	}
 	r.machines(instances, left)
 	e.mu.Lock()
-	r.Elastic.Killed, r.Elastic.Most = e.killed, e.most
+	r.Elastic.Killed, r.Elastic.Most, r.Elastic.Cut = e.killed, e.most, e.cut
 	e.mu.Unlock()
 	return nil
 }
@@ -255,7 +286,7 @@ func (r *Report) machines(instances []core.Instance, left []core.Machine) {
 // end ends every machine that is left, and what its VMs left, as the loss of its power does.
 func (e *elastic) end(ctx context.Context) error {
 	all, err := e.provider.List(ctx)
-	errs := []error{err}
+	errs := []error{err, e.alive.Close()}
 	for _, m := range all {
 		if !m.Gone {
 			errs = append(errs, e.provider.Terminate(ctx, m.Token, m.Foreign))

@@ -288,13 +288,13 @@ func (e *evidence) promises() []string {
 	return all
 }
 
-// taken is how often work was taken back from its owner at no cost.
-func (e *evidence) taken() int {
+// taken is how often these requests were taken back from their owners at no cost.
+func (e *evidence) taken(of map[string]int) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := 0
-	for _, times := range e.takenBack {
-		n += times
+	for key := range of {
+		n += e.takenBack[key]
 	}
 	return n
 }

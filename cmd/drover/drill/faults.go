@@ -71,6 +71,7 @@ var kinds = func() []*kind {
 		&kind{name: "lock-store", weight: 3, long: 0.3, part: "store", inject: lockStore},
 		&kind{name: shrinkHostName, weight: 3, long: 0.5, victims: anyHost, part: "host", inject: shrinkHost},
 		&kind{name: "stop-in-round", weight: 3, long: 0.5, root: true, victims: having(overseerRole), role: overseerRole, inject: freezeInRound},
+		&kind{name: killScaling, weight: 2, long: 0.2, victims: having(overseerRole), role: overseerRole, inject: killInScaling},
 		&kind{name: killMachine, weight: 3, long: 0.2, part: "machine", inject: killAMachine},
 		&kind{name: "crowd", weight: 1, long: 0.3, part: "crowd", inject: crowd},
 	)

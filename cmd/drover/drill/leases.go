@@ -73,7 +73,9 @@ func (l *leasing) run(ctx context.Context, dice *rand.Rand) {
 		case !slices.ContainsFunc(open, func(one core.Lease) bool { return one.Name == "standing" }):
 			l.stand(ctx)
 		case len(open) > 1 && dice.IntN(deletes) == 0:
-			l.remove(ctx, open[dice.IntN(len(open))].ID)
+			if l.remove(ctx, open[dice.IntN(len(open))].ID) {
+				l.count(func(n *leaseCounts) { n.Deleted++ })
+			}
 		case len(open) > 1 && dice.IntN(changes) == 0:
 			l.change(ctx, dice, open[dice.IntN(len(open))])
 		case len(open) < openLeases:
@@ -96,10 +98,10 @@ func (l *leasing) open() []core.Lease {
 	return all
 }
 
-// stand makes the lease that is there all the time, of units of one pool for the first submitter.
+// stand makes the lease that is there all the time, of units of the first pool for the first submitters.
 func (l *leasing) stand(ctx context.Context) {
 	l.make(ctx, lease.Draft{
-		Name: "standing", Submitters: []string{"s0"}, End: l.client.Leases.Now().Add(standing).UnixMilli(),
+		Name: "standing", Submitters: []string{"s0", "s1", "s2", "s3"}, End: l.client.Leases.Now().Add(standing).UnixMilli(),
 		Reservations: []lease.Want{{Pools: poolNames[:1], Units: 2}},
 	})
 }
@@ -190,23 +192,18 @@ func (l *leasing) change(ctx context.Context, dice *rand.Rand, of core.Lease) {
 	l.counts.Changed++
 }
 
-// remove deletes a lease before its end.
-func (l *leasing) remove(ctx context.Context, id string) {
+// remove deletes a lease before its end, and reports whether it was accepted.
+func (l *leasing) remove(ctx context.Context, id string) bool {
 	l.mu.Lock()
 	l.known[id].deleted = true // if only the answer is lost, too
 	l.mu.Unlock()
 	err := l.client.Leases.Delete(ctx, core.System(), id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case core.Is(err, core.CodeConflict):
+	if core.Is(err, core.CodeConflict) {
 		l.known[id].deleted = false // it starts or ends just now
-		l.counts.Refused++
-	case err != nil:
-		l.counts.Refused++
-	default:
-		l.counts.Deleted++
 	}
+	return err == nil
 }
 
 // watch looks at the calendar until ctx ends.
@@ -299,8 +296,15 @@ func (l *leasing) close(ctx context.Context) []string {
 	return append(wrong, left...)
 }
 
-// count puts what became of all leases into the report.
-func (l *leasing) count(ctx context.Context, r *Report) error {
+// count changes what is counted.
+func (l *leasing) count(change func(n *leaseCounts)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.counts)
+}
+
+// report puts what became of all leases into the report.
+func (l *leasing) report(ctx context.Context, r *Report) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, its := range l.known {

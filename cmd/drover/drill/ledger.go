@@ -39,8 +39,8 @@ func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence)
 		return err
 	}
 	h.rooms.report(r)
-	r.Leases.TakenBack = seen.taken()
-	if err := h.leases.count(ctx, r); err != nil {
+	r.Leases.TakenBack = seen.taken(r.preempted)
+	if err := h.leases.report(ctx, r); err != nil {
 		return err
 	}
 	r.Rounds, r.Overtaken = int(h.rounds.cut.Load()), int(h.rounds.overtaken.Load())

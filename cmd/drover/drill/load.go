@@ -150,7 +150,7 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
 	}
 	if l.spares(n) {
-		spec.Priority = core.PriorityPreemptible
+		spec.Priority, spec.Pool = core.PriorityPreemptible, poolNames[0] // of which there is always a lease
 	}
 	again := dice.IntN(repeats) == 0
 	if err := l.accept(ctx, spec); err != nil {

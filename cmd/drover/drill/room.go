@@ -62,7 +62,7 @@ func small(n int) room {
 func (r room) settings(machine core.Size) core.HostSettings {
 	return core.HostSettings{
 		Reserve:    &core.Size{CPU: max(0, machine.CPU-r.cpu), Memory: max(0, machine.Memory-r.memory)},
-		Overcommit: overcommit,
+		Overcommit: overcommit, Labels: map[string]string{"ordinary": "yes"},
 	}
 }
 
