@@ -16,7 +16,8 @@ func (r *round) observe(g *group, i core.Instance) {
 		}
 		return
 	}
-	s := &Step{Instance: i}
+	s := r.rewound(g, i)
+	i = s.Instance
 	g.steps = append(g.steps, s)
 	m := g.machine(i, r.ID)
 	switch i.State {
@@ -44,6 +45,19 @@ func (r *round) observe(g *group, i core.Instance) {
 	if g.Paused && (s.Do != None || s.Instance.State == core.InstanceTerminating) {
 		*s = Step{Instance: i} // nothing is made or ended
 	}
+}
+
+// rewound returns an instance whose moments are not ahead of the clock. They were written by a clock that was set back
+// since: without this, nothing would be late until it has caught up.
+func (r *round) rewound(g *group, i core.Instance) *Step {
+	s := &Step{Instance: i}
+	if i.Since > r.now || i.Idle > r.now {
+		s.Instance.Since, s.Instance.Idle, s.Put = min(i.Since, r.now), min(i.Idle, r.now), true
+		if !i.Reclaim {
+			s.Instance.Deadline = min(i.Deadline, r.now+g.DrainFor.Milliseconds())
+		}
+	}
+	return s
 }
 
 // backoff is how long after a failed try the next one comes.
@@ -202,10 +216,13 @@ func (r *round) strays(g *group) {
 			known[s.Instance.ID] = s.Instance.Foreign
 		}
 	}
+	young := func(m core.Machine) bool { // one that is far ahead was made before the clock was set back
+		return max(r.now-m.Created, m.Created-r.now) < StrayAfter.Milliseconds()
+	}
 	for _, m := range g.Machines {
 		foreign, is := known[m.Token]
 		its := is && (foreign == "" || foreign == m.Foreign)
-		if m.Cluster != r.ID || m.Gone || its || m.Group != g.Name && names[m.Group] || r.after(m.Created) < StrayAfter {
+		if m.Cluster != r.ID || m.Gone || its || m.Group != g.Name && names[m.Group] || young(m) {
 			continue
 		}
 		r.stray = append(r.stray, Stray{Group: g.Name, Machine: m})

@@ -185,7 +185,7 @@ func Fails(g core.HostGroup, instances []core.Instance) (f Failing) {
 
 // pauses reports whether a group that gave up is not to try again yet. Its pause doubles each time.
 func (r *round) pauses(g *group) bool {
-	if g.failing.Times == 0 {
+	if g.failing.Times == 0 || g.failing.Since > r.now { // the clock was set back since
 		return false
 	}
 	pause := min(maxPause, g.Cooldown<<min(g.failing.Times-1, 10))

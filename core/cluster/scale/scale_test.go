@@ -79,6 +79,13 @@ func (w *world) mishap() {
 		maps.DeleteFunc(w.machines, func(_ string, m core.Machine) bool { return m.Gone })
 	case 11:
 		w.groups[0].Paused = !w.groups[0].Paused
+	case 13: // a clock that was ahead is set back; heartbeats reach a minute ahead at most
+		if w.random.IntN(4) == 0 {
+			w.pass(-12 * time.Hour)
+			for _, h := range w.hosts {
+				h.Deadline = min(h.Deadline, w.now+60_000)
+			}
+		}
 	case 12:
 		w.groups[w.random.IntN(2)].Max = 1 + w.random.IntN(6)
 		for i := range w.groups { // an operator may lower a limit, but not below what there is, in this test

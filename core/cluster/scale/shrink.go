@@ -17,7 +17,9 @@ func (r *round) shrink(g *group) {
 	newest := int64(0)
 	var idle []*Step
 	for _, s := range g.steps {
-		newest = max(newest, s.Instance.Created)
+		if s.Instance.Created <= r.now { // else the clock was set back since
+			newest = max(newest, s.Instance.Created)
+		}
 		if i := s.Instance; i.State == core.InstanceJoined && s.Do == None && i.Idle > 0 && r.after(i.Idle) >= g.IdleAfter && r.hosts[i.ID] != nil {
 			idle = append(idle, s)
 		}
