@@ -82,10 +82,15 @@ func (s *Store) ListPools(ctx context.Context) ([]core.Pool, error) {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fault(ctx, err, "")
 	}
-	out := make([]core.Pool, len(names))
+	out := make([]core.Pool, 0, len(names))
 	for i, n := range names {
-		if out[i], err = toPool(ctx, n, settings[i]); err != nil {
+		p, err := toPool(ctx, n, settings[i])
+		switch {
+		case core.Is(err, core.CodeNotFound): // removed meanwhile, as a lease's pool is at its end
+		case err != nil:
 			return nil, err
+		default:
+			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -36,6 +36,18 @@ func TestPools(t *testing.T) {
 	})
 }
 
+func TestAPoolThatIsRemovedWhileAllAreListedIsNone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		require.NoError(t, x.Store.Client().SAdd(t.Context(), x.Store.Namespace().Key("pools"), "gone").Err())
+		all, err := x.Store.ListPools(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, "p1", all[0].Name)
+		require.NoError(t, x.Store.Client().SRem(t.Context(), x.Store.Namespace().Key("pools"), "gone").Err())
+	})
+}
+
 func TestPoolsRefuse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
