@@ -19,8 +19,8 @@ func (e *epoch) room(loads []core.PoolLoad) room {
 	for i := range loads {
 		current[loads[i].Pool.Name] = loads[i].Pool.Size()
 	}
-	all.Size = all.Less(e.homes.beyond(current), 1)
-	return all
+	vms, size := e.homes.beyond(current)
+	return room{vms: all.vms - vms, Size: all.Less(size, 1)}
 }
 
 // unfit says why the host is not one for the pool's VMs; "" if it is.

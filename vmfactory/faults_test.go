@@ -351,6 +351,31 @@ func TestIdleVMsGiveWay(t *testing.T) {
 	})
 }
 
+// VMs of a pool that was removed, as a lease's is at its end, keep their places until they are gone.
+func TestVMsOfARemovedPoolKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 4, 4), pool("b", 0, 4))
+		r.cfg.MaxVMs = 4
+		p := r.start()
+		defer p.end()
+		settle(time.Second)
+		require.Len(t, r.cluster.cleanVMs("a"), 4)
+		r.prov.Break(fake.Destroy, fake.Fault{Err: core.Errorf(core.CodeUnavailable, "", "not yet"), Times: 3})
+		r.cluster.look(func(h *cluster) {
+			delete(h.pools, "a")
+			h.dirty = append(h.dirty, h.clean["a"]...)
+			delete(h.clean, "a")
+			h.waiting["b"] = 4
+		})
+		for range 600 {
+			settle(100 * time.Millisecond)
+			require.LessOrEqual(t, len(r.prov.VMs()), 4)
+		}
+		require.Len(t, r.cluster.cleanVMs("b"), 4)
+	})
+}
+
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

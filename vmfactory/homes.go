@@ -50,19 +50,23 @@ func (h *homes) outdated(p core.Pool) []string {
 	return vms
 }
 
-// beyond is what the VMs take more than if those of the named pools had the size that is
-// given: VMs of other pools, and larger ones that were made with earlier settings.
-func (h *homes) beyond(current map[string]core.Size) core.Size {
+// beyond is what the VMs take more than if those of the named pools had the size that is given, and how many are of
+// other pools, such as one that was removed and whose VMs are still being destroyed. Those that were made with earlier
+// settings may be larger.
+func (h *homes) beyond(current map[string]core.Size) (vms int, more core.Size) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var more core.Size
 	for _, at := range h.of {
-		its, now := at.kind.Size(), current[at.pool]
+		its := at.kind.Size()
+		now, is := current[at.pool]
+		if !is {
+			vms++
+		}
 		more.CPU += max(0, its.CPU-now.CPU)
 		more.Memory += max(0, its.Memory-now.Memory)
 		more.Disk += max(0, its.Disk-now.Disk)
 	}
-	return more
+	return vms, more
 }
 
 func (h *homes) forget(vm string) {
