@@ -221,6 +221,25 @@ func TestASilenceEndsAlsoAfterOneThatIsStillToCome(t *testing.T) {
 	coretest.RequireSound(t, x.Store)
 }
 
+// The clock is set back after a silence, and forward again: all were heard of in between, though they are due before
+// the silence ended by the former clock.
+func TestASilenceEndsAfterTheClockWasSetBackAndForward(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	all := append(x.owners(t, 3), x.Runner, x.Factory)
+	const by, beat = downAfter, time.Second
+	x.due(t, beat, all...)
+	for _, at := range []time.Time{start.Add(time.Hour), start, start.Add(2 * time.Hour)} {
+		x.b.Mini.SetTime(at)
+		for i, owner := range all {
+			x.beat(t, owner, beat)
+			require.Empty(t, x.late(t, x.Store, by), "%s: after %d of them", at, i+1)
+			require.Empty(t, x.judge(t), "%s: after %d of them", at, i+1)
+		}
+	}
+	coretest.RequireSound(t, x.Store)
+}
+
 // While most are late, Redis falls silent, or its clock steps: who was heard of since they were
 // late is not lost with them.
 func TestMassLatenessIsOfThoseWhoWereLateWhenItBegan(t *testing.T) {

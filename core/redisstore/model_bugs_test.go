@@ -80,7 +80,7 @@ var bugs = map[string][2]string{
 	"a clock set back prolongs a probation":       {"early > 0 and early <= probation.delay", "early > 0"},
 	"a clock set back keeps work assigned":        {"at <= before or at > clock", "at <= before"},
 	"who came back has no grace after a silence":  {"if again <= clock and clock - again < by then due", "if false then due"},
-	"a clock that steps forward is lateness":      {"(silent_until <= clock and clock - silent_until < by)", "false"},
+	"a clock that steps forward is lateness":      {"or clock - silent_until < by then", "then"},
 }
 
 // placingBugs are those of the scripts by which overseers place VMs: their games have rounds of placement.
