@@ -100,6 +100,7 @@ var placingBugs = map[string][2]string{
 
 // noticed are the games in which rare bugs were noticed when this was written: they are played first.
 var noticed = map[string]uint64{
+	"taking back uses an attempt":                 7,
 	"a newer process is declared dead":            48,
 	"a retry forgets that it is to stop":          33,
 	"a heartbeat does not tell of a cancel":       19,

@@ -24,8 +24,8 @@ func (m *model) stepClock() {
 	m.note("the clock of Redis steps by %s", by)
 	// Who was judged by the former clock came back before the step or not at all.
 	m.later, m.overseers = nil, [2]overseer{}
-	m.ahead, m.stepped = m.ahead+by, m.stepped+1
-	m.cameBack, m.heardNow = m.heardNow, make(map[string]bool)
+	m.ahead += by
+	m.interrupt()
 	m.pass(by)
 	for range 2 {
 		m.beatOneByOne()
@@ -36,6 +36,12 @@ func (m *model) stepClock() {
 		_, err := m.s.Unassign(m.ctx, host, lateBy)
 		m.must(err)
 	}
+}
+
+// interrupt begins a time in which Redis has heard of nobody yet: its clock stepped, or it forgot heartbeats.
+func (m *model) interrupt() {
+	m.interrupted++
+	m.cameBack, m.heardNow = m.heardNow, make(map[string]bool)
 }
 
 // waitsForClock says whether something waits for a time to come.
@@ -110,8 +116,8 @@ func (m *model) checkClock(c *call) {
 		if alive < 3 {
 			break // of so few nobody can tell whether it was they or the clock
 		}
-		if m.stepped > 1 && !m.cameBack[owner] {
-			continue // nor of who is silent since the step before this one
+		if m.interrupted > 1 && !m.cameBack[owner] {
+			continue // nor of who is silent since the interruption before this one
 		}
 		if due == 0 && before[owner] > 0 && (c.name == "fence" || c.name == "host_down") && m.now().Sub(m.heard[owner]) < 0 {
 			m.fail("%s fenced %s, whose next heartbeat is due in %s", c.name, owner, m.heard[owner].Sub(m.now()))

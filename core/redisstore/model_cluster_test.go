@@ -203,14 +203,7 @@ func (m *model) follow() {
 func (m *model) submit() {
 	var specs []core.Spec
 	for range 1 + m.n("requests", 3) {
-		m.made++
-		s := coretest.Spec(fmt.Sprintf("r%d", m.made), pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}))
-		s.Priority = pick(m, "priority", m.priorities())
-		if m.chance("due", 3) {
-			s.Due = m.at.Add(pick(m, "due", []time.Duration{-time.Minute, 10 * time.Minute, time.Hour + time.Second, 90 * time.Minute, 48 * time.Hour})).UnixMilli()
-		}
-		m.ledger[s.Key()] = &row{spec: s}
-		m.keys = append(m.keys, s.Key())
+		s := m.request(pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}), pick(m, "priority", m.priorities()))
 		specs = append(specs, s)
 	}
 	if m.chance("only the ledger hears of it", 5) {
@@ -220,6 +213,19 @@ func (m *model) submit() {
 	if m.chance("comes twice", 2) {
 		m.copyOf(func() { _, _ = m.s.Enqueue(m.ctx, specs) })
 	}
+}
+
+// request writes a new one into the ledger.
+func (m *model) request(pool, submitter string, priority core.Priority) core.Spec {
+	m.made++
+	s := coretest.Spec(fmt.Sprintf("r%d", m.made), pool, submitter)
+	s.Priority = priority
+	if m.chance("due", 3) {
+		s.Due = m.at.Add(pick(m, "due", []time.Duration{-time.Minute, 10 * time.Minute, time.Hour + time.Second, 90 * time.Minute, 48 * time.Hour})).UnixMilli()
+	}
+	m.ledger[s.Key()] = &row{spec: s}
+	m.keys = append(m.keys, s.Key())
+	return s
 }
 
 func (m *model) enqueue(specs []core.Spec) {

@@ -103,7 +103,14 @@ func (f *factory) destroy() {
 		return
 	}
 	f.note("%s destroys %v", f.name, vms)
+	f.destroys(vms)
+}
+
+// destroys takes VMs in hand to destroy them, also those whose creation was taken from it meanwhile: it does not call
+// them ready any more.
+func (f *factory) destroys(vms []string) {
 	f.destroying = append(f.destroying, vms...)
+	f.creating = slices.DeleteFunc(f.creating, func(vm string) bool { return slices.Contains(vms, vm) })
 }
 
 func (f *factory) gone() {
@@ -186,7 +193,7 @@ func (f *factory) turnOver() {
 			f.start()
 			return
 		}
-		f.destroying = append(f.destroying, vms...)
+		f.destroys(vms)
 		if len(f.destroying) == 0 {
 			break
 		}

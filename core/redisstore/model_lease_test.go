@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -35,6 +36,30 @@ func (m *model) setLease() {
 	m.must(m.s.SetLeased(m.ctx, l))
 	if m.chance("comes twice", 4) {
 		m.copyOf(func() { m.must(m.s.SetLeased(m.ctx, l)) })
+	}
+}
+
+// lend lets a host have idle VMs of the lease and preemptible requests run in them, and at times takes some back at once:
+// by chance alone, hardly anything would be lent when somebody takes back.
+func (m *model) lend() {
+	f := pick(m, "factory", m.factories)
+	if m.steps < f.wakes {
+		return
+	}
+	l := core.LeasedPoolSetting{Pool: leasedPool("x", "p1"), Open: true, Submitters: []string{modelHolder}}
+	l.Pool.Lends = true
+	m.note("the lease lends on %s", f.host)
+	m.must(m.s.SetLeased(m.ctx, l))
+	f.createIn(modelLease, 1+m.n("VMs", 3))
+	f.ready()
+	m.enqueue([]core.Spec{m.request("p1", pick(m, "submitter", []string{"ann", "bob"}), core.PriorityPreemptible)})
+	for _, r := range slices.Clone(m.runners) {
+		if r.host == f.host && m.steps >= r.wakes {
+			r.exchange()
+		}
+	}
+	if m.chance("takes back", 2) {
+		m.revokeLent()
 	}
 }
 

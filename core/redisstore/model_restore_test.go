@@ -99,5 +99,6 @@ func (m *model) wipe() {
 		m.note("redis is wiped")
 		m.acted = make(map[string]int64)
 	}
+	m.interrupt()
 	m.open()
 }

@@ -62,8 +62,9 @@ type model struct {
 	newest  map[string]int64     // owner → the highest of them
 	heard   map[string]time.Time // owner → when its next heartbeat is due, in true time
 	ahead   time.Duration        // of Redis' clock before the true time
-	stepped int                  // how often that clock was set
-	// Who sent a heartbeat between the last two steps of that clock, and since the last one.
+	// How often that clock was set or Redis forgot heartbeats, and who sent one between the last two times, and since
+	// the last one.
+	interrupted        int
 	cameBack, heardNow map[string]bool
 	back               int // how often that clock was set back
 	log                []string
@@ -285,7 +286,7 @@ func (m *model) actions() []action {
 		all = append(all, action{6, m.change})
 	}
 	if m.leases {
-		all = append(all, action{6, m.setLease}, action{6, m.reroute}, action{4, m.revokeLent}, action{1, m.endLease})
+		all = append(all, action{6, m.setLease}, action{6, m.reroute}, action{4, m.revokeLent}, action{4, m.lend}, action{1, m.endLease})
 	}
 	if m.places {
 		all = append(all, action{8, m.place}, action{6, one((*factory).follow)}, action{1, m.noRounds})
