@@ -82,12 +82,16 @@ func BenchmarkExchangeBesideTargets(b *testing.B) {
 	})
 }
 
-// BenchmarkExchangeBesideALease measures what an open lease costs a claim of others, of the pool that it reserves VMs of,
-// on a host that serves both: of the second cluster alone.
+// BenchmarkExchangeBesideALease measures what an open lease costs a claim of others, of the pool that it reserves VMs of:
+// the second cluster's host serves both, looks for work of the lease first, and has idle VMs of it.
 func BenchmarkExchangeBesideALease(b *testing.B) {
 	plain, beside := newExchangeTurn(b), newExchangeTurn(b)
 	l := core.LeasedPoolSetting{Pool: leasedPool("x", "p1"), Open: true, Class: "cs101", Submitters: []string{"ann"}}
 	require.NoError(b, beside.Store.SetLeased(b.Context(), l))
+	beside.Pool = l.Pool.Name
+	beside.AddVMs(b, 10)
+	beside.Pool = "p1"
+	beside.serves = []string{l.Pool.Name, "p1"}
 	benchTurns(b, plain, beside, func() {})
 }
 
@@ -133,9 +137,10 @@ func benchTurns(b *testing.B, one, other *exchangeTurn, before func()) {
 // exchangeTurn is a cluster that claims in turns with another one on the same server.
 type exchangeTurn struct {
 	*coretest.Cluster
-	b    *coretest.Backend
-	seq  int64
-	made int
+	b      *coretest.Backend
+	serves []string // nil: its pool
+	seq    int64
+	made   int
 }
 
 func newExchangeTurn(b *testing.B) *exchangeTurn {
@@ -161,16 +166,26 @@ func (x *exchangeTurn) run(b *testing.B, jobs, batch int) float64 {
 	before := serverMicros(b, x.b)
 	var finish []core.Finish
 	for done := 0; done < jobs; done += len(finish) {
-		x.seq++
-		got := x.Exchange(b, x.seq, batch, finish...)
+		got := x.call(b, batch, finish)
 		finish = finish[:0]
 		for _, c := range got.Claims {
 			finish = append(finish, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeDone})
 		}
 	}
-	x.seq++
-	x.Exchange(b, x.seq, 0, finish...)
+	x.call(b, 0, finish)
 	return serverMicros(b, x.b) - before
+}
+
+func (x *exchangeTurn) call(b *testing.B, want int, finish []core.Finish) core.Exchanged {
+	b.Helper()
+	x.seq++
+	call := x.Call(x.seq, want, finish...)
+	if x.serves != nil {
+		call.Pools = x.serves
+	}
+	got, err := x.Store.Exchange(b.Context(), call)
+	require.NoError(b, err)
+	return got
 }
 
 var cpuSeconds = regexp.MustCompile(`used_cpu_(?:user|sys)_main_thread:([0-9.]+)`)

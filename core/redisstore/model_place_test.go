@@ -168,3 +168,15 @@ func (m *model) checkRound(c *call) {
 		}
 	}
 }
+
+// checkPlaced requires that who assigns work saw the room that is there.
+func (m *model) checkPlaced(c *call) {
+	placed := c.before.Hash("meta")["placed"]
+	for _, v := range c.after.Lists("assigned") {
+		for _, key := range v {
+			if c.before.States["request "+key] != string(core.RequestQueued) && placed != c.args[3] && (placed != "" || c.args[3] != "0") {
+				m.fail("settle assigned %s by the number %s, and it was %q", key, c.args[3], placed)
+			}
+		}
+	}
+}
