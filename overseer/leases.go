@@ -123,8 +123,8 @@ func (cal *leaseGround) lease(id string) (core.Lease, bool) {
 	return core.Lease{}, false
 }
 
-// leaseEvent executes a due event. The first write says that it is begun and the last one that it is done; whoever finds
-// one that is begun goes on with it.
+// leaseEvent executes a due event. The first write says that it is begun and the last one that it is done; an overseer that
+// finds one begun goes on with it.
 func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.DueEvent, counts Counts) error {
 	l, ok := cal.lease(due.Lease)
 	if !ok {
@@ -270,12 +270,14 @@ func (o *Overseer) awaitLeases(ctx context.Context, every time.Duration) error {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- clock.Sleep(waiting, o.clock, every) }()
+	var err error
 	select {
-	case err := <-done:
-		return err
+	case err = <-done:
 	case <-o.hostsOut:
 		stop()
-		<-done
-		return ctx.Err()
+		if <-done != nil {
+			err = ctx.Err()
+		}
 	}
+	return err
 }

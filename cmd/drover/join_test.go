@@ -105,7 +105,7 @@ func TestAMachineJoinsAndWorks(t *testing.T) {
 
 	m.kill()
 	again := j.machine.start("join", "--token-file", token, j.site)
-	ids = j.submit(5, "echo", "again")
+	j.submit(5, "echo", "again")
 	j.awaitLeft(0)
 	require.Contains(t, again.said(), "joined "+j.site+" as host spare before")
 	again.stop()

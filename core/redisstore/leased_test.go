@@ -79,7 +79,7 @@ func graded(s core.Spec, class string) core.Spec {
 	return s
 }
 
-// Requests of a lease's holders go to its pool while it is open, whoever submits them; preemptible ones never do.
+// Requests of a lease's holders go to its pool while it is open, in whichever way they are submitted; preemptible ones never do.
 func TestRequestsOfHoldersGoToTheLease(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -13,15 +13,15 @@ import (
 	"drover/core/cluster/lease"
 )
 
-// shelf is a store of leases in memory.
-type shelf struct {
+// memory is a store of leases.
+type memory struct {
 	revision int64
 	leases   map[string]core.Lease
 	entries  []core.AuditEntry
 	before   func() // called before each write, once
 }
 
-func (s *shelf) Calendar(_ context.Context, known int64) (core.Calendar, error) {
+func (s *memory) Calendar(_ context.Context, known int64) (core.Calendar, error) {
 	c := core.Calendar{Revision: s.revision}
 	if known == s.revision {
 		return c, nil
@@ -36,7 +36,7 @@ func (s *shelf) Calendar(_ context.Context, known int64) (core.Calendar, error) 
 }
 
 // write has a write done if nobody wrote since.
-func (s *shelf) write(revision int64, do func() error) (int64, error) {
+func (s *memory) write(revision int64, do func() error) (int64, error) {
 	if before := s.before; before != nil {
 		s.before = nil
 		before()
@@ -51,7 +51,7 @@ func (s *shelf) write(revision int64, do func() error) (int64, error) {
 	return s.revision, nil
 }
 
-func (s *shelf) PutLease(_ context.Context, revision int64, l core.Lease) (int64, error) {
+func (s *memory) PutLease(_ context.Context, revision int64, l core.Lease) (int64, error) {
 	return s.write(revision, func() error {
 		var was *core.Lease
 		if there, ok := s.leases[l.ID]; ok {
@@ -65,14 +65,14 @@ func (s *shelf) PutLease(_ context.Context, revision int64, l core.Lease) (int64
 	})
 }
 
-func (s *shelf) DeleteLease(_ context.Context, revision int64, id string, _ core.LeaseNote) (int64, error) {
+func (s *memory) DeleteLease(_ context.Context, revision int64, id string, _ core.LeaseNote) (int64, error) {
 	return s.write(revision, func() error {
 		delete(s.leases, id)
 		return nil
 	})
 }
 
-func (s *shelf) GetLease(_ context.Context, id string) (core.Lease, error) {
+func (s *memory) GetLease(_ context.Context, id string) (core.Lease, error) {
 	l, ok := s.leases[id]
 	if !ok {
 		return core.Lease{}, core.Errorf(core.CodeNotFound, id, "there is no lease %s", id)
@@ -80,7 +80,7 @@ func (s *shelf) GetLease(_ context.Context, id string) (core.Lease, error) {
 	return l.Clone(), nil
 }
 
-func (s *shelf) ListLeases(_ context.Context, f core.LeaseFilter) ([]core.Lease, error) {
+func (s *memory) ListLeases(_ context.Context, f core.LeaseFilter) ([]core.Lease, error) {
 	var all []core.Lease
 	for _, l := range s.leases {
 		inside := (f.To == 0 || l.Start < f.To) && l.End > f.From
@@ -92,12 +92,12 @@ func (s *shelf) ListLeases(_ context.Context, f core.LeaseFilter) ([]core.Lease,
 	return all[:min(len(all), cmp.Or(f.Limit, 50))], nil
 }
 
-func (s *shelf) AddAuditEntry(_ context.Context, d core.AuditEntry) error {
+func (s *memory) AddAuditEntry(_ context.Context, d core.AuditEntry) error {
 	s.entries = append(s.entries, d)
 	return nil
 }
 
-func (s *shelf) GetWebhook(_ context.Context, id string) (core.Webhook, error) {
+func (s *memory) GetWebhook(_ context.Context, id string) (core.Webhook, error) {
 	class, known := map[string]string{"hook": "", "its-hook": "cs1", "other-hook": "cs2"}[id]
 	if !known {
 		return core.Webhook{}, core.NoWebhook(id)
@@ -108,7 +108,7 @@ func (s *shelf) GetWebhook(_ context.Context, id string) (core.Webhook, error) {
 // site is a Service with its surroundings.
 type site struct {
 	lease.Service
-	*shelf
+	*memory
 
 	hosts []core.HostInfo
 	pools []core.Pool
@@ -121,7 +121,7 @@ func (s *site) ListPools(context.Context) ([]core.Pool, error)     { return s.po
 // newSite has three hosts with room for four VMs of pool py each.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{shelf: &shelf{leases: make(map[string]core.Lease)}, now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)}
+	s := &site{memory: &memory{leases: make(map[string]core.Lease)}, now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)}
 	py := core.DefaultPool("py")
 	for i := range 3 {
 		s.hosts = append(s.hosts, core.HostInfo{
@@ -132,7 +132,7 @@ func newSite(t *testing.T) *site {
 	s.pools = []core.Pool{py}
 	ids := 0
 	s.Service = lease.Service{
-		Store: s.shelf, Cluster: s, Now: func() time.Time { return s.now },
+		Store: s.memory, Cluster: s, Now: func() time.Time { return s.now },
 		NewID: func() string { ids++; return fmt.Sprintf("l%03d", ids) },
 		Webhooks: func(_ context.Context, class string) ([]string, error) {
 			if class != "cs1" && class != "cs2" {

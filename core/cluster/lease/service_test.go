@@ -47,7 +47,7 @@ func TestCreate(t *testing.T) {
 	require.Len(t, s.leases, 2)
 }
 
-// Whoever decides by a calendar that somebody else has changed decides again.
+// A decision by a calendar that somebody else has changed is made again.
 func TestTwoWhoCreateAtOnceSellNothingTwice(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

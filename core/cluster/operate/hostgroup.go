@@ -166,6 +166,7 @@ func (o *Service) Terminate(ctx context.Context, a core.Actor, id string, now bo
 		return i, core.Errorf(core.CodeConflict, id, "instance %s is %s", id, i.State)
 	case i.State:
 		return i, nil
+	case core.InstanceValid, core.InstanceCreating, core.InstanceRunning, core.InstanceJoined, core.InstanceTerminating, core.InstanceTerminated:
 	case core.InstanceDraining:
 		deadline = core.DefaultDrainFor
 		if g, err := o.Group(ctx, a, i.Group); err == nil {

@@ -44,7 +44,7 @@ func (s Script) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	out, said := &bounded{most: s.Output, stop: cancel}, &bounded{most: maxErrors}
-	cmd := exec.CommandContext(ctx, s.Path, args...) //nolint:gosec // an operator names it
+	cmd := exec.CommandContext(ctx, s.Path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), out, said
 	cmd.Env, cmd.Dir = append(environment(), s.Env...), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -23,6 +23,7 @@ type revised struct {
 
 func revisedThings(s school.ResultStore) map[string]revised {
 	return map[string]revised{
+		"join token": revisedToken(s),
 		"user": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
 				return s.PutUser(ctx, school.User{Handle: name, Name: mark, Revision: revision})
@@ -64,17 +65,6 @@ func revisedThings(s school.ResultStore) map[string]revised {
 				return strings.TrimPrefix(a.Password, "$x$"), a.Revision, err
 			},
 		},
-		"join token": {
-			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
-				token := JoinToken(name)
-				token.By, token.Revision = mark, revision
-				return s.PutJoinToken(ctx, token)
-			},
-			func(ctx context.Context, name string) (string, int64, error) {
-				token, err := s.GetJoinToken(ctx, name)
-				return token.By, token.Revision, err
-			},
-		},
 		"experiment": {
 			func(ctx context.Context, name, mark string, revision int64) (int64, error) {
 				e := Experiment("cs101", "hw1")
@@ -85,6 +75,20 @@ func revisedThings(s school.ResultStore) map[string]revised {
 				e, err := s.GetExperiment(ctx, name)
 				return e.By, e.Revision, err
 			},
+		},
+	}
+}
+
+func revisedToken(s school.ResultStore) revised {
+	return revised{
+		func(ctx context.Context, name, mark string, revision int64) (int64, error) {
+			token := JoinToken(name)
+			token.By, token.Revision = mark, revision
+			return s.PutJoinToken(ctx, token)
+		},
+		func(ctx context.Context, name string) (string, int64, error) {
+			token, err := s.GetJoinToken(ctx, name)
+			return token.By, token.Revision, err
 		},
 	}
 }
