@@ -139,7 +139,7 @@ func TestWhatIsTakenBackCostsNoAttempt(t *testing.T) {
 
 func TestDraftsOfLeasesCanBe(t *testing.T) {
 	t.Parallel()
-	dice, now := rand.New(rand.NewPCG(1, 2)), time.UnixMilli(1_000_000) //nolint:gosec // the leases are to be repeated
+	dice, now := rand.New(rand.NewPCG(1, 2)), time.UnixMilli(1_000_000)
 	whole, chained := 0, 0
 	end := core.Lease{End: now.Add(10 * time.Second).UnixMilli()}
 	for range 300 {

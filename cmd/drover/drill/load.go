@@ -144,7 +144,7 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()
 	}
-	id, priorities := newID(), slices.DeleteFunc(core.Priorities(), func(p core.Priority) bool { return !p.ValidForTask() }) // others may wait forever
+	id, priorities := newID(), slices.DeleteFunc(core.Priorities(), func(p core.Priority) bool { return !p.ValidForTask() }) // others may never run
 	spec := core.Spec{
 		ID: id, Pool: poolNames[dice.IntN(len(poolNames))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
