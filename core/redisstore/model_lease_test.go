@@ -99,6 +99,11 @@ func (m *model) checkLent(c *call) {
 			m.fail("after %s: %s is in the lease as %v", c.name, key, at)
 		}
 	}
+	for id, slot := range c.before.Slots { // its owner does not end it any more
+		if c.name == "lease_revoke" && c.after.Slots[id].Token != slot.Token {
+			m.revoked[claimID(id[1], slot.Token)] = true
+		}
+	}
 	runs := make(map[string]bool)
 	for id, slot := range c.after.Slots {
 		at := strings.Split(c.after.Belongs(id[1]), ":")
