@@ -65,6 +65,34 @@ func (o *Overseer) reroute(ctx context.Context, pools []string, where ...string)
 	}
 }
 
+// rerouteFirst brings the first waiting request of each submitter in a pool of a lease to the pool that it is of, whether
+// the store has it as unfinished or not: a Redis that was set back may have requests that ended. A claim there finds out.
+func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool) error {
+	queues, err := o.deps.Queue.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	queues = slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Pool != p.Name || q.Waiting == 0 })
+	if len(queues) == 0 {
+		return nil
+	}
+	turns, err := o.deps.Queue.Turns(ctx, queues, reroutePage)
+	if err != nil {
+		return err
+	}
+	var specs []core.Spec
+	for _, t := range slices.Concat(turns...) {
+		if id, generation, err := core.ParseKey(t.Next); err == nil {
+			specs = append(specs, core.Spec{ID: id, Generation: generation, Pool: p.Of})
+		}
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	_, err = o.deps.Leased.Reroute(ctx, specs)
+	return err
+}
+
 // syncLeased makes Redis agree with the calendar between events: what starts soon is prepared, what was lost with Redis
 // or changed is set again, and what belongs to no lease any more is removed.
 func (o *Overseer) syncLeased(ctx context.Context, cal *leaseGround, counts Counts) error {
@@ -147,9 +175,10 @@ func (o *Overseer) closeLease(ctx context.Context, cal *leaseGround, l *core.Lea
 // pool, those that run are requeued after the given moment, and an empty pool is removed.
 func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool, until int64) (bool, error) {
 	state := cal.leased[p.Name]
-	if state.Open || !state.Pool.Paused {
-		p.Paused = true
-		if err := o.deps.Leased.SetLeased(ctx, core.LeasedPoolSetting{Pool: p}); err != nil {
+	if state.Open || !state.Pool.Paused || state.Pool.Lends {
+		p.Paused, p.Lends = true, false
+		// Without the pool that it is of, nobody goes there.
+		if err := o.deps.Leased.SetLeased(ctx, core.LeasedPoolSetting{Pool: p}); err != nil && !core.Is(err, core.CodeNotFound) {
 			return false, err
 		}
 	}
@@ -159,6 +188,9 @@ func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool,
 		}
 	}
 	if err := o.reroute(ctx, []string{p.Of}, p.Name); err != nil {
+		return false, err
+	}
+	if err := o.rerouteFirst(ctx, p); err != nil {
 		return false, err
 	}
 	err := o.deps.Pools.RemovePool(ctx, p.Name, false)

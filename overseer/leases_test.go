@@ -336,6 +336,25 @@ func TestCrashInEachStepOfALease(t *testing.T) {
 	}
 }
 
+// A Redis that was set back may have a request waiting for a lease that has ended: it does not hold the lease.
+func TestWhatEndedDoesNotHoldALease(t *testing.T) {
+	t.Parallel()
+	l := newLeasing(t, coretest.Mini(t), 1)
+	made := l.reserve(2, 0, time.Hour)
+	l.round()
+	id := l.submit("again", 1)[0]
+	require.Equal(t, core.LeasedPool(made.ID, 0), l.poolOf(id))
+	first, err := l.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted})
+	require.NoError(t, err)
+	require.True(t, first)
+	require.NoError(t, l.svc.Delete(t.Context(), boss, made.ID))
+	l.round()
+	l.round()
+	require.Nil(t, l.leased(made.ID))
+	_, err = l.svc.Get(t.Context(), boss, made.ID)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+}
+
 // Two overseers at once do nothing twice.
 func TestTwoOverseersKeepLeases(t *testing.T) {
 	t.Parallel()

@@ -157,6 +157,11 @@ func (s *counted) Memberships(ctx context.Context, a string) ([]school.Enrolment
 	return s.Store.Memberships(ctx, a)
 }
 
+func (s *counted) ToldLease(ctx context.Context, a string) (core.Lease, error) {
+	s.n.Add(1)
+	return s.Store.ToldLease(ctx, a)
+}
+
 func (s *counted) Outbox(ctx context.Context, a int) ([]core.Notice, error) {
 	s.n.Add(1)
 	return s.Store.Outbox(ctx, a)
