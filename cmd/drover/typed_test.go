@@ -91,6 +91,7 @@ var excused = map[string]string{
 	`api.md: curl -H "$auth" $DROVER/cluster`:                                                otherMachine,
 	`api.md: curl -i -H "$auth" $DROVER/classes/cs101/assignments/hw1`:                       otherMachine,
 	"containers.md: apt-get install lxc lxc-dev pkg-config gcc make mmdebstrap":              needsLXC,
+	"elastic.md: #!/bin/sh":                                                                  "makes machines of another program",
 	"containers.md: sysctl kernel.yama.ptrace_scope=1":                                       "changes settings of the machine",
 	"containers.md: export DROVER_DATA=/var/lib/drover DROVER_PROVIDER=local,lxc":            needsLXC,
 	"containers.md: drover image build debian12 --suite bookworm --packages gcc,g++,python3": needsLXC,
