@@ -79,7 +79,6 @@ var bugs = map[string][2]string{
 	"a clock that was set back prolongs pauses":   {"int(clock + 300000), '+inf'", "'+inf', '+inf'"},
 	"a clock set back prolongs a probation":       {"early > 0 and early <= probation.delay", "early > 0"},
 	"a clock set back keeps work assigned":        {"at <= before or at > clock", "at <= before"},
-	"who came back has no grace after a silence":  {"if again <= clock and clock - again < by then due", "if false then due"},
 	"a clock that steps forward is lateness":      {"or clock - silent_until < by then", "then"},
 }
 
@@ -124,7 +123,6 @@ var noticed = map[string]uint64{
 	"epochs come again after a loss":              3,
 	"a vmfactory follows a round yet to come":     20,
 	"a round makes a host that is gone":           13,
-	"who came back has no grace after a silence":  8,
 	"a canary comes before its time":              2,
 	"a host on probation gets much":               2,
 	"a host's fault is its canary's":              2,
