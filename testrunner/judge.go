@@ -1,6 +1,7 @@
 package testrunner
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -155,7 +156,7 @@ func (j *job) result() core.Result {
 	res := core.Result{
 		ID: spec.ID, Generation: spec.Generation, Attempt: j.w.Attempts + 1, Change: spec.Change,
 		Stdout: text(&j.out.stdout), Stderr: text(&j.out.stderr), Truncated: j.out.cutOut || j.out.cutErr,
-		Host: j.r.host, Pool: spec.Pool, VM: j.w.VM, Token: j.w.Token, Image: j.image,
+		Host: j.r.host, Pool: cmp.Or(j.pool.Of, spec.Pool), VM: j.w.VM, Token: j.w.Token, Image: j.image,
 	}
 	// The claim's time is by Redis' clock, so only one difference of clocks, the submitter's, is included.
 	claimed := max(j.w.Since-spec.Submitted, 0)

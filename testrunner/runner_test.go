@@ -287,6 +287,24 @@ func TestResultTellsEverything(t *testing.T) {
 	assert.Equal(t, spec.Key()+"@"+got.Token, w.vms[0].assigned)
 }
 
+// What runs in a VM of a lease has the pool that it was submitted to: the lease's is gone with it.
+func TestResultInAPoolOfALease(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	p, err := w.cluster.Store.GetPool(t.Context(), "p1")
+	require.NoError(t, err)
+	p.Name, p.Of, p.Lease = core.LeasedPool("l1", 0), "p1", "l1"
+	require.NoError(t, w.cluster.Store.SetLeased(t.Context(), core.LeasedPoolSetting{Pool: p, Open: true, Submitters: []string{"ann"}}))
+	w.script.run = says("", "", agent.Exit{})
+	w.cluster.Pool = p.Name
+	w.cluster.AddVMs(t, 1)
+	w.submit(coretest.Spec("r1", "p1", "ann"))
+	r := w.start(nil)
+	got := w.result()
+	r.drain()
+	require.Equal(t, "p1", got.Pool)
+}
+
 // What a harness is given, and what a plain command is.
 func TestStaging(t *testing.T) {
 	t.Parallel()
