@@ -22,7 +22,6 @@ func TestHostGroupsThatCannotBe(t *testing.T) {
 		"provider":       func(g *core.HostGroup) { g.Provider = "paper" },
 		"profile":        func(g *core.HostGroup) { g.Profile = []byte(`{`) },
 		"min":            func(g *core.HostGroup) { g.Min = 3 },
-		"max":            func(g *core.HostGroup) { g.Max = core.MaxGroupHosts + 1 },
 		"labels":         func(g *core.HostGroup) { g.Labels = "zone" },
 		"goal":           func(g *core.HostGroup) { g.Goal = time.Millisecond },
 		"idle":           func(g *core.HostGroup) { g.IdleAfter = -time.Minute },
@@ -41,6 +40,7 @@ func TestHostGroupsThatCannotBe(t *testing.T) {
 	}
 	for name, change := range map[string]func(*core.HostGroup){
 		"profile": func(g *core.HostGroup) { g.Profile = []byte(`"` + strings.Repeat("x", core.MaxProfileBytes) + `"`) },
+		"max":     func(g *core.HostGroup) { g.Max = core.MaxGroupHosts + 1 },
 		"types":   func(g *core.HostGroup) { g.Types = make([]core.MachineType, core.MaxMachineTypes+1) },
 	} {
 		g := good

@@ -65,8 +65,9 @@ func (o *Overseer) reroute(ctx context.Context, pools []string, where ...string)
 	}
 }
 
-// rerouteFirst brings the first waiting request of each submitter in a pool of a lease to the pool that it is of, whether
-// the store has it as unfinished or not: a Redis that was set back may have requests that ended. A claim there finds out.
+// rerouteFirst brings the first waiting request of each submitter in a pool of a lease to the pool that it is of, and those
+// that are assigned to a host or parked, whether the store has them as unfinished or not: a Redis that was set back may
+// have requests that ended, and so may a host that was drained. A claim there finds out.
 func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool) error {
 	queues, err := o.deps.Queue.Waiting(ctx)
 	if err != nil {
@@ -86,11 +87,38 @@ func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool) error {
 			specs = append(specs, core.Spec{ID: id, Generation: generation, Pool: p.Of})
 		}
 	}
+	moving, err := o.moving(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	for _, s := range moving {
+		s.Pool = p.Of
+		specs = append(specs, s)
+	}
 	if len(specs) == 0 {
 		return nil
 	}
 	_, err = o.deps.Leased.Reroute(ctx, specs)
 	return err
+}
+
+// moving returns the requests of a pool that wait for one host, or are parked.
+func (o *Overseer) moving(ctx context.Context, pool string) ([]core.Spec, error) {
+	moves, err := o.deps.Evacuations.Evacuations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, m := range moves {
+		if m.State == core.EvacuationScheduled || m.State == core.EvacuationParked {
+			keys = append(keys, m.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	specs, err := o.deps.Queue.Specs(ctx, keys)
+	return slices.DeleteFunc(specs, func(s core.Spec) bool { return s.Pool != pool }), err
 }
 
 // syncLeased makes Redis agree with the calendar between events: what starts soon is prepared, what was lost with Redis

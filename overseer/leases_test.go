@@ -339,20 +339,33 @@ func TestCrashInEachStepOfALease(t *testing.T) {
 // A Redis that was set back may have a request waiting for a lease that has ended: it does not hold the lease.
 func TestWhatEndedDoesNotHoldALease(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 1)
+	l := newLeasing(t, coretest.Mini(t), 2)
 	made := l.reserve(2, 0, time.Hour)
 	l.round()
-	id := l.submit("again", 1)[0]
-	require.Equal(t, core.LeasedPool(made.ID, 0), l.poolOf(id))
-	first, err := l.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted})
+	own := core.LeasedPool(made.ID, 0)
+	ids := l.submit("again", 1)
+	l.make("h1", own, 1)
+	l.note("h2", nil, own)
+	l.claim("h1", own, 1, 10_000*time.Hour)
+	owner := core.OwnerName(core.RoleTestrunner, "h1", 0)
+	held, err := l.cluster.Held(t.Context(), owner, 0)
 	require.NoError(t, err)
-	require.True(t, first)
+	item := core.Settlement{Key: held[0].Key, Token: held[0].Token, Outcome: core.OutcomeRelease, To: "h2"}
+	require.NoError(t, l.cluster.Revoke(t.Context(), owner, held[0], item, "its host is drained"))
+	require.Equal(t, "h2", l.place(ids[0]).Assigned)
+	for _, id := range append(ids, l.submit("again", 1)...) {
+		require.Equal(t, own, l.poolOf(id))
+		first, err := l.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted})
+		require.NoError(t, err)
+		require.True(t, first)
+	}
 	require.NoError(t, l.svc.Delete(t.Context(), boss, made.ID))
 	l.round()
 	l.round()
 	require.Nil(t, l.leased(made.ID))
 	_, err = l.svc.Get(t.Context(), boss, made.ID)
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	coretest.RequireSound(t, l.cluster)
 }
 
 // Two overseers at once do nothing twice.

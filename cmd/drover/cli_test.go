@@ -69,7 +69,7 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 		"env":           {[]string{"run", "--env", "WORD=bird", "--", "sh", "-c", "echo $WORD"}, 0, "bird\n", `^$`},
 		"no command":    {[]string{"run"}, 2, "", `no command to run`},
 		"no pool":       {[]string{"run", "--pool", "nowhere", "--", "true"}, 3, "", `there is no pool nowhere`},
-		"bad priority":  {[]string{"run", "--priority", "best", "--", "true"}, 2, "", `high, normal or low`},
+		"bad priority":  {[]string{"run", "--priority", "best", "--", "true"}, 2, "", `high, normal, low or preemptible`},
 		"bad size":      {[]string{"run", "--memory", "lots", "--", "true"}, 2, "", `64MiB`},
 		"over the pool": {[]string{"run", "--memory", "100GiB", "--", "true"}, 2, "", `more than pool default allows`},
 		"bad flag":      {[]string{"run", "--nosuch"}, 2, "", `nosuch`},

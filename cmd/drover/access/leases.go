@@ -30,9 +30,9 @@ func (h *Cluster) Leases() *lease.Service {
 			some, err := classes.DueBetween(ctx, h.Store, a, from, to)
 			due := make([]lease.Due, len(some))
 			for i := range some {
-				due[i] = lease.Due{
-					At: some[i].Due, Class: some[i].Class, Title: some[i].Class + ": " + some[i].Title,
-					Link: "/classes/" + some[i].Class + "/assignments/" + some[i].Handle,
+				due[i] = lease.Due{At: some[i].Due, Class: some[i].Class, Title: some[i].Class + ": " + some[i].Title}
+				if core.Allow(a, core.ActAssignmentView, core.Object{Class: some[i].Class}) == nil {
+					due[i].Link = "/classes/" + some[i].Class + "/assignments/" + some[i].Handle
 				}
 			}
 			return due, err

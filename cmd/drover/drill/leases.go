@@ -268,9 +268,9 @@ func (l *leasing) close(ctx context.Context) []string {
 		}
 		return len(wrong) == 0
 	})
-	var left []string
+	var before, left []string
 	l.cluster.await(ctx, overTimeout, func(ctx context.Context) bool {
-		left = nil
+		before, left = left, nil
 		for _, one := range l.open() {
 			l.remove(ctx, one.ID)
 			left = append(left, fmt.Sprintf("lease %s is still %s", one.ID, one.State))
@@ -278,7 +278,7 @@ func (l *leasing) close(ctx context.Context) []string {
 		l.look(ctx)
 		cal, err := l.client.Store.Calendar(ctx, 0)
 		if err != nil {
-			left = []string{"the calendar cannot be read: " + err.Error()}
+			left = append(before, "the calendar cannot be read: "+err.Error()) // the last look is cut off
 			return false
 		}
 		for i := range cal.Leases {
