@@ -40,11 +40,13 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 	CGO_ENABLED=$(if $(lxc),1,0) go build $(tags) -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover ./cmd/drover
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
 
-# The model and the hunt for seeded bugs go apart: there is no race in them, and the detector makes it ten times slower.
+# The model, the hunt for seeded bugs and ten days of leases go apart: there is no race in them, and the detector makes
+# them ten times slower.
 # go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
 	CGO_ENABLED=0 go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs
+	CGO_ENABLED=0 go test -run='^TestTenDays' ./overseer
 	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages)
 
 axe: # what the tests of the pages load into the browser

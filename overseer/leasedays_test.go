@@ -18,6 +18,9 @@ import (
 // is ever oversold once an overseer has looked, no event happens twice, and each degraded flag clears or says why.
 func TestTenDaysOfLeases(t *testing.T) {
 	t.Parallel()
+	if underRace {
+		t.Skip("it would take minutes: make test plays it apart, without the race detector")
+	}
 	const seed, hosts = 16, 5
 	const step = 30 * time.Minute
 	random := rand.New(rand.NewPCG(seed, seed))
