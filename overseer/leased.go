@@ -20,7 +20,11 @@ func (o *Overseer) startLease(ctx context.Context, cal *leaseGround, l *core.Lea
 	if err := o.setLeased(ctx, cal, l, lease.Opened); err != nil {
 		return err
 	}
-	return o.reroute(ctx, l.Pools(), l.Pools()...)
+	queues, err := o.queued(ctx, l.Pools()...)
+	if err != nil || len(queues) == 0 {
+		return err
+	}
+	return o.reroute(ctx, l.Pools()...)
 }
 
 // setLeased makes the pools of a lease in Redis what they are in a phase.
@@ -43,12 +47,14 @@ func (o *Overseer) setLeased(ctx context.Context, cal *leaseGround, l *core.Leas
 	return nil
 }
 
-// reroute brings requests of pools to where they belong now, if any wait in these pools of Redis.
-func (o *Overseer) reroute(ctx context.Context, pools []string, where ...string) error {
+// queued returns the queues of pools in which requests wait, in any place.
+func (o *Overseer) queued(ctx context.Context, pools ...string) ([]core.QueueInfo, error) {
 	queues, err := o.deps.Queue.Waiting(ctx)
-	if err != nil || !slices.ContainsFunc(queues, func(q core.QueueInfo) bool { return q.Waiting > 0 && slices.Contains(where, q.Pool) }) {
-		return err
-	}
+	return slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Waiting == 0 || !slices.Contains(pools, q.Pool) }), err
+}
+
+// reroute brings unfinished requests of pools to where they belong now.
+func (o *Overseer) reroute(ctx context.Context, pools ...string) error {
 	for after := ""; ; {
 		specs, err := o.deps.Store.Unfinished(ctx, after, reroutePage)
 		if err != nil || len(specs) == 0 {
@@ -68,15 +74,7 @@ func (o *Overseer) reroute(ctx context.Context, pools []string, where ...string)
 // rerouteFirst brings the first waiting request of each submitter in a pool of a lease to the pool that it is of, and those
 // that are assigned to a host or parked, whether the store has them as unfinished or not: a Redis that was set back may
 // have requests that ended, and so may a host that was drained. A claim there finds out.
-func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool) error {
-	queues, err := o.deps.Queue.Waiting(ctx)
-	if err != nil {
-		return err
-	}
-	queues = slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Pool != p.Name || q.Waiting == 0 })
-	if len(queues) == 0 {
-		return nil
-	}
+func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool, queues []core.QueueInfo) error {
 	turns, err := o.deps.Queue.Turns(ctx, queues, reroutePage)
 	if err != nil {
 		return err
@@ -215,13 +213,16 @@ func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool,
 			return false, err
 		}
 	}
-	if err := o.reroute(ctx, []string{p.Of}, p.Name); err != nil {
+	queues, err := o.queued(ctx, p.Name)
+	if err == nil && len(queues) > 0 {
+		if err = o.reroute(ctx, p.Of); err == nil {
+			err = o.rerouteFirst(ctx, p, queues)
+		}
+	}
+	if err != nil {
 		return false, err
 	}
-	if err := o.rerouteFirst(ctx, p); err != nil {
-		return false, err
-	}
-	err := o.deps.Pools.RemovePool(ctx, p.Name, false)
+	err = o.deps.Pools.RemovePool(ctx, p.Name, false)
 	if core.Is(err, core.CodeConflict) {
 		return false, nil // something waits or runs yet
 	}
@@ -238,7 +239,7 @@ func (o *Overseer) emptyPool(ctx context.Context, p core.Pool) error {
 	if err != nil {
 		return err
 	}
-	counts := Counts{}
+	counts, of := Counts{}, ground{p.Name: p}
 	for _, owner := range owners {
 		if owner.Role != core.RoleTestrunner || owner.Slots == 0 {
 			continue
@@ -253,8 +254,7 @@ func (o *Overseer) emptyPool(ctx context.Context, p core.Pool) error {
 			return err
 		}
 		for _, h := range held {
-			policy := specs[h.Key].OnHostLoss
-			if policy == core.OnHostLossFail || policy == "" && p.OnHostLoss == core.OnHostLossFail {
+			if of.policy(specs[h.Key], p.Name) == core.OnHostLossFail {
 				continue
 			}
 			item := core.Settlement{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRelease}

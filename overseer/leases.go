@@ -21,8 +21,8 @@ const leaseTries = 8
 type leaseGround struct {
 	lease.Ground
 
-	revision int64 // of the calendar
-	hosts    []core.HostInfo
+	revision int64                       // of the calendar
+	hosts    map[string]*core.HostInfo   // by name
 	leased   map[string]core.LeasedState // pools of leases that Redis has, by their names
 }
 
@@ -77,11 +77,12 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 		o.reserved.Store(nil)
 		return nil, nil //nolint:nilnil // there is nothing to do
 	}
-	cal := &leaseGround{revision: o.calendar.Revision, leased: make(map[string]core.LeasedState)}
+	cal := &leaseGround{revision: o.calendar.Revision, hosts: make(map[string]*core.HostInfo), leased: make(map[string]core.LeasedState)}
 	for _, s := range states {
 		cal.leased[s.Pool.Name] = s
 	}
-	if cal.hosts, err = o.deps.Hosts.ListHosts(ctx); err != nil {
+	hosts, err := o.deps.Hosts.ListHosts(ctx)
+	if err != nil {
 		return nil, err
 	}
 	pools, err := o.deps.Store.Pools(ctx)
@@ -92,9 +93,9 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 	if err != nil {
 		return nil, err
 	}
-	cal.Ground = lease.Ground{Now: now.UnixMilli(), Pools: pools, Leases: slices.Clone(o.calendar.Leases), Cleaning: o.cfg.Leases.Cleaning}
-	for i := range cal.hosts {
-		cal.Hosts = append(cal.Hosts, lease.HostOf(&cal.hosts[i]))
+	cal.Ground = lease.NewGround(now.UnixMilli(), hosts, pools, slices.Clone(o.calendar.Leases), o.cfg.Leases)
+	for i := range hosts {
+		cal.hosts[hosts[i].Name] = &hosts[i]
 	}
 	return cal, nil
 }
@@ -190,7 +191,7 @@ func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease
 // heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing.
 func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) error {
 	for i := range cal.Leases {
-		l := cal.Leases[i].Clone()
+		l := cal.Leases[i]
 		if !lease.DueToHeal(l, cal.Now, o.cfg.Leases.Healing) && !cal.forgotten(&l) {
 			continue
 		}
@@ -215,7 +216,7 @@ func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) er
 func (cal *leaseGround) forgotten(l *core.Lease) bool {
 	for i := range l.Reservations {
 		for _, a := range l.Reservations[i].Allocations {
-			if a.State == core.AllocationHeld && !slices.ContainsFunc(cal.hosts, func(h core.HostInfo) bool { return h.Name == a.Host }) {
+			if a.State == core.AllocationHeld && cal.hosts[a.Host] == nil {
 				return true
 			}
 		}
@@ -248,19 +249,12 @@ func (o *Overseer) reclaim(ctx context.Context) (int, error) {
 func (cal *leaseGround) there(l *core.Lease) func(host, base string) int {
 	its := l.Pools()
 	return func(host, base string) int {
-		for i := range cal.hosts {
-			if cal.hosts[i].Name != host {
-				continue
-			}
-			n := 0
-			for state, count := range cal.hosts[i].VMsOf[core.LeasedPool(l.ID, slices.Index(its, base))] {
-				if state == core.VMClean || state == core.VMClaimed {
-					n += count
-				}
-			}
-			return n
+		h := cal.hosts[host]
+		if h == nil {
+			return 0
 		}
-		return 0
+		vms := h.VMsOf[core.LeasedPool(l.ID, slices.Index(its, base))]
+		return vms[core.VMClean] + vms[core.VMClaimed]
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	commandEvery   = 30 * time.Second
 	commandTimeout = 30 * time.Second
 	commandOutput  = 1 << 20
+	maxReason      = 300 // bytes
 )
 
 func newCommand(path string, hosts core.Hosts, now func(context.Context) (time.Time, error)) *command {
@@ -111,7 +112,7 @@ func (c *command) news(line string, hosts map[string]*core.HostInfo) (News, erro
 	}
 	n := News{Host: h.Name, Kind: kind, By: c.Name(), Reason: "the monitor's program says so"}
 	if len(words) == 3 {
-		n.Reason = strings.ToValidUTF8(words[2][:min(len(words[2]), core.MaxWishReason)], "?")
+		n.Reason = core.OneLine(words[2], maxReason)
 	}
 	return n, nil
 }

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"drover/core"
 	"drover/core/webhook"
@@ -89,7 +88,7 @@ func (p *poster) post(ctx context.Context, m core.Message, delivery string, now 
 		a.wait = retryAfter(resp.Header.Get("Retry-After"), now)
 	}
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status counts, even if the rest is incomplete
-	if quote := printable(string(said)); quote != "" {
+	if quote := core.OneLine(string(said), maxQuote); quote != "" {
 		a.text += ": " + quote
 	}
 	return a, nil
@@ -120,7 +119,7 @@ func noAnswer(ctx context.Context, id string, whole time.Duration, err error) er
 		err = fmt.Errorf("%s: %w", network.Op, network.Err)
 	}
 	// What is wrong with an answer or a certificate is quoted.
-	return core.Errorf(core.CodeUnavailable, id, "no answer: %s", printable(err.Error()))
+	return core.Errorf(core.CodeUnavailable, id, "no answer: %s", core.OneLine(err.Error(), maxQuote))
 }
 
 // retryAfter reads the header of this name: seconds or a date. 0 is unreadable.
@@ -132,15 +131,4 @@ func retryAfter(text string, now time.Time) time.Duration {
 		return max(0, min(at.Sub(now), webhook.MaxRetryAfter))
 	}
 	return 0
-}
-
-// printable makes one bounded line of text from outside.
-func printable(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(s, "?"))
-	return clipTo(strings.Join(strings.Fields(s), " "), maxQuote)
 }

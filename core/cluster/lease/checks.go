@@ -90,7 +90,7 @@ func (c *Checks) ask(ctx context.Context, what string, body asked) error {
 		if json.Unmarshal(answer, &said) != nil || said.Message == "" {
 			return core.Errorf(core.CodeForbidden, body.Lease.ID, "the service that decides on leases refuses this one")
 		}
-		return core.Errorf(core.CodeForbidden, body.Lease.ID, "the service that decides on leases refuses this one: %s", line(said.Message, maxMessage))
+		return core.Errorf(core.CodeForbidden, body.Lease.ID, "the service that decides on leases refuses this one: %s", core.OneLine(said.Message, maxMessage))
 	}
 	return unavailable("answers " + resp.Status)
 }

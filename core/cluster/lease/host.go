@@ -7,6 +7,20 @@ import (
 	"drover/core"
 )
 
+// NewGround returns what leases are decided by. Pools of leases are left out.
+func NewGround(now int64, hosts []core.HostInfo, pools []core.Pool, leases []core.Lease, rules Rules) Ground {
+	g := Ground{Now: now, Leases: leases, Cleaning: rules.Cleaning}
+	for i := range hosts {
+		g.Hosts = append(g.Hosts, HostOf(&hosts[i]))
+	}
+	for i := range pools {
+		if pools[i].Lease == "" {
+			g.Pools = append(g.Pools, pools[i])
+		}
+	}
+	return g
+}
+
 // HostOf returns what reservations depend on of a host.
 func HostOf(h *core.HostInfo) Host {
 	return Host{

@@ -189,16 +189,7 @@ func (s *Service) ground(ctx context.Context) (Ground, int64, error) {
 	if err != nil {
 		return Ground{}, 0, err
 	}
-	g := Ground{Now: s.Now().UnixMilli(), Leases: cal.Leases, Cleaning: s.Rules.Cleaning}
-	for i := range hosts {
-		g.Hosts = append(g.Hosts, HostOf(&hosts[i]))
-	}
-	for i := range pools {
-		if pools[i].Lease == "" {
-			g.Pools = append(g.Pools, pools[i])
-		}
-	}
-	return g, cal.Revision, nil
+	return NewGround(s.Now().UnixMilli(), hosts, pools, cal.Leases, s.Rules), cal.Revision, nil
 }
 
 // decide has a change decided by the calendar as it is, and anew if another one was written meanwhile.

@@ -3,7 +3,6 @@ package lease
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"drover/core"
 )
@@ -37,18 +36,4 @@ func holders(l core.Lease) string {
 		parts = append(parts[:most], fmt.Sprintf("%d others", len(parts)-most))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// line makes one printable line of at most so many bytes of text from outside.
-func line(text string, most int) string {
-	text = strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(text, "\ufffd"))
-	if text = strings.Join(strings.Fields(text), " "); len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"drover/core"
 )
@@ -78,19 +77,10 @@ func environment() []string {
 
 // quote makes a part of a sentence of what a program wrote.
 func quote(said []byte) string {
-	text := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(string(said), "?"))
-	if text = strings.Join(strings.Fields(text), " "); text == "" {
-		return ""
+	if text := core.OneLine(string(said), maxQuote); text != "" {
+		return " (" + text + ")"
 	}
-	if len(text) > maxQuote {
-		text = strings.ToValidUTF8(text[:maxQuote], "") + "…"
-	}
-	return " (" + text + ")"
+	return ""
 }
 
 // bounded keeps the first bytes that are written to it.
