@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -15,6 +16,11 @@ import (
 
 //go:embed static/*
 var staticFiles embed.FS
+
+// sheetFiles are the parts of the one style sheet, each about one kind of thing: base.css comes first, print.css last.
+//
+//go:embed sheets/*.css
+var sheetFiles embed.FS
 
 // staticPrefix begins the paths of static files. Their names have a hash of their content, so that browsers cache
 // them permanently.
@@ -37,12 +43,40 @@ func readStatic() (*static, error) {
 		if err != nil {
 			return nil, core.Wrap(err, core.CodeInternal, f.Name(), "the static file %s cannot be read", f.Name())
 		}
-		sum := sha256.Sum256(content)
-		ext := path.Ext(f.Name())
-		hashed := strings.TrimSuffix(f.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		s.names[f.Name()], s.content[hashed] = hashed, content
+		s.add(f.Name(), content)
 	}
+	sheet, err := readSheet()
+	if err != nil {
+		return nil, err
+	}
+	s.add("drover.css", sheet)
 	return s, nil
+}
+
+func (s *static) add(name string, content []byte) {
+	sum := sha256.Sum256(content)
+	ext := path.Ext(name)
+	hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+	s.names[name], s.content[hashed] = hashed, content
+}
+
+// readSheet joins the parts of the style sheet: a browser asks for one file.
+func readSheet() ([]byte, error) {
+	names, err := fs.Glob(sheetFiles, "sheets/*.css")
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInternal, "", "the style sheets cannot be listed")
+	}
+	rank := map[string]int{"sheets/base.css": -1, "sheets/print.css": 1}
+	slices.SortStableFunc(names, func(a, b string) int { return rank[a] - rank[b] })
+	var sheet []byte
+	for _, name := range names {
+		part, err := sheetFiles.ReadFile(name)
+		if err != nil {
+			return nil, core.Wrap(err, core.CodeInternal, name, "the style sheet %s cannot be read", name)
+		}
+		sheet = append(sheet, part...)
+	}
+	return sheet, nil
 }
 
 // url returns the path of a static file.
