@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +24,7 @@ type evidence struct {
 	hands    map[string]map[string]bool // testrunner → what it holds, by Redis
 	now      map[string]*life           // owner → the process that registered last, as far as known
 	losing   map[string]*loss           // owner → the loss whose slots are being emptied
+	kept     map[string]*loss           // owner → its last loss, until another process has its name
 	losses   []*loss                    // in their order; nil: Redis has lost its memory
 	faults   map[string]int             // request → faults reported by an owner that went on
 	ended    map[string]time.Time       // request → when Redis reported its end
@@ -40,10 +42,11 @@ type evidence struct {
 // loss is the end of an owner's epoch while it held work.
 type loss struct {
 	owner  string
-	op     string // the event: declare_dead, fence, register, host down
+	op     string // the event: declare_dead, fence, register, host down; for a late one also death
 	at     time.Time
 	its    *life    // nil: unknown
 	cohort []string // the held work
+	of     *loss    // not nil: its process was alive at that loss, and is found dead only now
 }
 
 // declaration is of a process that may have been alive.
@@ -58,7 +61,7 @@ const soonAfter = time.Second
 
 func newEvidence() *evidence {
 	return &evidence{
-		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{},
+		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{}, kept: map[string]*loss{},
 		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{}, drains: map[string]bool{},
 		first: map[string]int{}, costs: map[string]int{}, takenBack: map[string]int{},
 	}
@@ -78,8 +81,12 @@ func (e *evidence) take(h happening) {
 	defer e.mu.Unlock()
 	switch h.op {
 	case "register":
+		e.found(h)
 		e.lose(h.by, h)
+		delete(e.kept, h.by)
 		e.now[h.by] = h.its
+	case "death":
+		e.found(h)
 	case "fence", "declare_dead":
 		e.lose(h.by, h)
 	case "host down", "host failed":
@@ -152,17 +159,21 @@ func (e *evidence) lose(owner string, h happening) {
 	if h.op == "declare_dead" && its != nil {
 		e.declared = append(e.declared, declaration{owner, h.at, its})
 	}
-	if old := e.losing[owner]; old != nil {
-		if h.op == "register" && dead(old.its, h.at) {
-			old.at, old.op = h.at, h.op // it was late and alive when it was fenced, and has died since
-		}
-		return
-	}
-	if len(e.hands[owner]) == 0 {
+	if e.losing[owner] != nil || len(e.hands[owner]) == 0 {
 		return
 	}
 	l := &loss{owner: owner, op: h.op, at: h.at, its: its, cohort: slices.Sorted(maps.Keys(e.hands[owner]))}
-	e.losing[owner], e.losses = l, append(e.losses, l)
+	e.losing[owner], e.kept[owner], e.losses = l, l, append(e.losses, l)
+}
+
+// found records that an owner, alive when it lost its work, has died since: its work may be why.
+func (e *evidence) found(h happening) {
+	l := e.kept[h.by]
+	if h.again || l == nil || dead(l.its, l.at) || !dead(l.its, h.at) {
+		return
+	}
+	delete(e.kept, h.by)
+	e.losses = append(e.losses, &loss{owner: l.owner, op: h.op, at: h.at, its: l.its, cohort: l.cohort, of: l})
 }
 
 // end removes work that left an owner.
@@ -198,6 +209,7 @@ func (e *evidence) forget() {
 	defer e.mu.Unlock()
 	clear(e.hands)
 	clear(e.losing)
+	clear(e.kept)
 	e.losses = append(e.losses, nil)
 	e.forgotten++
 }
@@ -219,6 +231,7 @@ func (e *evidence) innocent(key string) string {
 	}
 	deaths, alone := 0, false
 	marked := map[string]bool{} // those with a death on them that somebody saw
+	beside := map[*loss]int{}   // others with a death on them when it was lost
 	var last []string
 	for _, l := range e.losses {
 		if l == nil {
@@ -227,19 +240,19 @@ func (e *evidence) innocent(key string) string {
 		}
 		real := dead(l.its, l.at)
 		if slices.Contains(l.cohort, key) {
-			others := 0
 			for _, other := range l.cohort {
-				if other != key && marked[other] {
-					others++
+				if l.of == nil && other != key && marked[other] {
+					beside[l]++
 				}
 			}
+			others := beside[cmp.Or(l.of, l)]
 			if real {
 				alone = alone || len(l.cohort) == 1 || deaths > 0 && others == 0
 				deaths++
 			}
 			last = append(last, sentence(l, real, others))
 		}
-		if real && (l.op == "declare_dead" || l.op == "register") {
+		if real && (l.op == "declare_dead" || l.op == "register" || l.op == "death") {
 			for _, one := range l.cohort {
 				marked[one] = true
 			}
@@ -258,8 +271,13 @@ func (e *evidence) innocent(key string) string {
 // sentence describes a loss.
 func sentence(l *loss, real bool, others int) string {
 	how := "lived, and was given up (" + l.op + ")"
-	if real {
+	switch {
+	case l.of != nil:
+		how = "was found dead later (" + l.op + ")"
+	case real:
 		how = "died"
+	case l.its == nil:
+		how = "was given up (" + l.op + "), by a process that the drill does not know,"
 	}
 	with := "alone"
 	if n := len(l.cohort) - 1; n > 0 {

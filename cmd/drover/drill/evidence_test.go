@@ -81,6 +81,25 @@ func TestOwnFault(t *testing.T) {
 			s.start(r1).claims(r1, "a").tell("fence", r1, "2", "").dies(r1).start(r1).tell("settle", r1, "a=retry", "")
 			s.claims(r1, "a").lost(r1, "a")
 		}, true},
+		"alone, and dead long after it was settled": {func(s *seen) {
+			s.start(r1).claims(r1, "a").tell("fence", r1, "2", "").tell("settle", r1, "a=retry", "").tell("wake", "-", "", "")
+			s.dies(r1).start(r1).claims(r1, "a").lost(r1, "a")
+		}, true},
+		"its host lost it beside others without a death, and was dead when it came back": {func(s *seen) {
+			s.start(r1).start(r2).claims(r1, "a").lost(r1, "a=retry").claims(r2, "a b c")
+			s.tell("host down", "-", "h2", "").tell("settle", r2, "a=retry b=retry c=retry", "")
+			s.dies(r2).tell("death", r2, "a! b c", "").start(r2)
+		}, true},
+		"its host lost it beside another with a death, and was dead when it came back": {func(s *seen) {
+			s.start(r1).start(r2).claims(r1, "a b").lost(r1, "a=retry b=retry").claims(r2, "a b")
+			s.tell("host down", "-", "h2", "").tell("settle", r2, "a=retry b=retry", "")
+			s.dies(r2).tell("death", r2, "a b", "").start(r2)
+		}, false},
+		"its host lost it, and came back as the process that it was": {func(s *seen) {
+			s.start(r1).start(r2).claims(r1, "a").lost(r1, "a=retry").claims(r2, "a")
+			s.tell("host down", "-", "h2", "").tell("settle", r2, "a=retry", "").tell("register", r2, "3", "")
+			s.dies(r2).start(r2)
+		}, false},
 		"hung three times": {func(s *seen) {
 			s.start(r1)
 			for range 3 {

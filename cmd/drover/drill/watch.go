@@ -152,14 +152,14 @@ func (w *watch) run(ctx context.Context) {
 		for _, s := range read {
 			for _, m := range s.Messages {
 				last = m.ID
-				w.happened(ctx, now, m)
+				w.happened(now, m)
 			}
 		}
 	}
 }
 
 // happened takes in one entry of the stream of events.
-func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
+func (w *watch) happened(now time.Time, m redis.XMessage) {
 	h := happening{op: text(m, "op"), by: text(m, "by"), moved: text(m, "moved"), claimed: text(m, "claimed")}
 	// A life that was forgotten may have had another event of the same id.
 	same, read := w.known[m.ID]
@@ -167,7 +167,7 @@ func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
 	w.known[m.ID] = h
 	h.at, h.again = now, again
 	if h.op == "register" && !h.again {
-		h.its = w.who(ctx, h.by, h.moved)
+		h.its = w.who(h.by, text(m, "pid"))
 	}
 	w.seen.take(h)
 	if !h.again {
@@ -175,17 +175,11 @@ func (w *watch) happened(ctx context.Context, now time.Time, m redis.XMessage) {
 	}
 }
 
-// who returns the process that registered as an owner under an epoch; nil if Redis does not have it any more.
-func (w *watch) who(ctx context.Context, owner, epoch string) *life {
-	key := w.cluster.client.Redis.Namespace().Key("owner", owner)
-	its, err := w.cluster.client.Redis.Client().HMGet(ctx, key, "epoch", "pid").Result()
+// who returns the process of that number that registered as an owner; nil if the drill does not know it.
+func (w *watch) who(owner, number string) *life {
 	role, host, wrong := core.ParseOwner(owner)
-	if err != nil || wrong != nil || its[0] != epoch {
-		return nil
-	}
-	text, _ := its[1].(string)
-	pid, err := strconv.Atoi(text)
-	if err != nil {
+	pid, err := strconv.Atoi(number)
+	if wrong != nil || err != nil {
 		return nil
 	}
 	if w.cluster.elastic != nil && strings.HasPrefix(host, groupName+"-") {

@@ -99,7 +99,7 @@ func TestWhatASetBackRedisRemembersIsNoNews(t *testing.T) {
 	at := time.Now()
 	tell := func(id, op, by, moved, claimed string) {
 		at = at.Add(time.Second)
-		w.happened(t.Context(), at, redis.XMessage{ID: id, Values: map[string]any{"op": op, "by": by, "moved": moved, "claimed": claimed}})
+		w.happened(at, redis.XMessage{ID: id, Values: map[string]any{"op": op, "by": by, "moved": moved, "claimed": claimed}})
 	}
 	tell("1-0", "exchange", r1, "", "a")
 	tell("2-0", "running", r1, "a", "")
