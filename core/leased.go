@@ -40,6 +40,8 @@ type LeasedPools interface {
 	// their submitters' queues there. Specs are as the result store has them, of pools that are no lease's. Returns how
 	// many were moved.
 	Reroute(ctx context.Context, specs []Spec) (int, error)
+	// Apart lists up to limit requests, by their keys, that wait in a pool and met a death: they are in no queue.
+	Apart(ctx context.Context, pool string, limit int) ([]string, error)
 	// RevokeLent ends up to n claims by preemptible requests of VMs of a lease's pool, the youngest first. They are
 	// queued again, at no cost of an attempt, and their owners are notified. Returns how many were ended.
 	RevokeLent(ctx context.Context, pool string, n int) (int, error)

@@ -72,16 +72,24 @@ func (o *Overseer) reroute(ctx context.Context, pools ...string) error {
 }
 
 // rerouteFirst brings the first waiting request of each submitter in a pool of a lease to the pool that it is of, and those
-// that are assigned to a host or parked, whether the store has them as unfinished or not: a Redis that was set back may
-// have requests that ended, and so may a host that was drained. A claim there finds out.
+// that run apart, are assigned to a host or parked, whether the store has them as unfinished or not: a Redis that was set
+// back may have requests that ended, and so may a host that was drained. A claim there finds out. Those that pause after a
+// fault are in the queue soon.
 func (o *Overseer) rerouteFirst(ctx context.Context, p core.Pool, queues []core.QueueInfo) error {
 	turns, err := o.deps.Queue.Turns(ctx, queues, reroutePage)
 	if err != nil {
 		return err
 	}
-	var specs []core.Spec
+	keys, err := o.deps.Leased.Apart(ctx, p.Name, reroutePage)
+	if err != nil {
+		return err
+	}
 	for _, t := range slices.Concat(turns...) {
-		if id, generation, err := core.ParseKey(t.Next); err == nil {
+		keys = append(keys, t.Next)
+	}
+	var specs []core.Spec
+	for _, key := range keys {
+		if id, generation, err := core.ParseKey(key); err == nil {
 			specs = append(specs, core.Spec{ID: id, Generation: generation, Pool: p.Of})
 		}
 	}

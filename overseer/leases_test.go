@@ -227,6 +227,39 @@ func TestWhatEndedDoesNotHoldALease(t *testing.T) {
 	coretest.RequireSound(t, l.cluster)
 }
 
+// It met a death and runs apart, in no queue, and ended in the store that a Redis set back does not know of.
+func TestWhatEndedApartDoesNotHoldALease(t *testing.T) {
+	t.Parallel()
+	l := newLeasing(t, coretest.Mini(t), 2)
+	made := l.reserve(2, 0, time.Hour)
+	l.round()
+	own := core.LeasedPool(made.ID, 0)
+	ids := l.submit("again", 2)
+	l.make("h1", own, 2)
+	claims := l.claim("h1", own, 2, 10_000*time.Hour)
+	owner := core.OwnerName(core.RoleTestrunner, "h1", 0)
+	epoch, err := l.cluster.DeclareDead(t.Context(), owner, l.epoch[owner])
+	require.NoError(t, err)
+	var items []core.Settlement
+	for _, c := range claims {
+		items = append(items, core.Settlement{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+	}
+	_, err = l.cluster.Settle(t.Context(), owner, epoch, items, 0)
+	require.NoError(t, err)
+	apart, err := l.cluster.Apart(t.Context(), own, 10)
+	require.NoError(t, err)
+	require.Len(t, apart, 2)
+	for _, id := range ids {
+		_, err := l.store.Record(t.Context(), core.Result{ID: id, Generation: 1, State: core.RequestCompleted})
+		require.NoError(t, err)
+	}
+	require.NoError(t, l.svc.Delete(t.Context(), boss, made.ID))
+	l.round()
+	l.round()
+	require.Nil(t, l.leased(made.ID))
+	coretest.RequireSound(t, l.cluster)
+}
+
 // Two overseers at once do nothing twice.
 func TestTwoOverseersKeepLeases(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,12 @@ func (s *Store) Reroute(ctx context.Context, specs []core.Spec) (int, error) {
 	return moved, nil
 }
 
+// Apart implements core.LeasedPools.
+func (s *Store) Apart(ctx context.Context, pool string, limit int) ([]string, error) {
+	keys, err := s.db.LRange(ctx, s.space.Key("apart", pool), 0, int64(limit)-1).Result()
+	return keys, fault(ctx, err, pool)
+}
+
 // RevokeLent implements core.LeasedPools.
 func (s *Store) RevokeLent(ctx context.Context, pool string, n int) (int, error) {
 	ended := 0
