@@ -1,5 +1,5 @@
 // Package browsertest drives a real Chromium for the tests of pages: as a person with a
-// mouse, a narrow screen, a dark screen, or no script.
+// mouse, a narrow screen, a dark screen, or no script. Everywhere drives a real Firefox as well.
 package browsertest
 
 import (

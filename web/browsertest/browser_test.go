@@ -29,7 +29,22 @@ func TestTheLayout(t *testing.T) {
 	})
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(sessions.LoadAndSave(site).ServeHTTP))
-	defer server.Close()
+	t.Cleanup(server.Close)
+	browsertest.Everywhere(t, func(t *testing.T, p browsertest.Person) {
+		p.Goto(server.URL + "/thing")
+		p.Width(360)
+		p.Await("in 2 hours")
+		require.LessOrEqual(t, p.Overflow(), 0)
+		p.Press("Delete")
+		p.Await("Really?")
+		p.Press("Cancel")
+		p.Press("Delete")
+		p.Await("Really?")
+		p.Click("dialog button.danger")
+		p.Await("It is gone.")
+		p.Absent("Really?")
+		require.Equal(t, "/thing", p.Path())
+	})
 
 	tab := browsertest.Start(t).Tab(t)
 	for _, dark := range []bool{false, true} {
@@ -41,13 +56,6 @@ func TestTheLayout(t *testing.T) {
 			require.LessOrEqual(t, tab.Overflow(), 0, "at %d pixels", width)
 		}
 	}
-	tab.Press("Delete")
-	tab.Await("Really?")
-	tab.Press("Cancel")
-	tab.Press("Delete")
-	tab.Await("Really?")
-	tab.Click("dialog button.danger")
-	tab.Await("It is gone.")
 	tab.Goto(server.URL + "/broken")
 	tab.Await("A fault of this site")
 	tab.Script(false)

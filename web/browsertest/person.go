@@ -169,6 +169,13 @@ func (tab *Tab) Screen(width, height int64, dark bool) {
 	}))
 }
 
+// Width sets how wide the screen is, in CSS pixels.
+func (tab *Tab) Width(pixels int64) {
+	tab.t.Helper()
+	const height = 800
+	tab.do(chromedp.EmulateViewport(pixels, height))
+}
+
 // Script switches the page's own scripts off or on, for the pages after this one.
 func (tab *Tab) Script(on bool) {
 	tab.t.Helper()

@@ -232,25 +232,31 @@ func TestSubmittingByABrowser(t *testing.T) {
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
 }
 
-// A page that stays open shows by itself how the tests go on, what they print, and their result.
+// The main way, in each browser: files are chosen and sent, and the page that follows shows by itself how the tests go
+// on, what they print, and their result.
 func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t)
-	w.graded("hw1", func(as *school.Assignment) { as.ShowOutput = true })
-	at := w.submitTo("ann", "hw1")
-	tab := browsertest.Start(t).Tab(t)
-	tab.Goto(w.serve("ann") + at)
-	tab.Await("waiting for its tests")
-	c := w.claim()
-	tab.Await("is being prepared")
-	w.run(c, "first <b>words</b>\n", "second words\n")
-	tab.Await("Output so far")
-	tab.Await("first <b>words</b>")
-	tab.Await("second words")
-	w.end(c, func(r *core.Result) { r.Stdout = "the whole output" })
-	tab.Await("7 of 10")
-	tab.Await("the whole output")
-	tab.Absent("Output so far")
+	file := filepath.Join(t.TempDir(), "main.py")
+	require.NoError(t, os.WriteFile(file, []byte("print()\n"), 0o600))
+	browsertest.Everywhere(t, func(t *testing.T, p browsertest.Person) {
+		w := newFixture(t)
+		w.graded("hw1", func(as *school.Assignment) { as.ShowOutput = true })
+		p.Goto(w.serve("ann") + "/classes/cs101/assignments/hw1")
+		p.Choose("#f-files", file)
+		p.Await("0 kB")
+		p.Press("Submit")
+		p.Await("waiting for its tests")
+		c := w.claim()
+		p.Await("is being prepared")
+		w.run(c, "first <b>words</b>\n", "second words\n")
+		p.Await("Output so far")
+		p.Await("first <b>words</b>")
+		p.Await("second words")
+		w.end(c, func(r *core.Result) { r.Stdout = "the whole output" })
+		p.Await("7 of 10")
+		p.Await("the whole output")
+		p.Absent("Output so far")
+	})
 }
 
 // A request whose machine fails begins again, and so does what it prints.
