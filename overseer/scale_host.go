@@ -8,25 +8,13 @@ import (
 	"drover/core/cluster/scale"
 )
 
-// A drained host's work is moved this long before its machine is ended, or a part of what is left.
-const (
-	moveBefore = 30 * time.Second
-	movePart   = 4
-)
-
 // drain lets the host of an instance finish what it has in hand, or take work again. The store has the wish first.
 func (s scaler) drain(ctx context.Context, i core.Instance, lifted bool) error {
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
-	var left time.Duration
-	w := core.HostWish{Host: i.ID, Kind: core.WishDrain, Lifted: lifted, By: scale.By, Reason: i.Why}
-	if !lifted {
-		left = time.UnixMilli(i.Deadline).Sub(now)
-		left = max(time.Second, left-min(moveBefore, left/movePart))
-		w.Until = now.Add(left).UnixMilli()
-	}
+	w, left := scale.DrainWish(i, lifted, now)
 	if err := s.wish(ctx, w, now); err != nil {
 		return err
 	}

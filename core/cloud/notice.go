@@ -1,10 +1,12 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -12,8 +14,11 @@ import (
 	"drover/core/service/clock"
 )
 
-// MetadataURL is where a machine of EC2 learns about itself.
-const MetadataURL = "http://169.254.169.254"
+// metadataURL is where a machine of EC2 learns about itself.
+const metadataURL = "http://169.254.169.254"
+
+// MetadataURL returns where this machine learns about itself: the programs of AWS read the same variable.
+func MetadataURL() string { return cmp.Or(os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), metadataURL) }
 
 // NoticeEvery is how often a machine looks whether it is taken back: EC2 says so two minutes before.
 const NoticeEvery = 5 * time.Second
@@ -51,12 +56,23 @@ func ReadNotice(ctx context.Context, base string) (Notice, bool, error) {
 	return n, true, nil
 }
 
+// Left is how long a machine still has, by its own clock: at most as long as EC2 says before, in case that clock is wrong.
+func (n Notice) Left(now time.Time) time.Duration { return max(0, min(n.Time.Sub(now), spotNotice)) }
+
+// triesUnheard is how often a metadata service is asked that has never answered: then there is none.
+const triesUnheard = 60
+
 // WaitNotice returns once the machine is taken back, or an error when ctx ends. A service that does not answer is asked
-// again.
+// again; one that has never answered is given up after five minutes, with UNAVAILABLE.
 func WaitNotice(ctx context.Context, base string, c clock.Clock) (Notice, error) {
-	for {
-		if n, is, err := ReadNotice(ctx, base); err == nil && is {
+	heard := false
+	for try := 1; ; try++ {
+		n, is, err := ReadNotice(ctx, base)
+		if err == nil && is {
 			return n, nil
+		}
+		if heard = heard || err == nil; !heard && try >= triesUnheard {
+			return Notice{}, err
 		}
 		if err := clock.Sleep(ctx, c, NoticeEvery); err != nil {
 			return Notice{}, err

@@ -202,6 +202,9 @@ func newFactory(ctx context.Context, s Surroundings, adjust func(*vmfactory.Conf
 		return nil
 	})
 	beside := append(made.sweep(s.Log), watch)
+	if !s.embedded {
+		beside = append(beside, takenBack(s))
+	}
 	return f, Role{service: service.Service{Name: "vmfactory", Run: f.Run}, beside: beside, checks: checks, close: made.Close}, nil
 }
 

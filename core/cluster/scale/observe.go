@@ -142,8 +142,7 @@ func (r *round) joined(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 		r.end(s, why)
 		return
 	}
-	if m != nil && m.Notice > 0 {
-		r.reclaim(s, m.Notice)
+	if r.reclaim(s, m) {
 		return
 	}
 	if h == nil {
@@ -163,11 +162,16 @@ func (r *round) joined(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 	}
 }
 
-// reclaim drains a host whose machine its provider takes back at a moment.
-func (r *round) reclaim(s *Step, at int64) {
-	s.Instance.Reclaim = true
-	r.move(s, core.InstanceDraining, "its provider takes it back")
-	s.Instance.Deadline, s.Do = at, Drain
+// reclaim drains a host whose machine its provider takes back. It returns false if there is nothing to do.
+func (r *round) reclaim(s *Step, m *core.Machine) bool {
+	if m == nil || m.Notice == 0 {
+		return false
+	}
+	next, is := Reclaimed(s.Instance, m.Notice, r.now)
+	if is {
+		s.Instance, s.Put, s.Do = next, true, Drain
+	}
+	return is
 }
 
 func (r *round) draining(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
@@ -176,9 +180,7 @@ func (r *round) draining(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 	switch {
 	case why != "":
 		r.end(s, why)
-	case m != nil && m.Notice > 0 && !i.Reclaim:
-		i.Reclaim, i.Deadline, i.Why = true, min(i.Deadline, m.Notice), "its provider takes it back"
-		s.Put, s.Do = true, Drain
+	case r.reclaim(s, m):
 	case h != nil && h.Drain && r.idle(h):
 		r.end(s, "its host has nothing in hand any more")
 	case r.now >= i.Deadline:
