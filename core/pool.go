@@ -20,9 +20,10 @@ type Pool struct {
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
 	// Of a pool of a lease, which only Redis has; see LeasedPools.
-	Of    string `json:"of,omitempty"`    // pool whose VMs it reserves
-	Lease string `json:"lease,omitempty"` // id
-	Lends bool   `json:"lends,omitempty"` // its idle VMs run preemptible requests of the pool that it is of
+	Of        string `json:"of,omitempty"`         // pool whose VMs it reserves
+	Lease     string `json:"lease,omitempty"`      // id
+	LeaseName string `json:"lease_name,omitempty"` // what people call that lease
+	Lends     bool   `json:"lends,omitempty"`      // its idle VMs run preemptible requests of the pool that it is of
 
 	// What overseers decide on for the whole cluster; without one, each host goes by Warm and Max alone.
 	WarmTotal int            `json:"warm_total,omitempty"`    // clean VMs kept in the whole cluster, those of Warm included

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/wiring"
+	"drover/core"
+	"drover/core/cluster/lease"
 )
 
 // A pool is set before any component was started, when not even the data folder is there.
@@ -79,5 +81,27 @@ func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
 			require.NoError(t, e.Announce(t.Context(), &said))
 			require.Equal(t, !made, strings.Contains(said.String(), "drover pool set default --provider lxc --image NAME"), said.String())
 		}
+	}
+}
+
+// A lease's pool says what it is: nobody knows its id by heart.
+func TestALeasesPoolIsNamed(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	h.pool()
+	base, err := h.cluster.Redis.GetPool(context.Background(), "default")
+	require.NoError(t, err)
+	l := core.Lease{ID: "01kb5x", Name: "exam", Reservations: []core.Reservation{{Pools: []string{"default"}, Units: 1}}}
+	own := lease.LeasedPool(&l, 0, base, lease.Opened)
+	require.NoError(t, h.cluster.Redis.SetLeased(context.Background(), core.LeasedPoolSetting{Pool: own, Open: true}))
+	require.Regexp(t, own.Name+` .*default for lease exam, 01kb5x`, h.said("pool", "list"))
+	shown := h.said("pool", "show", own.Name)
+	require.Regexp(t, `reserves VMs of pool +default`, shown)
+	require.Regexp(t, `for lease +exam, 01kb5x`, shown)
+	require.NotContains(t, h.said("pool", "show", "default"), "lease")
+	pool := parsed[core.Pool](t, h.said("pool", "show", "--json", own.Name))
+	require.Equal(t, []string{"default", "01kb5x", "exam"}, []string{pool.Of, pool.Lease, pool.LeaseName})
+	for _, p := range parsed[[]core.Pool](t, h.said("pool", "list", "--json")) {
+		require.Equal(t, p.Name == own.Name, p.LeaseName == "exam", p.Name)
 	}
 }

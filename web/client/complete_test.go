@@ -18,20 +18,17 @@ import (
 // apart are the operations that the client leaves out, by the first part of their path: the
 // command line makes these on the cluster itself, where operators are.
 var apart = map[string]string{
-	"cluster":     "operators have the cluster itself",
-	"host-groups": "as above",
-	"instances":   "as above",
-	"schedules":   "as above",
-	"types":       "as above; a request names its type",
-	"users":       "as above; a link is made where people are taught, too",
-	"webhooks":    "set up once, by the page or with curl",
+	"cluster":   "operators have the cluster itself",
+	"schedules": "as above",
+	"types":     "as above; a request names its type",
+	"users":     "as above; a link is made where people are taught, too",
+	"webhooks":  "set up once, by the page or with curl",
 }
 
 // leftOut are single ones.
 var leftOut = map[string]string{
 	"createClass": "people who make classes have the cluster", "changeClass": "as above", "deleteClass": "as above", "listAuditLog": "as above",
 	"listWebhooks": "set up once, by the page or with curl", "addWebhook": "as above", "redeliver": "as above",
-	"listJoinTokens": "operators have the cluster itself", "makeJoinToken": "as above", "revokeJoinToken": "as above",
 	"listTokens":        "the page shows them; logging out revokes the one that it knows",
 	"listMyAssignments": "listAssignments of each class that one is in says more", "changeUserGrade": "ChangeGrade without a submission",
 	"viewSeries": "pages show charts", "viewClassSeries": "as above", "viewHits": "operators have the cluster itself",

@@ -15,7 +15,9 @@ import (
 	"drover/core/account"
 	"drover/core/classes"
 	"drover/core/cluster/history"
+	"drover/core/cluster/join"
 	"drover/core/cluster/lease"
+	"drover/core/cluster/operate"
 	"drover/core/requests"
 	"drover/core/school"
 )
@@ -36,6 +38,7 @@ type Backend interface {
 	taskBackend
 	statsBackend
 	leaseBackend
+	hostBackend
 }
 
 // classBackend is the part of a backend about classes, their members and links for these.
@@ -156,6 +159,26 @@ type leaseBackend interface {
 	// Calendar returns what leases hold between two moments, ms since 1970, and how many units of a pool ("" for none) are
 	// free when.
 	Calendar(ctx context.Context, from, to int64, pool string) (lease.View, error)
+}
+
+// hostBackend is the part of a backend about hosts that come and go.
+type hostBackend interface {
+	ListHostGroups(ctx context.Context) ([]operate.Group, error)
+	ViewHostGroup(ctx context.Context, name string) (operate.Group, error)
+	// SetHostGroup makes a host group, or changes all its settings.
+	SetHostGroup(ctx context.Context, g core.HostGroup) (core.HostGroup, error)
+	PauseHostGroup(ctx context.Context, name string, paused bool) error
+	RemoveHostGroup(ctx context.Context, name string) error
+	ListInstances(ctx context.Context, f core.InstanceFilter) ([]core.Instance, error)
+	ViewInstance(ctx context.Context, id string) (core.Instance, error)
+	// TerminateInstance ends a machine, with now set without waiting for what its host has in hand.
+	TerminateInstance(ctx context.Context, id string, now bool) (core.Instance, error)
+	ListJoinTokens(ctx context.Context) ([]core.JoinToken, error)
+	// MakeJoinToken returns the token's secret, which nobody can read later.
+	MakeJoinToken(ctx context.Context, w join.Wish) (secret string, t core.JoinToken, err error)
+	RevokeJoinToken(ctx context.Context, id string) error
+	// SiteAddress returns where machines that join reach the site.
+	SiteAddress(ctx context.Context) string
 }
 
 // BackendCommand describes a subcommand for a cluster or a site, with an example of it.

@@ -20,12 +20,12 @@ func hostGroupCommand() *cli.Command {
 	return &cli.Command{
 		Name: "group", Usage: "list, make and change host groups, whose machines are made when work waits", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
-			access.ClusterCommand("list", "list host groups and their machines", "", nil, listGroups),
-			access.ClusterCommand("show", "show all settings of a host group", "GROUP", nil, showGroup),
-			access.ClusterCommand("set", "make a host group, or change its named settings", "GROUP", groupFlags(), setGroup),
-			access.ClusterCommand("pause", "make and end no machines of a host group", "GROUP", nil, pauseGroup(true)),
-			access.ClusterCommand("resume", "make and end machines of a paused host group again", "GROUP", nil, pauseGroup(false)),
-			access.ClusterCommand("remove", "remove a host group that has no machines any more", "GROUP", nil, removeGroup),
+			access.BackendCommand("list", "list host groups and their machines", "", "drover host group list", nil, listGroups),
+			access.BackendCommand("show", "show all settings of a host group", "GROUP", "drover host group show burst", nil, showGroup),
+			access.BackendCommand("set", "make a host group, or change its named settings", "GROUP", "drover host group set --max 10 burst", groupFlags(), setGroup),
+			access.BackendCommand("pause", "make and end no machines of a host group", "GROUP", "drover host group pause burst", nil, pauseGroup(true)),
+			access.BackendCommand("resume", "make and end machines of a paused host group again", "GROUP", "drover host group resume burst", nil, pauseGroup(false)),
+			access.BackendCommand("remove", "remove a host group that has no machines any more", "GROUP", "drover host group remove burst", nil, removeGroup),
 		},
 	}
 }
@@ -51,13 +51,12 @@ func groupFlags() []cli.Flag {
 	}
 }
 
-func setGroup(c *cli.Context, h *access.Cluster) error {
+func setGroup(c *cli.Context, d access.Backend) error {
 	name, err := terminal.OneArg(c, "host group's name")
 	if err != nil {
 		return err
 	}
-	service := h.Operate()
-	had, err := service.Group(c.Context, access.Operator(), name)
+	had, err := d.ViewHostGroup(c.Context, name)
 	g := had.HostGroup
 	if core.Is(err, core.CodeNotFound) {
 		g, err = core.HostGroup{Name: name, Max: 1}, nil
@@ -68,7 +67,7 @@ func setGroup(c *cli.Context, h *access.Cluster) error {
 	if err := applyGroupFlags(c, &g); err != nil {
 		return err
 	}
-	if g, err = service.SetGroup(c.Context, access.Operator(), g); err != nil {
+	if g, err = d.SetHostGroup(c.Context, g); err != nil {
 		return err
 	}
 	return terminal.Say(c, g, "host group %s is set; drover host group show %s shows it", name, name)
@@ -137,11 +136,11 @@ func readJSONFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-func listGroups(c *cli.Context, h *access.Cluster) error {
+func listGroups(c *cli.Context, d access.Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	all, err := h.Operate().Groups(c.Context, access.Operator())
+	all, err := d.ListHostGroups(c.Context)
 	if err != nil {
 		return err
 	}
@@ -155,12 +154,12 @@ func listGroups(c *cli.Context, h *access.Cluster) error {
 	return terminal.PrintTable(c.App.Writer, "no host groups: make one with drover host group set NAME", table.Row{"group", "provider", "hosts", "machines", "labels", ""}, rows)
 }
 
-func showGroup(c *cli.Context, h *access.Cluster) error {
+func showGroup(c *cli.Context, d access.Backend) error {
 	name, err := terminal.OneArg(c, "host group's name")
 	if err != nil {
 		return err
 	}
-	g, err := h.Operate().Group(c.Context, access.Operator(), name)
+	g, err := d.ViewHostGroup(c.Context, name)
 	if err != nil {
 		return err
 	}
@@ -191,13 +190,13 @@ func groupRows(g operate.Group) []table.Row {
 		table.Row{"join within", full.JoinWithin}, table.Row{"drain for", full.DrainFor}, table.Row{"profile", terminal.Clean(string(g.Profile))})
 }
 
-func pauseGroup(paused bool) func(c *cli.Context, h *access.Cluster) error {
-	return func(c *cli.Context, h *access.Cluster) error {
+func pauseGroup(paused bool) func(c *cli.Context, d access.Backend) error {
+	return func(c *cli.Context, d access.Backend) error {
 		name, err := terminal.OneArg(c, "host group's name")
 		if err != nil {
 			return err
 		}
-		if err := h.Operate().PauseGroup(c.Context, access.Operator(), name, paused); err != nil {
+		if err := d.PauseHostGroup(c.Context, name, paused); err != nil {
 			return err
 		}
 		is := "makes and ends machines again"
@@ -208,12 +207,12 @@ func pauseGroup(paused bool) func(c *cli.Context, h *access.Cluster) error {
 	}
 }
 
-func removeGroup(c *cli.Context, h *access.Cluster) error {
+func removeGroup(c *cli.Context, d access.Backend) error {
 	name, err := terminal.OneArg(c, "host group's name")
 	if err != nil {
 		return err
 	}
-	if err := h.Operate().RemoveGroup(c.Context, access.Operator(), name); err != nil {
+	if err := d.RemoveHostGroup(c.Context, name); err != nil {
 		return err
 	}
 	return terminal.Say(c, map[string]any{"group": name, "removed": true}, "host group %s is removed", name)

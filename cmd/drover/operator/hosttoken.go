@@ -19,35 +19,32 @@ func hostTokenCommand() *cli.Command {
 	return &cli.Command{
 		Name: "token", Usage: "make, list and revoke tokens by which machines join as hosts", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
-			access.ClusterCommand("create", "make a token, and show how a machine joins by it", "", []cli.Flag{
+			access.BackendCommand("create", "make a token, and show how a machine joins by it", "", "drover host token create --name host7", []cli.Flag{
 				&cli.StringFlag{Name: "name", Usage: "only the host `HOST` joins by it", DefaultText: "each machine's own name"},
 				&cli.StringFlag{Name: "group", Usage: "its hosts get the labels of the host group `GROUP`"},
 				&cli.IntFlag{Name: "uses", Usage: "so many hosts join by it: `N`", Value: 1},
 				&cli.DurationFlag{Name: "for", Usage: "how long it is good: a `TIME`, at most an hour", Value: core.JoinLife},
 			}, createHostToken),
-			access.ClusterCommand("list", "list tokens and the hosts that joined by them, newest first", "", nil, listHostTokens),
-			access.ClusterCommand("revoke", "end a token; hosts that joined by it stay", "ID", nil, revokeHostToken),
+			access.BackendCommand("list", "list tokens and the hosts that joined by them, newest first", "", "drover host token list", nil, listHostTokens),
+			access.BackendCommand("revoke", "end a token; hosts that joined by it stay", "ID", "drover host token revoke 1f0c3a9be2d45678", nil, revokeHostToken),
 		},
 	}
 }
 
-func createHostToken(c *cli.Context, h *access.Cluster) error {
+func createHostToken(c *cli.Context, d access.Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	secret, t, err := h.Joins().Issue(c.Context, access.Operator(), join.Wish{
+	secret, t, err := d.MakeJoinToken(c.Context, join.Wish{
 		Host: c.String("name"), Group: c.String("group"), Uses: c.Int("uses"), Life: c.Duration("for"),
 	})
 	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return terminal.PrintJSON(c.App.Writer, map[string]any{"secret": secret, "token": join.Shown(t)})
+		return terminal.PrintJSON(c.App.Writer, map[string]any{"secret": secret, "token": t})
 	}
-	example := examples.SiteURL
-	if site, err := h.SiteOfCluster(c.Context, c.App.ErrWriter); err == nil {
-		example = site.String()
-	}
+	example := d.SiteAddress(c.Context)
 	_, err = fmt.Fprintf(c.App.Writer, "%s\n\nThe token is good until %s, for %s. On a machine with this program, as root:\n\n"+
 		"  DROVER_JOIN_TOKEN=%s drover join %s\n\nFor a machine that a cloud makes, as its user data:\n\n%s",
 		secret, time.UnixMilli(t.Expires).Format(time.DateTime), usesOf(t), secret, example, examples.CloudInit(secret, example))
@@ -65,11 +62,11 @@ func usesOf(t core.JoinToken) string {
 	return fmt.Sprintf("%d hosts", t.Uses)
 }
 
-func listHostTokens(c *cli.Context, h *access.Cluster) error {
+func listHostTokens(c *cli.Context, d access.Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	all, err := h.Joins().Tokens(c.Context, access.Operator())
+	all, err := d.ListJoinTokens(c.Context)
 	if err != nil {
 		return err
 	}
@@ -92,12 +89,12 @@ func listHostTokens(c *cli.Context, h *access.Cluster) error {
 	return terminal.PrintTable(c.App.Writer, "no join tokens: make one with drover host token create", table.Row{"token", "for", "group", "valid", "made by", "joined"}, rows)
 }
 
-func revokeHostToken(c *cli.Context, h *access.Cluster) error {
+func revokeHostToken(c *cli.Context, d access.Backend) error {
 	id, err := terminal.OneArg(c, "token's id, as drover host token list shows it")
 	if err != nil {
 		return err
 	}
-	if err := h.Joins().Revoke(c.Context, access.Operator(), id); err != nil {
+	if err := d.RevokeJoinToken(c.Context, id); err != nil {
 		return err
 	}
 	return terminal.Say(c, map[string]any{"token": id, "revoked": true}, "token %s is revoked", id)

@@ -13,20 +13,20 @@ func instanceCommand() *cli.Command {
 	return &cli.Command{
 		Name: "instance", Usage: "list and end machines that were made for host groups", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
-			access.ClusterCommand("list", "list machines, newest first", "", []cli.Flag{
+			access.BackendCommand("list", "list machines, newest first", "", "drover host instance list", []cli.Flag{
 				&cli.StringFlag{Name: "group", Usage: "only those of `GROUP`"},
 				&cli.StringSliceFlag{Name: "state", Usage: "only those in `STATE`; repeatable"},
 				&cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 50},
 			}, listInstances),
-			access.ClusterCommand("show", "show a machine", "ID", nil, showInstance),
-			access.ClusterCommand("terminate", "end a machine; its host finishes what it has in hand", "ID", []cli.Flag{
+			access.BackendCommand("show", "show a machine", "ID", "drover host instance show burst-000012", nil, showInstance),
+			access.BackendCommand("terminate", "end a machine; its host finishes what it has in hand", "ID", "drover host instance terminate burst-000012", []cli.Flag{
 				&cli.BoolFlag{Name: "now", Usage: "move its work to other hosts instead", DisableDefaultText: true},
 			}, terminateInstance),
 		},
 	}
 }
 
-func listInstances(c *cli.Context, h *access.Cluster) error {
+func listInstances(c *cli.Context, d access.Backend) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
@@ -34,7 +34,10 @@ func listInstances(c *cli.Context, h *access.Cluster) error {
 	for _, s := range c.StringSlice("state") {
 		f.States = append(f.States, core.InstanceState(s))
 	}
-	all, err := h.Operate().Instances(c.Context, access.Operator(), f)
+	if f.Limit < 1 || f.Limit > 1000 {
+		return core.Errorf(core.CodeInvalid, "limit", "--limit is 1 to 1000")
+	}
+	all, err := d.ListInstances(c.Context, f)
 	if err != nil {
 		return err
 	}
@@ -48,12 +51,12 @@ func listInstances(c *cli.Context, h *access.Cluster) error {
 	return terminal.PrintTable(c.App.Writer, "no machines", table.Row{"instance", "state", "since", "type", "provider's name", "why"}, rows)
 }
 
-func showInstance(c *cli.Context, h *access.Cluster) error {
+func showInstance(c *cli.Context, d access.Backend) error {
 	id, err := terminal.OneArg(c, "instance's id")
 	if err != nil {
 		return err
 	}
-	i, err := h.Operate().Instance(c.Context, access.Operator(), id)
+	i, err := d.ViewInstance(c.Context, id)
 	if err != nil {
 		return err
 	}
@@ -77,12 +80,12 @@ func showInstance(c *cli.Context, h *access.Cluster) error {
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"field", "value"}, rows)
 }
 
-func terminateInstance(c *cli.Context, h *access.Cluster) error {
+func terminateInstance(c *cli.Context, d access.Backend) error {
 	id, err := terminal.OneArg(c, "instance's id")
 	if err != nil {
 		return err
 	}
-	i, err := h.Operate().Terminate(c.Context, access.Operator(), id, c.Bool("now"))
+	i, err := d.TerminateInstance(c.Context, id, c.Bool("now"))
 	if err != nil {
 		return err
 	}

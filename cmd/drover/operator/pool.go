@@ -187,11 +187,19 @@ func listPools(c *cli.Context, h *access.Cluster) error {
 		rows[i] = table.Row{
 			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), terminal.PausedWord(v.Paused),
 			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow],
-			v.Waiting[core.PriorityPreemptible], Counts(v.VMs),
+			v.Waiting[core.PriorityPreemptible], Counts(v.VMs), reservedFor(v.Pool),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "no pools: make one with drover pool set NAME",
-		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low", "preemptible waiting", "vms"}, rows)
+		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low", "preemptible waiting", "vms", "reserved"}, rows)
+}
+
+// reservedFor says of which pool and lease a lease's pool is; "" of any other.
+func reservedFor(p core.Pool) string {
+	if p.Lease == "" {
+		return ""
+	}
+	return terminal.Clean(fmt.Sprintf("%s for lease %s, %s", p.Of, p.LeaseName, p.Lease))
 }
 
 // span is a length of time, for people; zero says what 0 means.
@@ -255,8 +263,11 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		return err
 	}
 	l := p.Limits
-	rows := []table.Row{
-		{"pool", p.Name},
+	rows := []table.Row{{"pool", p.Name}}
+	if p.Lease != "" {
+		rows = append(rows, table.Row{"reserves VMs of pool", p.Of}, table.Row{"for lease", terminal.Clean(p.LeaseName) + ", " + p.Lease})
+	}
+	rows = append(rows, []table.Row{
 		{"provider", p.Provider},
 		{"image", image},
 		{"warm", p.Warm},
@@ -285,7 +296,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
 		{"on host loss", p.OnHostLoss},
 		{"claims that met a VM, last day", hits.Met()},
-	}
+	}...)
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
 }
 

@@ -32,7 +32,7 @@ func SimulateCommand() *cli.Command {
 			`{"at_ms": 1500, "pool": "default", "priority": "normal", "submitter": "ann", "run_ms": 3000, "due_ms": 60000}` +
 			"\nwith times since the trace began, and priority and due_ms only if there are any.",
 		OnUsageError: terminal.UsageError, Action: runSimulate,
-		Flags: terminal.WithSettings(slices.Concat(simulatedCluster(), []cli.Flag{
+		Flags: terminal.WithSettings(slices.Concat(simulatedCluster(), simulatedGroup(), []cli.Flag{
 			&cli.BoolFlag{Name: "list", Usage: "list the traces that have names"},
 			&cli.BoolFlag{Name: "print", Usage: "print the trace instead of replaying it"},
 			&cli.BoolFlag{Name: "compare", Usage: "replay it twice: with --warm VMs kept on each host, and with as many as arrivals ask for"},
@@ -73,6 +73,9 @@ func runSimulate(c *cli.Context) error {
 	}
 	if c.Bool("print") {
 		return trace.Write(c.App.Writer)
+	}
+	if c.String("goals") != "" {
+		return tuneGoal(c, name, trace, s)
 	}
 	runs := []simulate.Named{{Name: "as set"}}
 	settings := []simulate.Settings{s}
@@ -184,7 +187,7 @@ func applySimulated(c *cli.Context, s *simulate.Settings) error {
 			return err
 		}
 		n, slots := c.Int("hosts"), cmp.Or(c.Int("slots"), c.Int("cpus"))
-		if n < 1 || n > simulate.MaxHosts || size.CPU < 1000 {
+		if n < 1 && c.String("goals") == "" || n < 0 || n > simulate.MaxHosts || size.CPU < 1000 {
 			return core.Errorf(core.CodeInvalid, "hosts", "between 1 and %d hosts can be simulated, each with a processor at least", simulate.MaxHosts)
 		}
 		s.Hosts = simulate.Hosts(n, size, slots)

@@ -21,7 +21,9 @@ type cluster struct {
 	rang     bool  // work waits that no host has a VM for
 	changed  bool  // since the last round
 	measured *measure
-	look     func() // after each step; for tests
+	given    int      // hosts that are always there
+	elastic  *elastic // nil: no hosts come or go
+	look     func()   // after each step; for tests
 }
 
 // pool is a pool of the simulated cluster.
@@ -49,6 +51,10 @@ type host struct {
 	vms    int
 	slots  int // that are free
 	turn   int
+	down   bool // no machine of a group is there
+	taken  bool // one comes
+	drain  bool
+	life   int
 	cells  []cell // by pool
 }
 
@@ -86,7 +92,31 @@ func newCluster(t Trace, s Settings) *cluster {
 		}
 		c.hosts = append(c.hosts, its)
 	}
+	c.given = len(c.hosts)
+	if s.Group != nil {
+		c.elastic = newElastic(*s.Group)
+		for range s.Group.Max {
+			its := &host{Host: Host{Serves: []string{}}, down: true, cells: make([]cell, len(s.Pools))}
+			for i, p := range s.Pools {
+				if s.Group.Serves(p) {
+					its.serves, its.Serves = append(its.serves, i), append(its.Serves, p.Name)
+				}
+			}
+			c.hosts = append(c.hosts, its)
+		}
+		for _, p := range c.pools {
+			p.is = make([]bool, len(c.hosts))
+		}
+	}
 	return c
+}
+
+// stuck reports whether nothing more can happen, so that requests would wait forever.
+func (c *cluster) stuck() bool {
+	if c.events.first() != nil || c.changed {
+		return false
+	}
+	return c.elastic == nil || c.now-c.elastic.moved > 2*c.elastic.Filled().Goal.Milliseconds()+hour
 }
 
 // run goes on until each request has ended.
@@ -95,7 +125,7 @@ func (c *cluster) run() error {
 	c.changed = true
 	c.place()
 	for c.ended < len(c.trace) {
-		if c.events.first() == nil && next == len(c.trace) && !c.changed {
+		if next == len(c.trace) && c.stuck() {
 			return core.Errorf(core.CodeInvalid, "simulate", "%d requests wait for VMs that no host makes: check the hosts' room and the pools' max", c.queued)
 		}
 		at, what := c.nextRound(), c.place
@@ -104,6 +134,14 @@ func (c *cluster) run() error {
 		}
 		if next < len(c.trace) && c.trace[next].At < at {
 			at, what = c.trace[next].At, func() { c.submit(next); next++ }
+		}
+		if c.elastic != nil {
+			if c.elastic.next < at {
+				at, what = c.elastic.next, c.rescale
+			}
+			if c.now >= 0 {
+				c.elastic.advance(at - c.now)
+			}
 		}
 		c.measured.advance(c, at)
 		c.now = at
@@ -120,7 +158,18 @@ func (c *cluster) nextRound() int64 {
 	if c.rang {
 		return max(c.now, c.round+placement.ShortPause.Milliseconds())
 	}
-	return c.round + placement.Every(len(c.hosts)).Milliseconds()
+	return c.round + placement.Every(c.up()).Milliseconds()
+}
+
+// up is how many hosts there are.
+func (c *cluster) up() int {
+	n := 0
+	for _, h := range c.hosts {
+		if !h.down {
+			n++
+		}
+	}
+	return n
 }
 
 // submit puts a request into its queue, and a host that has a clean VM takes it at once.
@@ -145,7 +194,7 @@ func (c *cluster) wake(n int) {
 	for len(p.ready) > 0 {
 		at := p.ready[0]
 		p.ready, p.is[at] = p.ready[1:], false
-		if h := c.hosts[at]; h.cells[n].clean > 0 && h.slots > 0 {
+		if h := c.hosts[at]; h.cells[n].clean > 0 && h.slots > 0 && !h.drain {
 			c.work(at)
 			return
 		}
@@ -156,6 +205,9 @@ func (c *cluster) wake(n int) {
 // work lets a host claim what it can. Its pools take turns.
 func (c *cluster) work(at int) {
 	h := c.hosts[at]
+	if h.down || h.drain {
+		return
+	}
 	h.turn++
 	took := false
 	for i := range h.serves {
@@ -190,13 +242,20 @@ func (c *cluster) claim(at, n, request int) {
 	c.queued--
 	c.changed = true
 	c.measured.claimed(request, c.now)
-	c.events.push(event{at: c.now + c.trace[request].Run, what: runEnds, host: at, pool: n, request: request})
+	c.events.push(event{at: c.now + c.trace[request].Run, what: runEnds, host: at, pool: n, life: h.life, request: request})
 }
 
 // handle does what an event says.
 func (c *cluster) handle(e event) {
 	h, p := c.hosts[e.host], c.pools[e.pool]
 	its := &h.cells[e.pool]
+	if e.what == hostJoins {
+		c.join(e)
+		return
+	}
+	if e.what != isDueSoon && e.life != h.life {
+		return
+	}
 	switch r := &c.trace[e.request]; e.what {
 	case isDueSoon:
 		p.queue.hasten(r.Priority, r.Submitter, e.request)
@@ -215,7 +274,7 @@ func (c *cluster) handle(e event) {
 		p.creating--
 		p.clean++
 		c.measured.made[e.pool]++
-	case surplusLasts:
+	case surplusLasts, hostJoins:
 	}
 	c.changed = true
 	c.work(e.host)
@@ -243,7 +302,7 @@ func (c *cluster) refill(at int) {
 		}
 		if its.surplus == 0 {
 			its.surplus = c.now + lead + 1
-			c.events.push(event{at: c.now + surplusAfter, what: surplusLasts, host: at, pool: n})
+			c.events.push(event{at: c.now + surplusAfter, what: surplusLasts, host: at, pool: n, life: h.life})
 		}
 		if more = min(more, its.clean); short || c.now+lead+1-its.surplus >= surplusAfter {
 			its.clean, p.clean = its.clean-more, p.clean-more
@@ -270,7 +329,7 @@ func (c *cluster) make(at int) (short bool) {
 			p.creating++
 			h.free, h.vms = h.free.Less(p.size, 1), h.vms+1
 			c.changed = true
-			c.events.push(event{at: c.now + p.makes.Milliseconds(), what: vmMade, host: at, pool: n})
+			c.events.push(event{at: c.now + p.makes.Milliseconds(), what: vmMade, host: at, pool: n, life: h.life})
 		}
 	}
 	return short
@@ -306,6 +365,9 @@ func (c *cluster) place() {
 	c.changed = false
 	targets := placement.Targets(c.ground(), pools)
 	for at, h := range c.hosts {
+		if h.down {
+			continue
+		}
 		for _, n := range h.serves {
 			h.cells[n].Target = targets[h.Name][c.pools[n].Name]
 		}
@@ -326,15 +388,18 @@ func (c *cluster) first(p *pool) int {
 
 // ground is what placement knows of the hosts.
 func (c *cluster) ground() []placement.Host {
-	all := make([]placement.Host, len(c.hosts))
-	for i, h := range c.hosts {
+	all := make([]placement.Host, 0, len(c.hosts))
+	for _, h := range c.hosts {
+		if h.down || h.drain {
+			continue
+		}
 		vms := make(map[string]placement.VMs, len(h.serves))
 		for _, n := range h.serves {
 			if its := h.cells[n]; its.clean+its.creating+its.busy > 0 {
 				vms[c.pools[n].Name] = placement.VMs{Clean: its.clean + its.creating, Busy: its.busy}
 			}
 		}
-		all[i] = placement.Host{Name: h.Name, Size: h.Size, MaxVMs: h.MaxVMs, Serves: h.Serves, VMs: vms}
+		all = append(all, placement.Host{Name: h.Name, Size: h.Size, MaxVMs: h.MaxVMs, Serves: h.Serves, VMs: vms})
 	}
 	return all
 }

@@ -11,6 +11,8 @@ type event struct {
 	what       what
 	host, pool int
 	request    int
+	instance   string // that joins
+	life       int    // of the host: what was pushed before it ended is of no use
 }
 
 type what int
@@ -20,6 +22,7 @@ const (
 	vmMade
 	surplusLasts // the time for which more clean VMs than wanted are kept is over
 	isDueSoon    // a request, wherever it is
+	hostJoins    // of a group
 )
 
 // events is a heap of events, the next one first, those of one moment in the order in which they were pushed.

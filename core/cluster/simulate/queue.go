@@ -72,6 +72,14 @@ func (q *queue) able() int {
 	return min(q.waiting, q.most*submitters)
 }
 
+// spare is how many preemptible requests wait.
+func (q *queue) spare() (n int) {
+	for _, its := range q.lines[core.PriorityPreemptible].of {
+		n += len(its)
+	}
+	return n
+}
+
 // end notes that a request of a submitter runs no more.
 func (q *queue) end(priority core.Priority, submitter string) { q.ran[priority][submitter]-- }
 

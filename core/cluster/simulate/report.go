@@ -37,6 +37,8 @@ type Report struct {
 	BySubmitter []Row    `json:"by_submitter"` // submitters by how much they sent
 	Fairness    Fairness `json:"fairness"`
 
+	Machines *Machines `json:"machines,omitempty"` // of the group; nil: there is none
+
 	Step   int64   `json:"step_ms"`
 	Points []Point `json:"points"` // one for each step
 }
@@ -103,14 +105,19 @@ const hourMs = float64(3_600_000)
 func (c *cluster) report() Report {
 	m, n := c.measured, len(c.trace)
 	r := Report{
-		Requests: n, Hosts: len(c.hosts), Lasts: m.last, Warm: float64(m.clean) / hourMs, Making: float64(m.creating) / hourMs, Busy: float64(m.busy) / hourMs,
+		Requests: n, Hosts: c.given, Lasts: m.last, Warm: float64(m.clean) / hourMs, Making: float64(m.creating) / hourMs, Busy: float64(m.busy) / hourMs,
 		VMsUsed: part(float64(m.busy), float64(m.clean+m.creating+m.busy)), Step: m.step, Fairness: m.fairness(),
 		ByPool:     m.rows(func(q *Request) string { return q.Pool }, cmp.Compare),
 		ByPriority: m.rows(func(q *Request) string { return string(q.Priority) }, byWeight),
 	}
-	all := m.rows(func(*Request) string { return "" }, cmp.Compare)[0]
-	r.Wait, r.Cold, r.Hits = all.Wait, all.Cold, n-all.Cold
-	r.HitRate = part(float64(r.Hits), float64(n))
+	// Preemptible requests wait for what nobody else uses: only where there are no others do they count.
+	parts := m.rows(func(q *Request) string { return map[bool]string{true: "spare"}[q.Priority == core.PriorityPreemptible] }, cmp.Compare)
+	all := parts[0]
+	r.Wait, r.Cold, r.Hits = all.Wait, all.Cold, all.Requests-all.Cold
+	r.HitRate = part(float64(r.Hits), float64(all.Requests))
+	if c.elastic != nil {
+		r.Machines = c.elastic.told()
+	}
 	sent := make(map[string]int)
 	for i := range c.trace {
 		sent[c.trace[i].Submitter]++

@@ -22,6 +22,7 @@ type Host struct {
 // Settings are the cluster on which a trace is replayed.
 type Settings struct {
 	Hosts []Host
+	Group *Group // whose hosts come and go beside them; nil: none
 	Pools []core.Pool
 	Makes map[string]time.Duration // by pool: how long making a VM takes, instead of VMTime
 	// VMTime is how long making a VM takes.
@@ -51,7 +52,15 @@ func (s Settings) check(t Trace) error {
 	invalid := func(format string, args ...any) error {
 		return core.Errorf(core.CodeInvalid, "simulate", format, args...)
 	}
-	if len(s.Hosts) == 0 || len(s.Hosts) > MaxHosts {
+	if s.Group != nil {
+		if err := s.Group.Check(); err != nil {
+			return err
+		}
+		if s.Group.Boot < time.Second || s.Group.Boot > time.Hour {
+			return invalid("a machine that takes work %s after its order: it must be between 1s and 1h", s.Group.Boot)
+		}
+	}
+	if len(s.Hosts) == 0 && s.Group == nil || len(s.Hosts) > MaxHosts {
 		return invalid("%d hosts: between 1 and %d can be simulated", len(s.Hosts), MaxHosts)
 	}
 	if len(t) == 0 || len(t) > MaxRequests {
@@ -80,7 +89,7 @@ func (s Settings) check(t Trace) error {
 			return invalid("the trace has requests of pool %s, which the cluster does not have", name)
 		case p.Paused:
 			return invalid("pool %s is paused: its requests would wait forever", name)
-		case !slices.ContainsFunc(s.Hosts, func(h Host) bool {
+		case (s.Group == nil || !s.Group.Serves(p)) && !slices.ContainsFunc(s.Hosts, func(h Host) bool {
 			return h.serves(name) && h.Size.Lacks(p.Size()) == ""
 		}):
 			return invalid("no host serves pool %s and is large enough for one of its VMs", name)

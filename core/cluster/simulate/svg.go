@@ -76,7 +76,7 @@ func SVG(to io.Writer, title string, all []Named) error {
 		fmt.Fprintf(&b, `<text class="title" x="%d" y="52">%s</text>`+"\n", i*chartWidth+besidePlot, escaped(all[i].Name))
 	}
 	for row, c := range rows {
-		most, lasts := scale(c, all)
+		most, lasts := extent(c, all)
 		for i := range all {
 			fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", i*chartWidth, headHeight+row*chartHeight)
 			c.draw(&b, &all[i].Report, most, lasts)
@@ -88,8 +88,8 @@ func SVG(to io.Writer, title string, all []Named) error {
 	return err
 }
 
-// scale returns the largest value that a chart shows, and the longest time.
-func scale(c chart, all []Named) (most float64, lasts int64) {
+// extent returns the largest value that a chart shows, and the longest time.
+func extent(c chart, all []Named) (most float64, lasts int64) {
 	most, lasts = 1, 1
 	for i := range all {
 		lasts = max(lasts, all[i].Lasts)
