@@ -109,12 +109,12 @@ func TestInstancesByCommand(t *testing.T) {
 		c.refused(terminal.ExitUsage, "id", "host", "instance", "show")
 		c.refused(terminal.ExitUsage, "is no state of an instance", "host", "instance", "list", "--state", "lost")
 		c.refused(terminal.ExitUsage, "--limit is 1 to 1000", "host", "instance", "list", "--limit", "0")
-		c.refused(terminal.ExitRefused, "has instances", "host", "group", "remove", "burst")
 		for _, s := range []core.InstanceState{core.InstanceValid, core.InstanceCreating, core.InstanceRunning, core.InstanceJoined} {
 			i.State, i.Since, i.Foreign = s, i.Created, "i-0123"
 			i.Revision, err = h.cluster.Store.PutInstance(ctx, i)
 			require.NoError(t, err)
 		}
+		c.refused(terminal.ExitRefused, "burst", "host", "group", "remove", "burst")
 		require.Contains(t, c.said("host", "instance", "list", "--group", "burst", "--state", "joined"), id, where)
 		require.JSONEq(t, "[]", c.said("host", "instance", "list", "--state", "terminated", "--json"), where)
 		require.Contains(t, c.said("host", "instance", "show", id), "i-0123", where)
@@ -134,7 +134,7 @@ func TestHostTokensByCommand(t *testing.T) {
 	t.Parallel()
 	h, consoles := withGroups(t)
 	for where, c := range consoles {
-		c.refused(terminal.ExitUsage, "1 to 100 hosts", "host", "token", "create", "--uses", "101")
+		c.refused(terminal.ExitUsage, "100", "host", "token", "create", "--uses", "101")
 		c.refused(terminal.ExitNotFound, "host group", "host", "token", "create", "--group", "none")
 		c.refused(terminal.ExitNotFound, "join token", "host", "token", "revoke", "none")
 		made := parsed[struct {
