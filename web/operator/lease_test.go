@@ -223,7 +223,7 @@ func TestALeasesPoolIsNamed(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	l := core.Lease{ID: "01kb5x", Name: "<b>exam", Reservations: []core.Reservation{{Pools: []string{"p1"}, Units: 1}}}
 	own := lease.LeasedPool(&l, 0, core.DefaultPool("p1"), lease.Opened)
-	require.NoError(t, w.SetLeased(t.Context(), core.LeasedPoolSetting{Pool: own, Open: true}))
+	require.NoError(t, w.Store.SetLeased(t.Context(), core.LeasedPoolSetting{Pool: own, Open: true}))
 	for _, at := range []string{"/cluster/pools", "/cluster/pools/" + own.Name} {
 		require.Contains(t, w.shows(t, "otto", at), `reserves VMs of pool p1 for lease <a href="/cluster/leases/01kb5x">&lt;b&gt;exam</a>`, at)
 	}
