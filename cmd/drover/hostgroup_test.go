@@ -116,7 +116,7 @@ func TestInstancesByCommand(t *testing.T) {
 		}
 		c.refused(terminal.ExitRefused, "burst", "host", "group", "remove", "burst")
 		require.Contains(t, c.said("host", "instance", "list", "--group", "burst", "--state", "joined"), id, where)
-		require.JSONEq(t, "[]", c.said("host", "instance", "list", "--state", "terminated", "--json"), where)
+		require.JSONEq(t, "[]", c.said("host", "instance", "list", "--state", "valid", "--json"), where)
 		require.Contains(t, c.said("host", "instance", "show", id), "i-0123", where)
 		i = parsed[core.Instance](t, c.said("host", "instance", "terminate", "--json", id))
 		require.Equal(t, core.InstanceDraining, i.State, where)
