@@ -13,7 +13,14 @@ import (
 // takenBack drains this host once its provider takes its machine back.
 func takenBack(s Surroundings) service.Service {
 	host := reclaim.Host{
-		Name: s.Cluster.Config.Host, Store: s.Cluster.Store, Drain: s.Cluster.Redis.Drain, Now: s.Cluster.Now, Clock: clock.Real{}, Log: s.Log,
+		Name: s.Cluster.Config.Host, Store: s.Cluster.Store, Drain: s.Cluster.Redis.Drain, Now: s.Cluster.Now, Clock: clock.Real{},
+		Warn: func(err error, text string) {
+			if err != nil {
+				s.Log.WithError(err).Warn(text)
+				return
+			}
+			s.Log.Warn(text)
+		},
 		Wait: func(ctx context.Context) (time.Duration, error) {
 			n, err := cloud.WaitNotice(ctx, cloud.MetadataURL(), clock.Real{})
 			return n.Left(time.Now()), err

@@ -12,8 +12,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"drover/core"
 	"drover/core/cluster/scale"
 	"drover/core/service/clock"
@@ -29,7 +27,8 @@ type Host struct {
 	// here. It is only called if the provider is one that says so to its machines.
 	Wait  func(ctx context.Context) (time.Duration, error)
 	Clock clock.Clock
-	Log   logrus.FieldLogger
+	// Warn tells the operator what happens to the host; err may be nil.
+	Warn func(err error, text string)
 }
 
 // Store is what a Host needs of the result store.
@@ -61,11 +60,11 @@ func (h Host) watch(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		h.Log.WithError(err).Warn("this machine cannot say when its provider takes it back: overseers learn of it from the provider's list, some seconds later")
+		h.Warn(err, "this machine cannot say when its provider takes it back: overseers learn of it from the provider's list, some seconds later")
 		return
 	}
 	at := h.Now().Add(left)
-	h.Log.WithField("left", left.Round(time.Second).String()).Warn("the provider takes this machine back: the host drains")
+	h.Warn(nil, "the provider takes this machine back in "+left.Round(time.Second).String()+": the host drains")
 	h.insist(ctx, "this host cannot be drained: trying again", func() error { return h.drain(ctx, at) })
 }
 
@@ -77,7 +76,7 @@ func (h Host) insist(ctx context.Context, trouble string, do func() error) bool 
 			return true
 		}
 		if ctx.Err() == nil {
-			h.Log.WithError(err).Warn(trouble)
+			h.Warn(err, trouble)
 		}
 		if clock.Sleep(ctx, h.Clock, again) != nil {
 			return false

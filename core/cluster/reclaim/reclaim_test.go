@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
@@ -31,15 +30,22 @@ type machine struct {
 	noted  chan time.Duration // how long it still has
 	waits  int                // how often it was asked for a notice
 	drains chan time.Duration // after how long work is moved
-	log    *test.Hook
+	warned atomic.Int32       // how often
+	heard  chan struct{}      // if somebody listens: once for each warning
 }
 
 func newMachine(t *testing.T, provider string, spot bool, states ...core.InstanceState) *machine {
 	t.Helper()
-	log, hook := test.NewNullLogger()
-	m := &machine{t: t, store: sqlitetest.Open(t), now: time.UnixMilli(1_800_000_000_000), noted: make(chan time.Duration, 1), drains: make(chan time.Duration, 10), log: hook}
+	m := &machine{t: t, store: sqlitetest.Open(t), now: time.UnixMilli(1_800_000_000_000), noted: make(chan time.Duration, 1), drains: make(chan time.Duration, 10), heard: make(chan struct{}, 1000)}
 	m.Host = reclaim.Host{
-		Name: name, Store: m.store, Now: func() time.Time { return m.now }, Clock: at(m.now), Log: log,
+		Name: name, Store: m.store, Now: func() time.Time { return m.now }, Clock: at(m.now),
+		Warn: func(error, string) {
+			m.warned.Add(1)
+			select {
+			case m.heard <- struct{}{}:
+			default: // nobody listens
+			}
+		},
 		Wait: func(ctx context.Context) (time.Duration, error) {
 			m.waits++
 			select {
@@ -142,12 +148,10 @@ func TestAHostDrainsWhenItsMachineIsTakenBack(t *testing.T) {
 func TestANoticeBeforeAnOverseerSawTheHost(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, core.CloudEC2, true, core.InstanceValid, core.InstanceCreating, core.InstanceRunning)
-	tried := make(chan struct{}, 1000)
-	m.Log.(*logrus.Logger).AddHook(onWarning{tried})
 	m.runs()
 	m.noted <- time.Minute
 	for range 3 { // the notice, and two tries
-		<-tried
+		<-m.heard
 	}
 	require.Empty(t, m.drains)
 	m.becomes(core.InstanceJoined)
@@ -155,27 +159,13 @@ func TestANoticeBeforeAnOverseerSawTheHost(t *testing.T) {
 	require.Equal(t, core.InstanceDraining, m.instance().State)
 }
 
-type onWarning struct{ to chan struct{} }
-
-func (onWarning) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
-
-func (o onWarning) Fire(*logrus.Entry) error {
-	select {
-	case o.to <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
 // A machine that ends already is left alone.
 func TestANoticeOfAMachineThatEnds(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, core.CloudEC2, true, append(joined, core.InstanceTerminating)...)
-	noticed := make(chan struct{}, 1)
-	m.Log.(*logrus.Logger).AddHook(onWarning{noticed})
 	end := m.runs()
 	m.noted <- time.Minute
-	<-noticed
+	<-m.heard
 	end()
 	require.Empty(t, m.drains)
 	require.Equal(t, core.InstanceTerminating, m.instance().State)
@@ -223,12 +213,10 @@ func (s telling) HostGroups(ctx context.Context) ([]core.HostGroup, error) {
 func TestAMachineThatCannotSay(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, core.CloudEC2, true, joined...)
-	said := make(chan struct{}, 1)
-	m.Log.(*logrus.Logger).AddHook(onWarning{said})
 	m.Wait = func(context.Context) (time.Duration, error) { return 0, errors.New("nobody answers") }
 	end := m.runs()
-	<-said
+	<-m.heard
 	end()
-	require.Len(t, m.log.AllEntries(), 1)
+	require.EqualValues(t, 1, m.warned.Load())
 	require.Empty(t, m.drains)
 }
