@@ -348,7 +348,7 @@ var writers = map[string][]string{
 	"PutClass":         {"core/classes/class.go"},
 	"PutDeadline":      {"core/classes/deadline.go"},
 	"PutExperiment":    {"core/classes/decide.go", "core/classes/experiment.go", "taskrunner/deletion.go", "taskrunner/experiment.go"},
-	"PutHostWish":      {"cmd/drover/drill/faults.go", "cmd/drover/drill/room.go", "core/cluster/join/redeem.go", "core/cluster/operate/host.go", "overseer/wishes.go"},
+	"PutHostWish":      {"cmd/drover/drill/faults.go", "cmd/drover/drill/room.go", "core/cluster/join/redeem.go", "core/cluster/operate/host.go", "core/cluster/reclaim/reclaim.go", "overseer/wishes.go"},
 	"PutImage":         {"core/images/keep.go"},
 	"PutJobType":       {"core/requests/jobtype.go"},
 	"PutJoinToken":     {"core/cluster/join/redeem.go", "core/cluster/join/service.go"},

@@ -130,6 +130,9 @@ func (h Host) drain(ctx context.Context, at time.Time) error {
 	former, _ := core.FindWish(its, core.WishDrain)
 	w, left := scale.DrainWish(next, false, h.Now())
 	w.At = former.After(h.Now())
+	if err := w.Check(); err != nil {
+		return err
+	}
 	if _, err := h.Store.PutHostWish(ctx, w); err != nil {
 		return err
 	}
