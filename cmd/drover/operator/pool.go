@@ -290,12 +290,9 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"output", terminal.Size(l.Output)},
 		{"max wait", p.MaxWait},
 		{"broken for at most", span(p.BrokenFor, "any time")},
-		{"max waiting of one submitter", p.MaxWaiting},
-		{"max running of one submitter", anyNumber(p.Running)},
+		{"max waiting of one submitter", p.MaxWaiting}, {"max running of one submitter", anyNumber(p.Running)},
 		{"stage timeout", p.StageTimeout},
-		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
-		{"on host loss", p.OnHostLoss},
-		{"claims that met a VM, last day", hits.Met()},
+		{"keep outputs", span(p.KeepOutputs, "as long as their results")}, {"on host loss", p.OnHostLoss}, {"claims that met a VM, last day", hits.Met()},
 	}...)
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
 }
