@@ -140,14 +140,11 @@ func (e *elastic) look(machines []core.Machine, now time.Time, seen *evidence) {
 	}
 }
 
-// newest is the process of a machine that registers under the number; nil if the machine was another process.
+// newest is the process of a machine that has the number; nil if it is not known.
 func (e *elastic) newest(host string, pid int) *life {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.lives[host] == nil {
-		e.lives[host] = &life{pid: pid} // no look has met it yet
-	}
-	if its := e.lives[host]; its.pid == pid {
+	if its := e.lives[host]; its != nil && its.pid == pid {
 		return its
 	}
 	return nil

@@ -46,7 +46,12 @@ type loss struct {
 	at     time.Time
 	its    *life    // nil: unknown
 	cohort []string // the held work
-	of     *loss    // not nil: its process was alive at that loss, and is found dead only now
+	of     *loss    // not nil: that loss, of whose process Redis is told only now that it died
+}
+
+// seen reports whether a loss is of a process that died, so that all which it held is marked.
+func (l *loss) seen() bool {
+	return dead(l.its, l.at) && (l.of != nil || l.op == "declare_dead" || l.op == "register")
 }
 
 // declaration is of a process that may have been alive.
@@ -166,10 +171,10 @@ func (e *evidence) lose(owner string, h happening) {
 	e.losing[owner], e.kept[owner], e.losses = l, l, append(e.losses, l)
 }
 
-// found records that an owner, alive when it lost its work, has died since: its work may be why.
+// found records that an owner which lost its work is found dead only now: its work may be why.
 func (e *evidence) found(h happening) {
 	l := e.kept[h.by]
-	if h.again || l == nil || dead(l.its, l.at) || !dead(l.its, h.at) {
+	if h.again || l == nil || l.seen() || !dead(l.its, h.at) {
 		return
 	}
 	delete(e.kept, h.by)
@@ -238,8 +243,8 @@ func (e *evidence) innocent(key string) string {
 			clear(marked) // nobody can know any more
 			continue
 		}
-		real := dead(l.its, l.at)
-		if slices.Contains(l.cohort, key) {
+		real, counted := dead(l.its, l.at), l.of != nil && dead(l.of.its, l.of.at)
+		if slices.Contains(l.cohort, key) && !counted {
 			for _, other := range l.cohort {
 				if l.of == nil && other != key && marked[other] {
 					beside[l]++
@@ -252,7 +257,7 @@ func (e *evidence) innocent(key string) string {
 			}
 			last = append(last, sentence(l, real, others))
 		}
-		if real && (l.op == "declare_dead" || l.op == "register" || l.op == "death") {
+		if l.seen() {
 			for _, one := range l.cohort {
 				marked[one] = true
 			}

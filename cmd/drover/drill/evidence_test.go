@@ -95,6 +95,10 @@ func TestOwnFault(t *testing.T) {
 			s.tell("host down", "-", "h2", "").tell("settle", r2, "a=retry b=retry", "")
 			s.dies(r2).tell("death", r2, "a b", "").start(r2)
 		}, false},
+		"beside another that its host's death had marked": {func(s *seen) {
+			s.start(r1).start(r2).claims(r1, "a b").dies(r1).tell("host down", "-", "h1", "").tell("settle", r1, "a=retry b=retry", "").start(r1)
+			s.claims(r2, "a b").lost(r2, "a b")
+		}, false},
 		"its host lost it, and came back as the process that it was": {func(s *seen) {
 			s.start(r1).start(r2).claims(r1, "a").lost(r1, "a=retry").claims(r2, "a")
 			s.tell("host down", "-", "h2", "").tell("settle", r2, "a=retry", "").tell("register", r2, "3", "")
