@@ -126,6 +126,16 @@ func (l *leasing) make(host, pool string, n int) {
 	require.NoError(l.t, l.cluster.Ready(l.t.Context(), factory, l.epoch[factory], host, made))
 }
 
+// claimed opens a lease and lets h1 claim n requests of its pool.
+func (l *leasing) claimed(n int) (made core.Lease, own string, ids []string, claims []core.Claim) {
+	l.t.Helper()
+	made = l.reserve(2, 0, time.Hour)
+	l.round()
+	own, ids = core.LeasedPool(made.ID, 0), l.submit("again", n)
+	l.make("h1", own, n)
+	return made, own, ids, l.claim("h1", own, n, 10_000*time.Hour)
+}
+
 func (l *leasing) poolOf(id string) string {
 	l.t.Helper()
 	return l.place(id).Pool

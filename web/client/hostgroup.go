@@ -23,9 +23,9 @@ func (c *Client) ViewHostGroup(ctx context.Context, name string) (operate.Group,
 
 // SetHostGroup makes a host group, or changes all its settings. An empty profile leaves the one that it has.
 func (c *Client) SetHostGroup(ctx context.Context, g core.HostGroup) (core.HostGroup, error) {
-	// What is left out of a change stays, so all is there, also what is 0.
+	// What is left out of a change stays, so all is there, also what is 0 or an empty list.
 	body := map[string]any{
-		"provider": g.Provider, "size": g.Size, "types": wholeTypes(g.Types), "spot": g.Spot, "labels": g.Labels, "min": g.Min, "max": g.Max,
+		"provider": g.Provider, "size": g.Size, "types": append([]core.MachineType{}, g.Types...), "spot": g.Spot, "labels": g.Labels, "min": g.Min, "max": g.Max,
 		"max_cores": g.MaxCores, "max_cost": g.MaxCost, "goal_ns": g.Goal, "idle_after_ns": g.IdleAfter, "cooldown_ns": g.Cooldown,
 		"join_within_ns": g.JoinWithin, "drain_for_ns": g.DrainFor, "paused": g.Paused,
 	}
@@ -33,14 +33,6 @@ func (c *Client) SetHostGroup(ctx context.Context, g core.HostGroup) (core.HostG
 		body["profile"] = g.Profile
 	}
 	return ask[core.HostGroup](ctx, c, call{method: http.MethodPatch, path: []string{"host-groups", g.Name}, body: body})
-}
-
-func wholeTypes(types []core.MachineType) []map[string]any {
-	all := make([]map[string]any, len(types))
-	for i, m := range types {
-		all[i] = map[string]any{"name": m.Name, "size": m.Size, "cores": m.Cores, "cost": m.Cost}
-	}
-	return all
 }
 
 // PauseHostGroup lets nothing be made or ended in a host group, or ends that.

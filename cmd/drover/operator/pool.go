@@ -262,12 +262,18 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
+	rows := append(poolRows(p, image), table.Row{"claims that met a VM, last day", hits.Met()})
+	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
+}
+
+// poolRows are the settings of a pool.
+func poolRows(p core.Pool, image string) []table.Row {
 	l := p.Limits
 	rows := []table.Row{{"pool", p.Name}}
 	if p.Lease != "" {
 		rows = append(rows, table.Row{"reserves VMs of pool", p.Of}, table.Row{"for lease", terminal.Clean(p.LeaseName) + ", " + p.Lease})
 	}
-	rows = append(rows, []table.Row{
+	return append(rows, []table.Row{
 		{"provider", p.Provider},
 		{"image", image},
 		{"warm", p.Warm},
@@ -290,11 +296,12 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 		{"output", terminal.Size(l.Output)},
 		{"max wait", p.MaxWait},
 		{"broken for at most", span(p.BrokenFor, "any time")},
-		{"max waiting of one submitter", p.MaxWaiting}, {"max running of one submitter", anyNumber(p.Running)},
+		{"max waiting of one submitter", p.MaxWaiting},
+		{"max running of one submitter", anyNumber(p.Running)},
 		{"stage timeout", p.StageTimeout},
-		{"keep outputs", span(p.KeepOutputs, "as long as their results")}, {"on host loss", p.OnHostLoss}, {"claims that met a VM, last day", hits.Met()},
+		{"keep outputs", span(p.KeepOutputs, "as long as their results")},
+		{"on host loss", p.OnHostLoss},
 	}...)
-	return terminal.PrintTable(c.App.Writer, "", table.Row{"setting", "value"}, append(rows, brokenRows(p, hosts, outages)...))
 }
 
 // brokenRows says where a pool's VMs cannot be made.

@@ -172,6 +172,13 @@ func readTrace(c *cli.Context, name string) (simulate.Trace, error) {
 	return t, errors.Join(err, file.Close())
 }
 
+// simulatedSize is the size of each host; its disk is not known.
+func simulatedSize(c *cli.Context) (core.Size, error) {
+	size := core.Size{CPU: int64(c.Int("cpus")) * 1000}
+	err := terminal.ReadSize("memory", c.String("memory"), &size.Memory)
+	return size, err
+}
+
 // applySimulated changes settings as flags say. What has no hosts yet gets those of the flags.
 func applySimulated(c *cli.Context, s *simulate.Settings) error {
 	history := len(s.Hosts) > 0
@@ -181,11 +188,11 @@ func applySimulated(c *cli.Context, s *simulate.Settings) error {
 	}
 	s.VMTime = c.Duration("vm-time")
 	if isSet("hosts") || isSet("cpus") || isSet("memory") {
-		size := core.Size{CPU: int64(c.Int("cpus")) * 1000, Disk: core.Unlimited}
-		given := c.String("memory")
-		if err := terminal.ReadSize("memory", given, &size.Memory); err != nil {
+		size, err := simulatedSize(c)
+		if err != nil {
 			return err
 		}
+		size.Disk = core.Unlimited
 		n, slots := c.Int("hosts"), cmp.Or(c.Int("slots"), c.Int("cpus"))
 		if n < 1 && c.String("goals") == "" || n < 0 || n > simulate.MaxHosts || size.CPU < 1000 {
 			return core.Errorf(core.CodeInvalid, "hosts", "between 1 and %d hosts can be simulated, each with a processor at least", simulate.MaxHosts)

@@ -37,8 +37,8 @@ func groupOf(c *cli.Context) (*simulate.Group, error) {
 	g := &simulate.Group{Boot: c.Duration("boot"), Slots: c.Int("slots"), HostGroup: core.HostGroup{
 		Name: "group", Provider: core.CloudCommand, Min: c.Int("group-min"), Max: c.Int("group-max"), IdleAfter: c.Duration("idle-after"), Cooldown: c.Duration("cooldown"),
 	}}
-	size := core.Size{CPU: int64(c.Int("cpus")) * 1000}
-	if err := terminal.ReadSize("memory", c.String("memory"), &size.Memory); err != nil {
+	size, err := simulatedSize(c)
+	if err != nil {
 		return nil, err
 	}
 	cost := c.Float64("machine-cost")
