@@ -296,6 +296,9 @@ func submissionCalls() []call {
 			_, content, err := w.reg.OpenFile(w.t.Context(), a, id, "main.py")
 			return closed(content, err)
 		}},
+		{action: core.ActSubmissionView, method: "OpenFiles", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.OpenFiles(w.t.Context(), a, id))
+		}},
 		{action: core.ActSubmissionView, method: "OpenZip", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.OpenZip(w.t.Context(), a, id))
 		}},

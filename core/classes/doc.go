@@ -30,7 +30,7 @@
 //	Submit                                     submission.create; _for: another's       ENDED after the cutoff, unless _for
 //	ViewSubmission ListSubmissions             submission.view
 //	WatchSubmission                            submission.view
-//	OpenFile OpenZip                           submission.view
+//	OpenFile OpenFiles OpenZip                 submission.view
 //	PreviewSubmission                          submission.view                          NOTFOUND: its owner does not see it
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"time"
 
 	"drover/core"
@@ -189,16 +188,11 @@ func (r *Service) mayResubmit(ctx context.Context, a core.Actor, as school.Assig
 
 // OpenFile opens one file of a submission. Returns NOTFOUND.
 func (r *Service) OpenFile(ctx context.Context, a core.Actor, id, path string) (core.File, io.ReadCloser, error) {
-	s, _, err := r.submission(ctx, a, id, core.ActSubmissionView)
+	f, err := r.OpenFiles(ctx, a, id)
 	if err != nil {
 		return core.File{}, nil, err
 	}
-	i := slices.IndexFunc(s.Files, func(f core.File) bool { return f.Path == path })
-	if i < 0 {
-		return core.File{}, nil, core.Errorf(core.CodeNotFound, id, "submission %s has no file %.80q", id, path)
-	}
-	content, err := r.Blobs.Open(ctx, s.Files[i].Digest)
-	return s.Files[i], content, err
+	return f.Open(ctx, path)
 }
 
 // Zip is a submission that can be written as a zip.

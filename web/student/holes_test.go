@@ -1,6 +1,7 @@
 package student_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -124,7 +125,8 @@ func TestNamesOfFilesAreEscaped(t *testing.T) {
 	body := w.get("ann", at)
 	require.NotContains(t, body, "<img src=x")
 	link := between(t, body, `href="`+at+`/files/`, `"`)
-	r := w.ask("ann", newGet(t, at+"/files/"+link))
+	require.NotContains(t, w.get("ann", html.UnescapeString(at+"/files/"+link)), "<script>alert")
+	r := w.ask("ann", newGet(t, at+"/files/"+link+"?download=1"))
 	require.Equal(t, http.StatusOK, r.Code)
 	require.Equal(t, "<script>alert(1)</script>", r.Body.String())
 	require.Contains(t, r.Header().Get("Content-Disposition"), "attachment")

@@ -94,12 +94,3 @@ func (d *student) zip(r *page.Request) error {
 	}
 	return d.sent(r, z.Write(r.Context(), transfer.Attachment(r.W, z.Name, -1)))
 }
-
-func (d *student) file(r *page.Request) error {
-	f, content, err := d.deps.Classes.OpenFile(r.Context(), r.Actor(), r.PathValue("id"), r.PathValue("path"))
-	if err != nil {
-		return err
-	}
-	defer content.Close() //nolint:errcheck // only read from
-	return d.deliver(r, f.Path, f.Size, content)
-}

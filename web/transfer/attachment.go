@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
 
 	"drover/core/classes/portable"
 )
@@ -28,4 +29,14 @@ func Attachment(w http.ResponseWriter, name string, size int64) io.Writer {
 		h.Set("Content-Length", strconv.FormatInt(size, 10))
 	}
 	return outgoing{w, http.NewResponseController(w)}
+}
+
+// Inline makes an answer a file that browsers show, of a type that they run nothing of, such as a picture. The policy
+// keeps it in a sandbox all the same.
+func Inline(w http.ResponseWriter, name, contentType string, size int64) io.Writer {
+	to := Attachment(w, name, size)
+	h := w.Header()
+	h.Set("Content-Disposition", strings.Replace(h.Get("Content-Disposition"), "attachment", "inline", 1))
+	h.Set("Content-Type", contentType)
+	return to
 }
