@@ -68,7 +68,7 @@ func (g *grammar) rules() chroma.Rules {
 func quote(mark string) string {
 	var b strings.Builder
 	for _, r := range mark {
-		b.WriteString(`\\` + string(r))
+		b.WriteString(`\` + string(r))
 	}
 	return b.String()
 }
