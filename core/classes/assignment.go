@@ -3,6 +3,7 @@ package classes
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -46,6 +47,11 @@ func (r *Service) EditAssignment(ctx context.Context, a core.Actor, as school.As
 	d.note("hidden until", moment(old.HideUntil), moment(as.HideUntil))
 	d.note("final submissions", old.AllowFinal, as.AllowFinal)
 	d.note("output shown", old.ShowOutput, as.ShowOutput)
+	d.note("what counts", old.Policy(), as.Policy())
+	d.note("grace period in minutes", old.Grace, as.Grace)
+	d.note("penalty in percent a day", old.Penalty, as.Penalty)
+	d.note("floor in percent", old.Floor, as.Floor)
+	d.note("required files", strings.Join(old.Required, " "), strings.Join(as.Required, " "))
 	d.note("pool", old.Pool, as.Pool)
 	d.note("priority", old.Priority, as.Priority)
 	d.note("limits", old.Limits, as.Limits)

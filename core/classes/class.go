@@ -84,7 +84,7 @@ func (r *Service) CreateClass(ctx context.Context, a core.Actor, c school.Class)
 	return r.putClass(ctx, a, c, core.ActClassManage, "creates class "+c.Handle)
 }
 
-// EditClass changes title and term, if the class still has the given revision. Returns NOTFOUND, FORBIDDEN, INVALID,
+// EditClass changes title, term and late days, if the class still has the given revision. Returns NOTFOUND, FORBIDDEN, INVALID,
 // LIMIT, CONFLICT.
 func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (school.Class, error) {
 	old, err := r.openClass(ctx, a, c.Handle, core.ActClassEdit)
@@ -98,6 +98,7 @@ func (r *Service) EditClass(ctx context.Context, a core.Actor, c school.Class) (
 	var d diff
 	d.note("title", old.Title, c.Title)
 	d.note("term", old.Term, c.Term)
+	d.note("late days", old.LateDays, c.LateDays)
 	if len(d) == 0 {
 		return old, nil
 	}

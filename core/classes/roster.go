@@ -60,10 +60,15 @@ func (r *Service) enrolment(ctx context.Context, a core.Actor, class, user strin
 	if _, err := r.Store.GetUser(ctx, user); err != nil {
 		return e, "", err
 	}
-	old, err := r.roleIn(ctx, class, user)
-	if err != nil || old == "" {
-		return e, old, err
+	was, err := r.enrolled(ctx, class, user)
+	if core.Is(err, core.CodeNotFound) {
+		return e, "", nil
 	}
+	if err != nil {
+		return e, "", err
+	}
+	old := was.Role
+	e.Section = was.Section
 	return e, old, core.Allow(a, enrolling(old), core.Object{Class: class})
 }
 

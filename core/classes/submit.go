@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 
 	"drover/core"
 	"drover/core/harness"
@@ -175,6 +176,9 @@ func (r *Service) take(ctx context.Context, as school.Assignment, uploads iter.S
 		room -= f.Size
 		files = append(files, f)
 	}
+	if missing := as.Missing(files); len(files) > 0 && len(missing) > 0 {
+		return nil, core.Errorf(core.CodeInvalid, as.Name(), "%s wants files that are missing: %s; submit them under exactly these names, with all others", as.Name(), strings.Join(missing, ", "))
+	}
 	if len(files) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, as.Name(), "no file was submitted: choose at least one")
 	}
@@ -225,7 +229,7 @@ func (r *Service) submitTo(ctx context.Context, as school.Assignment, s school.S
 
 // store makes a submission durable, or returns the existing one and false.
 func (r *Service) store(ctx context.Context, as school.Assignment, s school.Submission, grading *core.Spec) (school.Submission, bool, error) {
-	s.Late = as.Due != 0 && s.At > as.Due
+	s.Late = as.DaysLate(s.At) > 0
 	stored, created, err := r.Store.CreateSubmission(ctx, s, grading)
 	if err == nil && !created {
 		err = usedFor(&stored, s.Class, s.Assignment)

@@ -33,6 +33,8 @@ type Assignment struct {
 	Priority   core.Priority `json:"priority"` // of their requests
 	Limits     core.Limits   `json:"limits"`   // of their requests
 
+	Rules // which submission counts, and what lateness costs
+
 	ShowOutput bool `json:"show_output,omitempty"` // students see what the harness prints, while it runs and afterwards
 
 	MaxFiles int   `json:"max_files,omitempty"` // of a submission; 0 is MaxFiles
@@ -105,7 +107,7 @@ type Standing struct {
 	Submission Submission        `json:"submission"`
 	State      core.RequestState `json:"state,omitempty"` // "" if it is not graded, or its request is gone
 	Blame      core.Blame        `json:"blame,omitempty"`
-	Score      *float64          `json:"score"` // the grade's score, else the result's
+	Score      *float64          `json:"score"` // the grade's score, else the result's; no penalty is taken off
 	MaxScore   *float64          `json:"max_score"`
 }
 
@@ -154,6 +156,7 @@ type Assignments interface {
 
 // Submissions keeps submissions and their grades.
 type Submissions interface {
+	Leads
 	// CreateSubmission makes a submission durable together with the request that grades it (nil if there is none), in
 	// one step. The request's id is the submission's Request, and no Purge removes it. The same id, or the same
 	// idempotency key of the same user, returns the first submission and false. Returns CONFLICT if the id belongs to
@@ -163,7 +166,8 @@ type Submissions interface {
 	GetSubmission(ctx context.Context, id string) (Submission, error)
 	// ListSubmissions returns a page of submissions with their states, newest first.
 	ListSubmissions(ctx context.Context, f SubmissionFilter) ([]Standing, error)
-	// Standings returns the newest submission of each user, users after the given one, in order of user.
+	// Standings returns the submission of each user that counts, by the table of Rules, users after the given one, in
+	// order of user.
 	Standings(ctx context.Context, class, assignment, after string, limit int) ([]Standing, error)
 	// Bind makes the result of request to count for a submission, if until now that of request from did. Returns
 	// false if it did not, NOTFOUND if there is no such submission, or no request to with this Spec.Submission. From
@@ -201,6 +205,7 @@ func (a Assignment) Check() error {
 		core.CheckText(id, "text", a.Text, core.MaxText),
 		core.CheckTimes(id, a.Due, a.Cutoff, a.HideUntil, a.Created),
 		checkOrder(id, a.Due, a.Cutoff),
+		a.Rules.Check(id),
 	); err != nil {
 		return err
 	}
@@ -217,6 +222,8 @@ func (a Assignment) Check() error {
 		return core.Errorf(core.CodeInvalid, id, "a limit of assignment %s is negative: leave it out to get the pool's", id)
 	case a.MaxFiles < 0 || a.MaxFiles > core.MaxFiles:
 		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d files: use 1 to %d, or 0 for the most", id, a.MaxFiles, core.MaxFiles)
+	case a.Policy() == CountsFinal && !a.AllowFinal:
+		return core.Errorf(core.CodeInvalid, id, "final submissions count for assignment %s, which takes none: allow them, or let the newest or the best count", id)
 	case a.MaxBytes < 0:
 		return core.Errorf(core.CodeInvalid, id, "assignment %s takes %d bytes: use 0 for what the pool's disk holds", id, a.MaxBytes)
 	}

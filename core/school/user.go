@@ -25,6 +25,7 @@ type Class struct {
 	Handle   string `json:"handle"` // its permanent name, such as cs101-2026
 	Title    string `json:"title"`
 	Term     string `json:"term,omitempty"`
+	LateDays int    `json:"late_days,omitempty"` // of each student, which cover penalties; see Rules
 	Created  int64  `json:"created_ms"`
 	Deleting bool   `json:"deleting,omitempty"` // a task deletes it and all its contents
 	Revision int64  `json:"revision"`
@@ -32,10 +33,11 @@ type Class struct {
 
 // Enrolment says that a user is in a class.
 type Enrolment struct {
-	Class string        `json:"class"`
-	User  string        `json:"user"`
-	Role  core.UserRole `json:"role"`
-	Since int64         `json:"since_ms"`
+	Class   string        `json:"class"`
+	User    string        `json:"user"`
+	Role    core.UserRole `json:"role"`
+	Section string        `json:"section,omitempty"` // a part of the class, such as a tutorial group; "" for none
+	Since   int64         `json:"since_ms"`
 }
 
 // Roster keeps users, classes and enrolments.
@@ -80,6 +82,8 @@ const MaxMemberships = 500
 const (
 	MaxEmail = 254 // bytes, as RFC 5321 has it
 	MaxRoles = 8   // for the whole cluster
+
+	MaxSection = 40 // bytes of a section's name
 )
 
 // mail is the form of an e-mail address: one "@" with something on both sides,
@@ -130,6 +134,9 @@ func UserKey(s string) (key string, byEmail bool, err error) {
 
 // Check returns INVALID or LIMIT.
 func (c Class) Check() error {
+	if c.LateDays < 0 || c.LateDays > MaxLateDays {
+		return core.Errorf(core.CodeInvalid, c.Handle, "%d late days are not possible: use 0 to %d", c.LateDays, MaxLateDays)
+	}
 	return cmp.Or(
 		core.CheckName("class", c.Handle),
 		core.CheckTitle(c.Handle, "title", c.Title),
@@ -147,5 +154,5 @@ func (e Enrolment) Check() error {
 		return core.Errorf(core.CodeInvalid, e.User, "%.40q is no role in a class: use %s, %s or %s",
 			e.Role, core.RoleTeacher, core.RoleAssistant, core.RoleStudent)
 	}
-	return core.CheckTimes(e.User, e.Since)
+	return cmp.Or(core.CheckLine(e.User, "section", e.Section, MaxSection), core.CheckTimes(e.User, e.Since))
 }

@@ -204,6 +204,14 @@ func IdentityKey(issuer, subject string) error {
 // AuditEntries checks a filter and returns the number of entries it asks for. Returns INVALID.
 func AuditEntries(f core.AuditFilter) (int, error) { return rows(f.Limit) }
 
+// Leads checks how many users are asked for at once. Returns INVALID.
+func Leads(users []string) error {
+	if len(users) > MaxRows {
+		return core.Errorf(core.CodeInvalid, "", "the submissions of %d users are too many at once: ask for at most %d", len(users), MaxRows)
+	}
+	return nil
+}
+
 // Submissions checks a filter and returns the number of rows it asks for. Returns INVALID.
 func Submissions(f school.SubmissionFilter) (int, error) {
 	if f.Assignment != "" && f.Class == "" {

@@ -34,8 +34,11 @@ func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, 
 	if err := s.openClass(ctx, a.Class); err != nil && (!a.Deleting || !core.Is(err, core.CodeConflict)) {
 		return 0, err
 	}
+	if r.revision > 0 {
+		return s.revisedRules(ctx, r, &a)
+	}
 	revision, err := s.revise(ctx, r)
-	if err != nil || r.revision > 0 {
+	if err != nil {
 		return revision, err
 	}
 	if err := s.openClass(ctx, a.Class); err != nil && (!a.Deleting || !core.Is(err, core.CodeConflict)) {
@@ -43,6 +46,27 @@ func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, 
 		return 0, cmp.Or(failed, err)
 	}
 	return revision, nil
+}
+
+// revisedRules changes an assignment, and which submissions count by its rules.
+func (s *Store) revisedRules(ctx context.Context, r revised, a *school.Assignment) (int64, error) {
+	was, err := s.GetAssignment(ctx, a.Class, a.Handle)
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return 0, err
+	}
+	if was.SameOrder(a) {
+		return s.revise(ctx, r)
+	}
+	mark := token()
+	r.fields[weighed] = mark
+	revision, err := s.revise(ctx, r)
+	if err == nil {
+		err = s.competeAll(ctx, r.id)
+	}
+	if err == nil {
+		err = s.unmark(ctx, assignments, r.id, mark)
+	}
+	return revision, err
 }
 
 // GetAssignment returns an assignment, see school.Assignments.
@@ -124,7 +148,10 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	}
 	id := strings.Join([]string{d.Class, d.Assignment, d.User}, "/")
 	if d.Due == 0 && d.Cutoff == 0 {
-		_, err := s.remove(ctx, deadlines, m{"_id": id})
+		n, err := s.remove(ctx, deadlines, m{"_id": id})
+		if err == nil && n > 0 {
+			err = s.moved(ctx, d.Class, d.Assignment, d.User)
+		}
 		return err
 	}
 	doc, err := encode(d, d.User)
@@ -137,6 +164,9 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 		}
 		return true, s.put(ctx, deadlines, id, m{"class": d.Class, "assignment": d.Assignment, "user": d.User, "json": doc})
 	})
+	if err == nil {
+		err = s.moved(ctx, d.Class, d.Assignment, d.User)
+	}
 	return err
 }
 

@@ -159,12 +159,21 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	if err != nil {
 		return core.Spec{}, false, err
 	}
+	set := m{"gen": spec.Generation, "spec": doc, "state": core.RequestQueued, "finished": 0}
+	mark, err := s.markFor(ctx, spec.Assignment, spec.Submission)
+	if err != nil {
+		return core.Spec{}, false, err
+	}
+	if mark != "" {
+		set[weighed] = mark
+	}
 	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State, "removed": absent}, m{
-		"$set":   m{"gen": spec.Generation, "spec": doc, "state": core.RequestQueued, "finished": 0},
+		"$set":   set,
 		"$unset": m{"result": "", "output": "", "blame": "", "score": "", "max_score": "", "changes": ""},
 	})
 	if err == nil && started {
 		s.drop(ctx, now.Output)
+		err = s.resulted(ctx, now.ID, spec.Submission, mark, unscored)
 	}
 	return spec, started, err
 }

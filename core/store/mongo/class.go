@@ -70,6 +70,8 @@ type member struct {
 type enrolled struct {
 	Role  core.UserRole `bson:"role"`
 	Since int64         `bson:"since"`
+
+	Section string `bson:"section,omitempty"`
 }
 
 // Enrol puts a user into a class, see school.Roster.
@@ -80,7 +82,7 @@ func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
 	if err := s.openClass(ctx, e.Class); err != nil {
 		return err
 	}
-	place := m{"$set": m{"in." + e.Class: enrolled{e.Role, e.Since}}, "$addToSet": m{"classes": e.Class}}
+	place := m{"$set": m{"in." + e.Class: enrolled{e.Role, e.Since, e.Section}}, "$addToSet": m{"classes": e.Class}}
 	for _, which := range []m{
 		{"_id": e.User, "gone": absent, "classes": e.Class},
 		{"_id": e.User, "gone": absent, fmt.Sprintf("classes.%d", school.MaxMemberships-1): m{"$exists": false}},
@@ -146,7 +148,7 @@ func (s *Store) Memberships(ctx context.Context, user string) ([]school.Enrolmen
 func (d *member) enrolments() []school.Enrolment {
 	var all []school.Enrolment
 	for class, e := range d.In {
-		all = append(all, school.Enrolment{Class: class, User: d.ID, Role: e.Role, Since: e.Since})
+		all = append(all, school.Enrolment{Class: class, User: d.ID, Role: e.Role, Since: e.Since, Section: e.Section})
 	}
 	slices.SortFunc(all, func(a, b school.Enrolment) int { return strings.Compare(a.Class, b.Class) })
 	return all

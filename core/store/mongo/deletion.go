@@ -99,7 +99,7 @@ func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
 	case assignments:
 		class, handle := splitName(id)
 		which := m{"class": class, "assignment": handle}
-		return []func(context.Context) error{these(deadlines, which), these(experiments, which)}
+		return []func(context.Context) error{these(deadlines, which), these(experiments, which), these(leads, which)}
 	}
 	return nil
 }

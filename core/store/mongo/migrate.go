@@ -14,15 +14,16 @@ import (
 // may run again after it was interrupted. Released ones never change, except that new indexes are added to the common
 // table, which the last migration creates.
 var migrations = []func(ctx context.Context, s *Store) error{
-	nothing, // 1: only indexes
-	nothing, // 2: tokens, identities, and accounts in the users' documents
-	nothing, // 3: wishes of hosts
-	nothing, // 4: submissions whose requests are not made yet
-	nothing, // 5: changes of state, and statistics
-	nothing, // 6: changes of waiting requests
-	nothing, // 7: requests that are to be removed
-	nothing, // 8: job types and batches
-	func(ctx context.Context, s *Store) error { return cmp.Or(foundCalendar(ctx, s), s.ensure(ctx)) }, // 9: leases and instances
+	nothing,       // 1: only indexes
+	nothing,       // 2: tokens, identities, and accounts in the users' documents
+	nothing,       // 3: wishes of hosts
+	nothing,       // 4: submissions whose requests are not made yet
+	nothing,       // 5: changes of state, and statistics
+	nothing,       // 6: changes of waiting requests
+	nothing,       // 7: requests that are to be removed
+	nothing,       // 8: job types and batches
+	foundCalendar, // 9: leases and instances
+	func(ctx context.Context, s *Store) error { return cmp.Or(s.ensure(ctx), foundLeads(ctx, s)) }, // 10: which submissions count
 }
 
 func nothing(context.Context, *Store) error { return nil }

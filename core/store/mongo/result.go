@@ -45,6 +45,9 @@ type recording struct {
 	was     string // its spec, if it was changed
 	ran     string // the spec of the claim that made the result, if that is another
 	pool    string // of ran
+
+	submission string // that the request grades
+	mark       string // to be left if the result may decide which submission counts
 }
 
 // origin returns a short name of a result's origin.
@@ -58,6 +61,9 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 	for {
 		answer, err := s.accept(ctx, a)
 		done := answer
+		if err == nil && done {
+			err = s.resulted(ctx, a.result.ID, a.submission, a.mark, scored)
+		}
 		if err == nil && !done {
 			answer, done, err = s.settled(ctx, a)
 		}
@@ -73,7 +79,7 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 // accept makes the result the terminal one of the current generation. This one change decides.
 func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	r, now := a.result, s.now()
-	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent, "changes": absent}
+	which := m{"_id": r.ID, "gen": r.Generation, "state": core.RequestQueued, "notify": absent, "long": absent, "changes": absent, "submission": absent}
 	set := m{"state": r.State, "finished": now, "result": a.doc}
 	if !a.output.IsZero() {
 		set["output"] = a.output
@@ -96,6 +102,12 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	if a.ran != "" {
 		set["spec"], set["pool"] = a.ran, a.pool
 	}
+	if a.submission != "" {
+		which["submission"] = a.submission
+	}
+	if a.mark != "" {
+		set[weighed] = a.mark
+	}
 	if a.notify {
 		which["notify"] = true
 		tell(how, r.Generation, now)
@@ -107,7 +119,7 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 // accepted.
 func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, err error) {
 	r := a.result
-	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long", "changes")
+	now, found, err := one[request](ctx, s, requests, there(r.ID), "gen", "state", "ends", "notify", "long", "changes", "submission", "assignment")
 	if err != nil {
 		return false, false, err
 	}
@@ -119,7 +131,10 @@ func (s *Store) settled(ctx context.Context, a *recording) (answer, done bool, e
 	}
 	last, over := now.ended(r.Generation)
 	if !over {
-		a.notify, a.long = now.Notify, now.Long
+		a.notify, a.long, a.submission = now.Notify, now.Long, now.Submission
+		if a.mark, err = s.markFor(ctx, now.Assignment, now.Submission); err != nil {
+			return false, false, err
+		}
 		return false, false, s.changed(ctx, a, now.Changes)
 	}
 	if last.Origin == a.origin {

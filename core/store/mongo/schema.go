@@ -27,6 +27,7 @@ const (
 	assignments = "assignments"
 	deadlines   = "deadlines"
 	submissions = "submissions" // with their grades
+	leads       = "leads"       // which submissions count
 	experiments = "experiments"
 	entries     = "audit_log"
 	wishes      = "wishes" // of hosts
@@ -93,6 +94,12 @@ var indexes = []index{
 	{submissions, "user", false, by("user", "_id")},
 	{submissions, "request", false, by("request")},
 	{submissions, "unmade", false, by("unmade", "_id")},
+	{submissions, "weigh", false, by("weigh", "class")},
+	{requests, "weigh", false, by("weigh")},
+	{assignments, "weigh", false, by("weigh", "class")},
+	{leads, "user", false, by("class", "user", "assignment")},
+	{leads, "assignment", false, by("class", "assignment", "user")},
+	{leads, "submission", false, by("submission")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{wishes, "host", false, by("host", "kind")},
 	{batches, "once", true, by("once")},

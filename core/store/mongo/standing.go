@@ -6,8 +6,6 @@ import (
 	"drover/core"
 	"drover/core/school"
 	"drover/core/store/bounds"
-
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // ListSubmissions returns a page of submissions, see school.Submissions.
@@ -27,14 +25,21 @@ func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) 
 	return s.standings(ctx, docs)
 }
 
-// Standings returns each user's newest submission, see school.Submissions.
+// Standings returns each user's submission that counts, see school.Submissions.
 func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]school.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	ids, err := s.newest(ctx, m{"class": class, "assignment": assignment, "user": m{"$gt": after}}, limit)
-	if err != nil || len(ids) == 0 {
+	if err := s.weighMarked(ctx, class); err != nil {
 		return nil, err
+	}
+	leading, err := some[lead](ctx, s, leads, m{"class": class, "assignment": assignment, "user": m{"$gt": after}}, by("user"), limit, "submission")
+	if err != nil || len(leading) == 0 {
+		return nil, err
+	}
+	ids := make([]string, len(leading))
+	for i := range leading {
+		ids[i] = leading[i].Submission
 	}
 	docs, err := some[submission](ctx, s, submissions, m{"_id": m{"$in": ids}}, by("user"), 0)
 	if err != nil {
@@ -43,33 +48,8 @@ func (s *Store) Standings(ctx context.Context, class, assignment, after string, 
 	return s.standings(ctx, docs)
 }
 
-// newest returns the ids of the newest submissions of the first users, at most limit. It reads only as much of an
-// index as it needs.
-func (s *Store) newest(ctx context.Context, which m, limit int) ([]string, error) {
-	var ids []string
-	err := s.call(ctx, func(ctx context.Context) error {
-		opts := options.Find().SetProjection(only([]string{"user"})).SetSort(by("user", "-_id"))
-		cursor, err := s.in(submissions).Find(ctx, which, opts)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = cursor.Close(ctx) }()
-		for last := ""; len(ids) < limit && cursor.Next(ctx); {
-			var doc submission
-			if err := cursor.Decode(&doc); err != nil {
-				return err
-			}
-			if doc.User != last {
-				ids, last = append(ids, doc.ID), doc.User
-			}
-		}
-		return cursor.Err()
-	})
-	return ids, err
-}
-
-// standings adds state and score to submissions.
-func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Standing, error) {
+// results returns the results of the submissions' requests, by request.
+func (s *Store) results(ctx context.Context, docs []submission) (map[string]request, error) {
 	var named []string
 	for _, doc := range docs {
 		if doc.Request != "" {
@@ -77,15 +57,34 @@ func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Stan
 		}
 	}
 	results := map[string]request{}
-	if len(named) > 0 {
-		found, err := some[request](ctx, s, requests, m{"_id": m{"$in": named}, "state": m{"$ne": gone}}, nil, 0,
-			"submission", "state", "blame", "score", "max_score")
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range found {
-			results[r.ID] = r
-		}
+	if len(named) == 0 {
+		return results, nil
+	}
+	found, err := some[request](ctx, s, requests, m{"_id": m{"$in": named}, "state": m{"$ne": gone}}, nil, 0,
+		"submission", "state", "blame", "score", "max_score")
+	for _, r := range found {
+		results[r.ID] = r
+	}
+	return results, err
+}
+
+// result returns the result that counts for a submission, of those of results.
+func (d *submission) result(results map[string]request) request {
+	r, is := results[d.Request]
+	if !is || r.Submission != d.ID {
+		r = request{}
+	}
+	if r.State == "" && d.Unmade != "" {
+		r.State = core.RequestQueued
+	}
+	return r
+}
+
+// standings adds state and score to submissions.
+func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Standing, error) {
+	results, err := s.results(ctx, docs)
+	if err != nil {
+		return nil, err
 	}
 	var all []school.Standing
 	for _, doc := range docs {
@@ -93,13 +92,7 @@ func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Stan
 		if err != nil {
 			return nil, err
 		}
-		r, is := results[sub.Request]
-		if !is || r.Submission != sub.ID {
-			r = request{}
-		}
-		if r.State == "" && doc.Unmade != "" {
-			r.State = core.RequestQueued
-		}
+		r := doc.result(results)
 		all = append(all, sub.Standing(r.State, r.Blame, r.Score, r.MaxScore))
 	}
 	return all, nil

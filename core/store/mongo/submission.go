@@ -25,6 +25,7 @@ type submission struct {
 
 	Unmade unmade `bson:"unmade,omitempty"` // its request has no document yet
 	Spec   string `bson:"spec,omitempty"`   // JSON of the request while it is not made
+	Weigh  string `bson:"weigh,omitempty"`  // a mark, see lead
 }
 
 // unmade says which call makes the request of a submission that was stored without it.
@@ -60,7 +61,7 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 	}
 	fresh := submission{
 		ID: sub.ID, Class: sub.Class, Assignment: sub.Assignment, User: sub.User, Once: once(sub.User, sub.Idempotency),
-		Idempotency: sub.Idempotency, Request: sub.Request, JSON: string(doc),
+		Idempotency: sub.Idempotency, Request: sub.Request, JSON: string(doc), Weigh: token(),
 	}
 	if grading != nil {
 		n, err := s.count(ctx, requests, there(grading.ID), 1)
@@ -84,14 +85,14 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 		return s.CreateSubmission(ctx, sub, grading) // another call was faster
 	}
 	if grading == nil {
-		return sub, true, nil
+		return sub, true, s.weighOne(ctx, sub.ID, submitted, fresh.Weigh)
 	}
 	if err := s.makeRequest(ctx, &fresh); core.Is(err, core.CodeNotFound) { // assignment or user is being deleted
 		return school.Submission{}, false, cmp.Or(s.takes(ctx, sub.Class, sub.Assignment, sub.User), err)
 	} else if err != nil {
 		return school.Submission{}, false, err
 	}
-	return sub, true, nil
+	return sub, true, s.weighOne(ctx, sub.ID, submitted, fresh.Weigh)
 }
 
 // handed returns the existing submission of sub's id or idempotency key, if there is one. Returns CONFLICT if the id
@@ -164,24 +165,40 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	if from != "" {
 		which["request"] = from
 	}
-	return s.change(ctx, submissions, which, m{"$set": m{"request": to}})
+	mark := token()
+	is, err := s.change(ctx, submissions, which, m{"$set": m{"request": to, weighed: mark}})
+	if err == nil && is {
+		err = s.weighOne(ctx, id, unscored, mark)
+	}
+	return is && err == nil, err
 }
 
 // SetGrade sets or removes a grade, see school.Submissions.
 func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error {
-	how := m{"$unset": m{"grade": ""}}
+	mark, why := token(), regraded
+	how := m{"$unset": m{"grade": ""}, "$set": m{weighed: mark}}
 	if g != nil {
 		doc, err := encode(g, id)
 		if err != nil {
 			return err
 		}
-		how = m{"$set": m{"grade": doc}}
+		how = m{"$set": m{"grade": doc, weighed: mark}}
+		had, err := s.count(ctx, submissions, m{"_id": id, "grade": m{"$gt": ""}}, 1)
+		if err != nil {
+			return err
+		}
+		if had == 0 {
+			why = graded
+		}
 	}
 	is, err := s.change(ctx, submissions, m{"_id": id}, how)
 	if err == nil && !is {
 		err = school.NoSubmission(id)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.weighOne(ctx, id, why, mark)
 }
 
 // DeleteSubmissions removes submissions of an assignment, see school.Submissions.
@@ -251,5 +268,9 @@ func (s *Store) deleteSubmissions(ctx context.Context, ids []string) (int, error
 	if err != nil {
 		return 0, err
 	}
-	return s.remove(ctx, submissions, m{"_id": m{"$in": free}})
+	n, err := s.remove(ctx, submissions, m{"_id": m{"$in": free}})
+	if err == nil {
+		err = s.orphaned(ctx, free)
+	}
+	return n, err
 }

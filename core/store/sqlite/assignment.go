@@ -28,7 +28,15 @@ func (s *Store) PutAssignment(ctx context.Context, a school.Assignment) (int64, 
 		if err := t.open(a.Class); err != nil && (!a.Deleting || !core.Is(err, core.CodeConflict)) {
 			return 0, err
 		}
-		return t.put(row)
+		again, err := t.reordered(&a)
+		if err != nil {
+			return 0, err
+		}
+		revision, err := t.put(row)
+		if err == nil && again && row.revision > 0 {
+			err = t.competeAll(&a)
+		}
+		return revision, err
 	})
 }
 
@@ -91,8 +99,13 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 		return err
 	}
 	_, err = commit(ctx, s.committer, d.User, len(doc), func(t *tx) (int, error) {
+		at := place{d.Class, d.Assignment, d.User}
 		if d.Due == 0 && d.Cutoff == 0 {
-			return t.exec("DELETE FROM deadlines WHERE class = ? AND assignment = ? AND user = ?", d.Class, d.Assignment, d.User)
+			n, err := t.exec("DELETE FROM deadlines WHERE class = ? AND assignment = ? AND user = ?", d.Class, d.Assignment, d.User)
+			if err == nil && n > 0 {
+				err = t.moved(at)
+			}
+			return n, err
 		}
 		if err := t.takes(d.Class, d.Assignment); err != nil {
 			return 0, err
@@ -103,8 +116,12 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 		if err := t.room(school.DeadlineQuota, d.Class, "SELECT count(*) FROM deadlines WHERE class = ? AND NOT (assignment = ? AND user = ?)", d.Class, d.Assignment, d.User); err != nil {
 			return 0, err
 		}
-		return t.exec("INSERT INTO deadlines (class, assignment, user, doc) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET doc = excluded.doc",
+		n, err := t.exec("INSERT INTO deadlines (class, assignment, user, doc) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET doc = excluded.doc",
 			d.Class, d.Assignment, d.User, doc)
+		if err == nil {
+			err = t.moved(at)
+		}
+		return n, err
 	})
 	return err
 }

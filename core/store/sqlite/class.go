@@ -88,8 +88,9 @@ func (s *Store) Enrol(ctx context.Context, e school.Enrolment) error {
 		if err := t.room(school.MembershipQuota, e.User, "SELECT count(*) FROM enrolments WHERE user = ? AND class <> ?", e.User, e.Class); err != nil {
 			return 0, err
 		}
-		return t.exec(`INSERT INTO enrolments (class, user, role, since) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET role = excluded.role, since = excluded.since`, e.Class, e.User, string(e.Role), e.Since)
+		return t.exec(`INSERT INTO enrolments (class, user, role, since, section) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET role = excluded.role, since = excluded.since, section = excluded.section`,
+			e.Class, e.User, string(e.Role), e.Since, e.Section)
 	})
 	return err
 }
@@ -110,7 +111,7 @@ func (s *Store) Drop(ctx context.Context, class, user string) (bool, error) {
 	})
 }
 
-const selectEnrolments = "SELECT class, user, role, since FROM enrolments "
+const selectEnrolments = "SELECT class, user, role, since, section FROM enrolments "
 
 // Members lists the members of a class, see school.Roster.
 func (s *Store) Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error) {
@@ -129,7 +130,7 @@ func (s *Store) enrolments(ctx context.Context, query string, args ...any) ([]sc
 	var all []school.Enrolment
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var e school.Enrolment
-		err := rows.Scan(&e.Class, &e.User, &e.Role, &e.Since)
+		err := rows.Scan(&e.Class, &e.User, &e.Role, &e.Since, &e.Section)
 		all = append(all, e)
 		return err
 	})

@@ -202,6 +202,25 @@ func (t *tx) exec(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
+// each calls fn for every row that a query finds.
+func (t *tx) each(query string, args []any, fn func(rows *sql.Rows) error) error {
+	stmt, err := t.prepared(query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(t.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // one scans at most one row. Returns sql.ErrNoRows if there is none.
 func (t *tx) one(query string, args []any, into ...any) error {
 	stmt, err := t.prepared(query)

@@ -197,6 +197,9 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 		}
 		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', score = NULL, max_score = NULL, spec = ?,
 			changes = x'' WHERE id = ?`, spec.Generation, doc, id)
+		if err == nil && spec.Submission != "" {
+			err = t.weigh(spec.Submission, unscored)
+		}
 		return spec, err
 	})
 }

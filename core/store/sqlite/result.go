@@ -21,7 +21,9 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		var generation int
 		var state core.RequestState
 		var notify, changed bool
-		err := t.one("SELECT generation, state, notify, changes <> x'' FROM requests WHERE id = ?", []any{r.ID}, &generation, &state, &notify, &changed)
+		var submission string
+		err := t.one("SELECT generation, state, notify, changes <> x'', submission FROM requests WHERE id = ?", []any{r.ID},
+			&generation, &state, &notify, &changed, &submission)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return false, core.NoRequest(r.ID)
@@ -39,7 +41,11 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 				return false, err
 			}
 		}
-		if err := t.accept(&r, doc, s.now()); err != nil || !notify {
+		err = t.accept(&r, doc, s.now())
+		if err == nil && submission != "" {
+			err = t.weigh(submission, scored)
+		}
+		if err != nil || !notify {
 			return true, err
 		}
 		return true, t.tell(core.EventRequestEnded, r.ID, r.Generation)

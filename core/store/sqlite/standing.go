@@ -31,13 +31,13 @@ func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) 
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
 }
 
-// Standings returns each user's newest submission, see school.Submissions.
+// Standings returns each user's submission that counts, see school.Submissions.
 func (s *Store) Standings(ctx context.Context, class, assignment, after string, limit int) ([]school.Standing, error) {
 	if err := bounds.Rows(limit); err != nil {
 		return nil, err
 	}
-	return s.standings(ctx, selectStandings+`(SELECT user AS who, max(id) AS id FROM submissions WHERE class = ? AND assignment = ? AND user > ?
-		GROUP BY user ORDER BY user LIMIT ?) AS newest CROSS JOIN submissions s ON s.id = newest.id`+joinRequest+" ORDER BY who",
+	return s.standings(ctx, selectStandings+"leads l CROSS JOIN submissions s ON s.id = l.submission"+joinRequest+
+		" WHERE l.class = ? AND l.assignment = ? AND l.user > ? ORDER BY l.user LIMIT ?",
 		class, assignment, after, limit)
 }
 

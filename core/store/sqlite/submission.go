@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"drover/core"
 	"drover/core/school"
@@ -41,6 +42,9 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 		}
 		_, err := t.exec("INSERT INTO submissions (id, class, assignment, user, idempotency, request, doc) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			sub.ID, sub.Class, sub.Assignment, sub.User, sub.Idempotency, sub.Request, doc)
+		if err == nil {
+			err = t.weigh(sub.ID, submitted)
+		}
 		return handed{sub, true}, err
 	})
 	return made.submission, made.is, err
@@ -147,7 +151,9 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 		if err := t.keep(id, to); err != nil {
 			return false, err
 		}
-		_, err = t.exec("UPDATE submissions SET request = ? WHERE id = ?", to, id)
+		if _, err = t.exec("UPDATE submissions SET request = ? WHERE id = ?", to, id); err == nil {
+			err = t.weigh(id, unscored)
+		}
 		return err == nil, err
 	})
 }
@@ -162,9 +168,21 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error 
 		}
 	}
 	_, err := commit(ctx, s.committer, id, len(doc), func(t *tx) (int, error) {
+		had := false
+		err := t.one("SELECT grade IS NOT NULL FROM submissions WHERE id = ?", []any{id}, &had)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, school.NoSubmission(id)
+		}
+		if err != nil {
+			return 0, err
+		}
 		n, err := t.exec("UPDATE submissions SET grade = ? WHERE id = ?", doc, id)
-		if err == nil && n == 0 {
-			err = school.NoSubmission(id)
+		why := graded
+		if had {
+			why = regraded
+		}
+		if err == nil {
+			err = t.weigh(id, why)
 		}
 		return n, err
 	})
@@ -198,7 +216,18 @@ func (s *Store) DeleteSubmissions(ctx context.Context, class, assignment string,
 }
 
 func (t *tx) deleteSubmissions(class, assignment string, batch int) (int, error) {
+	var users []string
+	err := t.each("SELECT user FROM submissions WHERE id IN "+removable, []any{class, assignment, batch}, func(rows *sql.Rows) error {
+		var user string
+		err := rows.Scan(&user)
+		users = append(users, user)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
 	for _, query := range []string{
+		"DELETE FROM leads WHERE class = ?1 AND assignment = ?2 AND submission IN " + removable,
 		"DELETE FROM attempts WHERE id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
 		"DELETE FROM outbox WHERE event = 'request.ended' AND id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
 		"DELETE FROM requests WHERE submission <> '' AND submission IN " + removable,
@@ -207,5 +236,17 @@ func (t *tx) deleteSubmissions(class, assignment string, batch int) (int, error)
 			return 0, err
 		}
 	}
-	return t.exec("DELETE FROM submissions WHERE id IN "+removable, class, assignment, batch)
+	n, err := t.exec("DELETE FROM submissions WHERE id IN "+removable, class, assignment, batch)
+	slices.Sort(users)
+	for _, user := range slices.Compact(users) {
+		at := place{class, assignment, user}
+		var as school.Assignment
+		if err == nil {
+			as, err = t.ruled(at)
+		}
+		if err == nil {
+			err = t.compete(at, &as)
+		}
+	}
+	return n, err
 }

@@ -214,6 +214,10 @@ func courseworkCalls() map[string]Call {
 			_, err := s.ListSubmissions(ctx, school.SubmissionFilter{})
 			return err
 		},
+		"Leads": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.Leads(ctx, "cs101", []string{"ann"})
+			return err
+		},
 		"Standings": func(ctx context.Context, s school.ResultStore) error {
 			_, err := s.Standings(ctx, "cs101", "hw1", "", 1)
 			return err

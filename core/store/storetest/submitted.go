@@ -208,11 +208,13 @@ func (c *campus) checkHanded(ctx context.Context, rt *rapid.T, s school.ResultSt
 			continue
 		}
 		var want []school.Standing
-		newest := map[string]school.Standing{}
+		newest := map[string]school.Standing{} // or the newest that a person graded
 		for _, h := range c.handed {
 			if h.at() == at {
 				want = append(want, h.standing())
-				newest[h.sub.User] = h.standing()
+				if its := h.standing(); its.Submission.Grade != nil || newest[h.sub.User].Submission.Grade == nil {
+					newest[h.sub.User] = its
+				}
 			}
 		}
 		slices.Reverse(want)

@@ -181,6 +181,8 @@ func schoolTests() []test {
 		{"StandingsUngraded", standingsUngraded},
 		{"StandingsNewest", standingsNewest},
 		{"StandingsPages", standingsPages},
+		{"LeadsCount", leadsCount},
+		{"LeadsRefuse", leadsRefuse},
 		{"PurgeSpares", purgeSpares},
 		{"RacePurge", racePurge},
 		{"RaceDelete", raceDelete},
