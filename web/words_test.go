@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/harness"
 	"drover/core/school"
 )
 
@@ -50,6 +51,9 @@ func TestCataloguesHaveEverySentence(t *testing.T) {
 				said[a.Label] = "task kind " + k.Name
 			}
 		}
+	}
+	for _, sentence := range harness.WarningSentences() {
+		said[sentence] = "a warning about a harness"
 	}
 	require.Contains(t, said, "Sign in")
 	files, err := filepath.Glob("page/words/*.json")

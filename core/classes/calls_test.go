@@ -26,6 +26,9 @@ type call struct {
 	made    bool                           // creates something: an actor without the right gets FORBIDDEN, not NOTFOUND
 }
 
+// oneTest is the shortest cases.yaml.
+const oneTest = "run: ./a.out\ntests: [{output: x}]\n"
+
 func done[T any](_ T, err error) error { return err }
 
 func asHomework(w *fixture, _ int) string { w.assignment("hw1"); return "hw1" }
@@ -236,6 +239,27 @@ func assignmentCalls() []call {
 		}},
 		{action: core.ActAssignmentEdit, method: "SetHarness", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.SetHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
+		}},
+		{action: core.ActAssignmentEdit, method: "ViewHarness", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.ViewHarness(w.t.Context(), a, "cs101", id))
+		}},
+		{action: core.ActAssignmentEdit, method: "OpenHarness", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
+			_, _, err := w.reg.OpenHarness(w.t.Context(), a, "cs101", id, "")
+			return err
+		}},
+		{action: core.ActAssignmentEdit, method: "StageHarness", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.StageHarness(w.t.Context(), a, "cs101", id, bytes.NewReader(harnessTar(w.t))))
+		}},
+		{action: core.ActAssignmentEdit, method: "ViewStagedHarness", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
+			as, err := w.reg.Store.GetAssignment(w.t.Context(), "cs101", id)
+			require.NoError(w.t, err)
+			return done(w.reg.ViewStagedHarness(w.t.Context(), a, "cs101", id, as.Harness.File.Digest))
+		}},
+		{action: core.ActAssignmentEdit, method: "DraftCases", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.DraftCases(w.t.Context(), a, "cs101", id, classes.CasesEdit{Text: oneTest}))
+		}},
+		{action: core.ActAssignmentEdit, method: "SaveCases", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.SaveCases(w.t.Context(), a, "cs101", id, classes.CasesEdit{Text: oneTest}))
 		}},
 		{action: core.ActAssignmentEdit, method: "RemoveHarness", prepare: newGraded, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.RemoveHarness(w.t.Context(), a, "cs101", id))

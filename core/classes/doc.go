@@ -23,6 +23,9 @@
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
+//	ViewHarness OpenHarness                    assignment.edit
+//	StageHarness ViewStagedHarness             assignment.edit                          INVALID, NOTFOUND once it is purged
+//	DraftCases SaveCases                       assignment.edit                          CONFLICT: it has another harness by now
 //	PoolChoices                                assignment.edit
 //	DeleteAssignment                           assignment.edit
 //	SetDeadline                                deadline.edit                            NOTFOUND: the user is not in the class

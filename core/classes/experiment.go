@@ -78,7 +78,7 @@ func trying(t Trial) string {
 func (r *Service) checkTrial(ctx context.Context, as school.Assignment, t Trial) error {
 	switch {
 	case as.Pool == "":
-		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
+		return unpooled(as)
 	case t.Harness == nil && as.Harness == nil:
 		return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no harness: name one to try", as.Name())
 	}

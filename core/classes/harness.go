@@ -19,7 +19,7 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 		return school.Assignment{}, err
 	}
 	if as.Pool == "" {
-		return school.Assignment{}, core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
+		return school.Assignment{}, unpooled(as)
 	}
 	p, err := unpack(as, tar)
 	if err != nil {
@@ -34,6 +34,10 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 		return err
 	})
 	return as, err
+}
+
+func unpooled(as school.Assignment) error {
+	return core.Errorf(core.CodeInvalid, as.Name(), "assignment %s has no pool to be graded in: set one first", as.Name())
 }
 
 // unpack reads a harness for an assignment and validates all of it.

@@ -128,6 +128,42 @@ func PackFiles(files map[string]pack.File) (Package, error) {
 	return read(tar.Bytes())
 }
 
+// WithFile is the folder with one file changed or added; nothing else differs.
+func (p *Package) WithFile(name string, content []byte) (Package, error) {
+	files := map[string]pack.File{}
+	if p.Tar != nil {
+		var err error
+		if files, err = unpack(p.Tar); err != nil {
+			return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness cannot be unpacked")
+		}
+	}
+	files[name] = pack.File{Run: files[name].Run, Content: content}
+	return PackFiles(files)
+}
+
+// File is a plain file of a harness folder.
+type File struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+// Files lists the folder's plain files, in order of path, and returns the text of its cases.yaml; "" if it has none.
+func (p *Package) Files() (all []File, text string, err error) {
+	folder, err := cases.Index(bytes.NewReader(p.Tar), int64(len(p.Tar)))
+	if err != nil {
+		return nil, "", err
+	}
+	for _, name := range folder.Names() {
+		size, _ := folder.Size(name)
+		all = append(all, File{name, size})
+	}
+	if _, there := folder.Size(cases.File); !there {
+		return all, "", nil
+	}
+	raw, err := cases.Content{Path: cases.File}.Read(folder, cases.MaxSize)
+	return all, string(raw), err
+}
+
 // withoutTop removes the folder that contains all files, if there is one.
 func withoutTop(files map[string]pack.File) map[string]pack.File {
 	top := ""

@@ -179,6 +179,11 @@ func staffSamples() map[string]sample {
 			path: about(assignments, homework, "/harness"), files: true,
 			form: func(w *fixture, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
 		},
+		"GET /classes/{class}/assignments/{assignment}/harness/files/{path...}": {path: about(assignments, (*fixture).tested, "/harness/files/harness.tar")},
+		"POST /classes/{class}/assignments/{assignment}/harness/new":            {form: says("use", "now"), is: http.StatusUnprocessableEntity}, // none was checked
+		"POST /classes/{class}/assignments/{assignment}/harness/cases": {
+			path: about(assignments, homework, "/harness/cases"), form: says("do", "save", "text", "run: ./a.out\ntests: [{output: x}]\n"),
+		},
 		"POST /classes/{class}/assignments/{assignment}/harness/remove": {path: about(assignments, (*fixture).tested, "/harness/remove"), form: says("sure", "yes")},
 		"POST /classes/{class}/assignments/{assignment}/experiments":    {path: about(assignments, (*fixture).tested, "/experiments"), form: says("repeat", "1")},
 		"POST /experiments/{id}/apply":                                  {path: about("/experiments/", (*fixture).experiment, "/apply"), form: says("sure", "yes")},

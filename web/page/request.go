@@ -113,6 +113,21 @@ func (r *Request) Redirect(to, sentence string) error {
 	return nil
 }
 
+// Keep remembers a text in the reader's session, where the reader cannot change it; "" forgets it.
+func (r *Request) Keep(key, text string) {
+	if r.site.cfg.Sessions != nil {
+		r.site.cfg.Sessions.Put(r.Context(), "kept "+key, text)
+	}
+}
+
+// Kept returns what Keep remembered; "" for nothing.
+func (r *Request) Kept(key string) string {
+	if r.site.cfg.Sessions == nil {
+		return ""
+	}
+	return r.site.cfg.Sessions.GetString(r.Context(), "kept "+key)
+}
+
 // sendToSignIn redirects to the sign-in, which returns to this page afterwards.
 func (r *Request) sendToSignIn() {
 	to := "/sign-in"

@@ -168,13 +168,17 @@ func (w *fixture) shows(who, path string) string {
 // post sends a form: names and values in turn.
 func (w *fixture) post(who, path string, pairs ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
+	return w.ask(who, formPost(path, pairs))
+}
+
+func formPost(path string, pairs []string) *http.Request {
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
 		v.Add(pairs[i], pairs[i+1])
 	}
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(v.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return w.ask(who, r)
+	return r
 }
 
 // upload is a form with files.
@@ -206,10 +210,53 @@ func (u *upload) file(t *testing.T, name, file string, content []byte) *upload {
 
 func (w *fixture) send(who, path string, u *upload) *httptest.ResponseRecorder {
 	w.t.Helper()
-	require.NoError(w.t, u.Close())
+	return w.ask(who, u.request(w.t, path))
+}
+
+func (u *upload) request(t *testing.T, path string) *http.Request {
+	t.Helper()
+	require.NoError(t, u.Close())
 	r := httptest.NewRequest(http.MethodPost, path, io.NopCloser(&u.body))
 	r.Header.Set("Content-Type", u.FormDataContentType())
-	return w.ask(who, r)
+	return r
+}
+
+// browser is one person's, with a session.
+type browser struct {
+	*fixture
+	who    string
+	cookie *http.Cookie
+}
+
+func (w *fixture) browser(who string) *browser { return &browser{fixture: w, who: who} }
+
+func (b *browser) ask(r *http.Request) *httptest.ResponseRecorder {
+	b.t.Helper()
+	if b.cookie != nil {
+		r.AddCookie(b.cookie)
+	}
+	rec := b.fixture.ask(b.who, r)
+	for _, c := range rec.Result().Cookies() {
+		b.cookie = c
+	}
+	return rec
+}
+
+func (b *browser) shows(path string) string {
+	b.t.Helper()
+	rec := b.ask(httptest.NewRequest(http.MethodGet, path, nil))
+	require.Equal(b.t, http.StatusOK, rec.Code, "%s: %s", path, rec.Body)
+	return rec.Body.String()
+}
+
+func (b *browser) post(path string, pairs ...string) *httptest.ResponseRecorder {
+	b.t.Helper()
+	return b.ask(formPost(path, pairs))
+}
+
+func (b *browser) send(path string, u *upload) *httptest.ResponseRecorder {
+	b.t.Helper()
+	return b.ask(u.request(b.t, path))
 }
 
 // leads requires that a form was taken, and returns where it leads.

@@ -10,6 +10,7 @@ import (
 	"drover/core/blobs/pack"
 	"drover/core/classes"
 	"drover/core/harness"
+	"drover/core/harness/cases"
 	"drover/core/school"
 	"drover/web/page"
 	"drover/web/transfer"
@@ -19,36 +20,86 @@ import (
 const uploads = 4
 
 func (s *staff) harnessRoutes() []page.Route {
-	const at = "/classes/{class}/assignments/{assignment}/harness"
+	const at, edit = "/classes/{class}/assignments/{assignment}/harness", core.ActAssignmentEdit
 	return []page.Route{
-		{Pattern: "GET " + at, Action: core.ActAssignmentEdit, Serve: s.harness},
-		{Pattern: "POST " + at, Action: core.ActAssignmentEdit, Body: harness.MaxPackBytes + page.MaxForm, Serve: s.setHarness},
-		{Pattern: "POST " + at + "/remove", Action: core.ActAssignmentEdit, Serve: s.removeHarness},
+		{Pattern: "GET " + at, Action: edit, Serve: s.harness},
+		{Pattern: "POST " + at, Action: edit, Body: harness.MaxPackBytes + page.MaxForm, Serve: s.setHarness},
+		{Pattern: "POST " + at + "/remove", Action: edit, Serve: s.removeHarness},
+		{Pattern: "GET " + at + "/new", Action: edit, Serve: s.newHarness},
+		{Pattern: "POST " + at + "/new", Action: edit, Serve: s.useNewHarness},
+		{Pattern: "GET " + at + "/cases", Action: edit, Serve: s.cases},
+		{Pattern: "POST " + at + "/cases", Action: edit, Body: 3*cases.MaxSize + page.MaxForm, Serve: s.saveCases},
+		{Pattern: "GET " + at + "/files/{path...}", Action: edit, Serve: s.harnessFile},
 	}
 }
 
-// harnessPage is the form of a harness.
+// The ways to use a new harness.
+const (
+	useCheck = "check" // look at it first
+	useNow   = "now"
+	useTry   = "try" // on the newest submission of one user
+	useAll   = "all" // on the newest submissions of all
+)
+
+// harnessPage is the present harness, with the form for another one.
 type harnessPage struct {
 	*school.Assignment
-	Settings string // harness.json of the present harness
-	User     string // on whose newest submission it is tried
-	Sample   bool   // whether the reader has a submission
-	Typed    url.Values
+	View  classes.HarnessView
+	Warns []string           // in the reader's language
+	Open  *school.Experiment // that is not decided
+	New   bool               // the harness is not the assignment's: it was checked only
+	User  string             // on whose newest submission it is tried
+	Typed url.Values
+}
+
+// CaseTests lists the tests of the stock harness; none for a program of its own.
+func (p harnessPage) CaseTests() []testRow { return testRows(&p.View.Package) }
+
+// Points returns the sum of the points of all tests.
+func (p harnessPage) Points() float64 {
+	sum := 0.0
+	for _, t := range p.CaseTests() {
+		sum += t.Points
+	}
+	return sum
 }
 
 func (s *staff) harnessPage(r *page.Request) (harnessPage, error) {
-	p := harnessPage{User: r.Actor().Handle, Typed: url.Values{}}
-	as, err := s.Classes.EditableAssignment(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
-	if err != nil {
+	p := harnessPage{Typed: url.Values{}}
+	var err error
+	if p.View, err = s.Classes.ViewHarness(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment")); err != nil {
 		return p, err
 	}
-	p.Assignment = &as
-	if as.Harness != nil {
-		p.Settings = string(as.Harness.Config)
+	return p, s.aboutTrials(r, &p)
+}
+
+// aboutTrials fills what the page says of trials: the one that is open, and the user with the newest submission, whose
+// trial is not refused.
+func (s *staff) aboutTrials(r *page.Request, p *harnessPage) error {
+	p.Assignment = &p.View.Assignment
+	p.warn(r)
+	all, err := s.Classes.Experiments(r.Context(), r.Actor(), p.Class, p.Handle, experimentRows)
+	if err != nil {
+		return err
 	}
-	own, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), school.SubmissionFilter{Class: as.Class, Assignment: as.Handle, User: p.User, Limit: 1})
-	p.Sample = len(own) > 0
-	return p, err
+	for i := range all {
+		if !all[i].State.Decided() {
+			p.Open = &all[i]
+		}
+	}
+	newest, err := s.Classes.ListSubmissions(r.Context(), r.Actor(), school.SubmissionFilter{Class: p.Class, Assignment: p.Handle, Limit: 1})
+	if len(newest) > 0 {
+		p.User = newest[0].Submission.User
+	}
+	return err
+}
+
+// warn says the warnings about the harness in the reader's language.
+func (p *harnessPage) warn(r *page.Request) {
+	p.Warns = nil
+	for _, w := range p.View.Warnings {
+		p.Warns = append(p.Warns, warning(r, w))
+	}
 }
 
 func (s *staff) harness(r *page.Request) error {
@@ -59,8 +110,8 @@ func (s *staff) harness(r *page.Request) error {
 	return r.Render("staff/harness", p)
 }
 
-// setHarness accepts a harness: at once, or as an experiment on one submission, which makes it the assignment's when
-// it is applied. An invalid one leaves nothing.
+// setHarness accepts a harness: to look at its check first, at once, or as an experiment on one submission or all. An
+// invalid one leaves nothing.
 func (s *staff) setHarness(r *page.Request) error {
 	p, err := s.harnessPage(r)
 	if err != nil {
@@ -84,19 +135,38 @@ func (s *staff) setHarness(r *page.Request) error {
 		_, _ = io.Copy(io.Discard, body) // a browser that cannot send everything shows no answer
 		return r.Again(err, "staff/harness", p)
 	}
-	if f.Fields["use"] == "now" {
-		if _, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(packed.Tar)); err != nil {
+	if f.Fields["use"] != useNow {
+		if p.View, err = s.stage(r, p.Class, p.Handle, packed.Tar); err != nil {
 			return r.Again(err, "staff/harness", p)
 		}
-		return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("From now on %s is graded by the new harness.", p.Name()))
+		p.New = true
+		p.warn(r)
 	}
-	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, classes.Trial{
-		Harness: bytes.NewReader(packed.Tar), Users: []string{p.User}, Repeat: 1,
-	})
+	to, said, err := s.use(r, p, packed.Tar, f.Fields["use"])
+	if err != nil && p.New {
+		return r.Again(mendable(err), "staff/harnessnew", p)
+	}
 	if err != nil {
 		return r.Again(mendable(err), "staff/harness", p)
 	}
-	return r.Redirect(experimentPath(e.ID), r.T("The harness is being tried. It becomes the assignment's harness when you apply this."))
+	return r.Redirect(to, said)
+}
+
+// use does with a harness what its author has chosen, and returns where to go, and what to say there.
+func (s *staff) use(r *page.Request, p harnessPage, tar []byte, how string) (to, said string, err error) {
+	trial := classes.Trial{Harness: bytes.NewReader(tar), Repeat: 1}
+	switch how {
+	case useNow:
+		_, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(tar))
+		return assignmentPath(p.Class, p.Handle) + "/harness", r.T("From now on %s is graded by the new harness.", p.Name()), err
+	case useTry:
+		trial.Users = []string{p.User}
+	case useAll:
+	default:
+		return assignmentPath(p.Class, p.Handle) + "/harness/new", "", nil
+	}
+	e, err := s.Classes.StartExperiment(r.Context(), r.Actor(), p.Class, p.Handle, trial)
+	return experimentPath(e.ID), r.T("The harness is being tried. It becomes the assignment's harness when you apply this."), err
 }
 
 // readHarness reads the files of a harness, or the archive that contains them.

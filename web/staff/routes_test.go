@@ -104,14 +104,14 @@ func (s *campus) path(route page.Route) (method, path string) {
 	if strings.Contains(path, "{assignment}") {
 		kind = school.KindArchive
 	}
-	return method, strings.NewReplacer("{kind}", kind, "{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{id}", id).Replace(path)
+	return method, strings.NewReplacer("{path...}", "harness.tar", "{kind}", kind, "{class}", "cs101", "{assignment}", "hw1", "{user}", "ann", "{id}", id).Replace(path)
 }
 
 // pages are where all pages of the school are.
 func (s *campus) pages() []string {
 	var all []string
 	for _, route := range s.routes {
-		if method, path := s.path(route); method == http.MethodGet {
+		if method, path := s.path(route); method == http.MethodGet && !strings.Contains(path, "/harness/files/") {
 			all = append(all, path)
 		}
 	}

@@ -1,11 +1,8 @@
 package request
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
@@ -17,7 +14,6 @@ import (
 	"drover/core/agent/boxrun"
 	"drover/core/agent/wire"
 	"drover/core/harness"
-	"drover/core/harness/cases"
 	"drover/core/requests"
 )
 
@@ -67,11 +63,7 @@ func checkHarness(c *cli.Context) error {
 		return err
 	}
 	found := Checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
-	if pack.Cases != nil {
-		found.Look(pack.Cases, core.DefaultPool("default").Limits)
-	} else if !bytes.Contains(pack.Tar, []byte(boxrun.Name)) {
-		found.warn("nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report", boxrun.Name)
-	}
+	found.Look(&pack, core.DefaultPool("default").Limits)
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
 		if found.Result, err = tryHarness(c, dir, paths); err != nil {
 			return err
@@ -92,27 +84,18 @@ func checkHarness(c *cli.Context) error {
 }
 
 // Look lists the tests, and warnings for their author.
-func (f *Checked) Look(p *cases.Plan, pool core.Limits) {
-	longest := time.Duration(len(p.Build)) * p.BuildLimits.Time
-	for _, t := range p.Tests() {
+func (f *Checked) Look(p *harness.Package, limits core.Limits) {
+	for _, w := range p.Warnings(limits) {
+		f.Warnings = append(f.Warnings, w.String())
+	}
+	if p.Cases == nil {
+		return
+	}
+	for _, t := range p.Cases.Tests() {
 		f.Tests = append(f.Tests, checkedTest{
 			Name: t.Title(), Hidden: t.Hidden, Points: t.Points, Compare: t.Compare.By, TimeMs: t.Limits.Time.Milliseconds(), WallMs: t.Limits.Wall.Milliseconds(),
 		})
 		f.Points += t.Points
-		longest += t.Limits.Time
-	}
-	whole := pool.Timeout
-	if p.Timeout > 0 {
-		whole = p.Timeout
-	}
-	if longest > whole {
-		f.warn("build and tests may take %s, and the whole grading has %s: what is late is not run; set timeout (and the pool's), or stop for groups", longest, whole)
-	}
-	if f.Points == 0 {
-		f.warn("no test has points")
-	}
-	if !slices.ContainsFunc(f.Tests, func(t checkedTest) bool { return t.Hidden }) {
-		f.warn("no test is hidden: a program that knows the outputs by heart wins all points")
 	}
 }
 
