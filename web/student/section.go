@@ -31,6 +31,7 @@ func Section(p services.Deps) page.Section {
 		{Pattern: "POST /submissions/{id}/cancel", Action: core.ActSubmissionRerun, Serve: d.cancel},
 		{Pattern: "GET /submissions/{id}/zip", Action: core.ActSubmissionView, Serve: d.zip},
 		{Pattern: "GET /submissions/{id}/code", Action: core.ActSubmissionView, Serve: d.code},
+		{Pattern: "GET /submissions/{id}/compare", Action: core.ActSubmissionView, Serve: d.compare},
 		{Pattern: "GET /submissions/{id}/files/{path...}", Action: core.ActSubmissionView, Serve: d.codeFile},
 		{Pattern: "GET /requests", Serve: d.requests},
 		{Pattern: "GET /requests/new", Action: core.ActRequestCreate, Serve: d.ask},
