@@ -154,7 +154,7 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	_, errs, code := h.run("doctor")
 	require.Equal(t, terminal.ExitFault, code, errs)
 	out, _, _ := h.run("doctor")
-	require.Contains(t, out, "is paused, and 1 requests wait")
+	require.Contains(t, out, "is paused, and 1 request waits")
 }
 
 func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {

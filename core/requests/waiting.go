@@ -322,20 +322,22 @@ func (d *Service) failing(ctx context.Context, name string, s *poolState) error 
 
 // hostless returns ReasonNoHost or ReasonCapacity, and why, if no host can make VMs of the pool; else ReasonTurn.
 func hostless(p core.Pool, hosts []core.HostInfo) (Reason, string) {
-	var away []string
-	able, labelled, ready := make(map[string]core.Size), p.Requires == "", false
+	labelled, ready := p.Requires == "", false
 	for i := range hosts {
 		h := &hosts[i]
 		labelled = labelled || p.Wants(h.Settings.Labels) == ""
 		ready = ready || h.Ready && len(h.Serves) > 0
-		switch {
-		case !slices.Contains(h.Serves, p.Name):
-		case h.State == core.HostDown:
+	}
+	here, gone := p.HostsFor(hosts)
+	able, away := make(map[string]core.Size), []string(nil)
+	for _, h := range here {
+		able[h.Name] = h.Capacity()
+	}
+	for _, h := range gone {
+		if h.State == core.HostDown {
 			away = append(away, h.Name+" is down")
-		case h.Drain:
+		} else {
 			away = append(away, h.Name+" is drained")
-		default:
-			able[h.Name] = h.Capacity()
 		}
 	}
 	switch lacks, _ := placement.TooLarge(p.Size(), able); {

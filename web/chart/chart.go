@@ -69,24 +69,31 @@ func (c Chart) Draw(points []history.Point, step int64, lines []Series) Chart {
 	}
 	c.Most = max(c.Most, c.Highest)
 	for _, l := range lines {
-		out, last := Line{Title: l.Title, Class: l.Class}, int64(0)
-		for i := range points {
-			v, ok := l.Value(points[i])
-			if !ok {
-				continue
-			}
-			part := max(0, float64(points[i].At-c.First)/float64(max(1, c.Last-c.First)))
-			x, y := left+part*(width-left), bottom-v/c.Most*(bottom-top)
-			at := fmt.Sprintf("%.1f,%.1f", x, y)
-			if n := len(out.Paths); n > 0 && points[i].At-last <= 2*step {
-				out.Paths[n-1] += " " + at
-			} else {
-				// A stretch may have no other point, and a line of one point is not drawn.
-				out.Paths = append(out.Paths, fmt.Sprintf("%.1f,%.1f %s", x-dot, y, at))
-			}
-			last = points[i].At
-		}
-		c.Lines = append(c.Lines, out)
+		c.Lines = append(c.Lines, Line{Title: l.Title, Class: l.Class, Paths: paths(points, step, l.Value, func(at int64, v float64) (x, y float64) {
+			part := max(0, float64(at-c.First)/float64(max(1, c.Last-c.First)))
+			return left + part*(width-left), bottom - v/c.Most*(bottom-top)
+		})})
 	}
 	return c
+}
+
+// paths are the points of the polylines of a line, one for each stretch in which no step is missing.
+func paths(points []history.Point, step int64, value func(history.Point) (float64, bool), place func(at int64, v float64) (x, y float64)) (all []string) {
+	last := int64(0)
+	for i := range points {
+		v, ok := value(points[i])
+		if !ok {
+			continue
+		}
+		x, y := place(points[i].At, v)
+		at := fmt.Sprintf("%.1f,%.1f", x, y)
+		if n := len(all); n > 0 && points[i].At-last <= 2*step {
+			all[n-1] += " " + at
+		} else {
+			// A stretch may have no other point, and a line of one point is not drawn.
+			all = append(all, fmt.Sprintf("%.1f,%.1f %s", x-dot, y, at))
+		}
+		last = points[i].At
+	}
+	return all
 }

@@ -90,6 +90,10 @@ func TestPagesInABrowser(t *testing.T) {
 	require.NoError(t, w.store.AddStateChanges(t.Context(), []core.StateChange{
 		{Kind: core.EntityVM, Thing: "vm-1", At: 1000, State: "creating", How: "create", By: "vmfactory@h1#0"},
 		{Kind: core.EntityGap, Thing: core.GapThing, At: 1001, Until: 2000, How: "gap", Why: "Redis was wiped or set back, or dropped events before they were copied"},
+		{Kind: core.EntityHost, Thing: "node-2", At: time.Now().Add(-9 * time.Hour).UnixMilli(), State: "down", How: "down"},
+		{Kind: core.EntityHost, Thing: "node-2", At: time.Now().Add(-8 * time.Hour).UnixMilli(), State: "up", How: "up"},
+		{Kind: core.EntityHost, Thing: "node-2", At: time.Now().Add(-3 * time.Hour).UnixMilli(), How: "drain"},
+		{Kind: core.EntityHost, Thing: "node-2", At: time.Now().Add(-2 * time.Hour).UnixMilli(), How: "undrain"},
 		{Kind: core.EntityVM, Thing: "vm-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: dead + "-1"},
 		{Kind: core.EntityRequest, Thing: dead + "-1", At: 2000, State: "claimed", How: "exchange", By: "testrunner@h1#0", With: "vm-1", Why: "a rather long reason why this came to pass"},
 	}))
@@ -97,7 +101,7 @@ func TestPagesInABrowser(t *testing.T) {
 	site := w.served(t, "root")
 	tab := browsertest.Start(t).Tab(t)
 	for _, at := range []string{
-		"/cluster", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/vms/vm-1", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
+		"/cluster", "/cluster/hosts", "/cluster/hosts/h1", "/cluster/hosts/node-2", "/cluster/hosts/node-3", "/cluster/vms/vm-1", "/cluster/pools", "/cluster/pools/python", "/cluster/types", "/cluster/types/compile", "/cluster/types/simulate", "/cluster/images", "/cluster/queues", "/cluster/requests/" + dead,
 		"/cluster/dead", "/cluster/parked", "/cluster/leases", "/cluster/leases?span=day&of=p1", "/cluster/leases?span=4weeks", "/cluster/leases/" + degraded, "/cluster/instances", "/cluster/tasks", "/cluster/schedules", "/cluster/consistency", "/cluster/audit", "/cluster/stats", "/cluster/events",
 	} {
 		for _, screen := range []struct {

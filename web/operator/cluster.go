@@ -24,13 +24,17 @@ type clusterData struct {
 	Down    int
 	Drained int
 	InUse   int
+	VMs     int
 	Waiting int
 	Moves   int
-	Missing []core.Role
-	Totals  []bar
-	Hosts   []hostRow
-	Heart   heart
-	Next    string // the next page's URL
+
+	Warnings []operate.Warning
+	Tiles    tiles
+
+	Totals []bar
+	Hosts  []hostRow
+	Heart  heart
+	Next   string // the next page's URL
 }
 
 // heart is how long it is between two heartbeats.
@@ -52,14 +56,20 @@ func (s *pages) cluster(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	d := clusterData{At: v.At, Moves: v.Moves, Missing: v.Missing, Totals: bars(v.Totals), Heart: heart(s.Beat)}
+	d := clusterData{At: v.At, Moves: v.Moves, Warnings: v.Warnings, Totals: bars(v.Totals), Heart: heart(s.Beat)}
 	for i := range v.Hosts {
 		d.count(&v.Hosts[i])
 	}
 	for _, t := range v.Totals {
 		d.InUse += t.InUse
+		d.VMs += t.VMs()
 		d.Waiting += t.Waiting
 	}
+	lately, err := s.Cluster.Lately(r.Context(), r.Actor())
+	if err != nil {
+		return err
+	}
+	d.Tiles = tilesOf(&lately)
 	after := r.FormValue("after")
 	first, found := slices.BinarySearchFunc(v.Hosts, after, func(h core.HostInfo, name string) int { return strings.Compare(h.Name, name) })
 	if found {

@@ -27,6 +27,7 @@ type requestData struct {
 
 	Changes changes
 	Rows    []stepRow
+	Lanes   []lane
 	Open    bool // it has not ended
 	Dead    bool
 	Pools   []string // that it can be moved to; none unless it waits
@@ -60,6 +61,7 @@ func (s *pages) request(r *page.Request) error {
 		}
 		d.Rows = append(d.Rows, stepRow{Step: step, Class: words.Class, Sentence: words.Sentence})
 	}
+	d.Lanes = lanes(d.Rows)
 	d.Changes, err = changesOf(r, func(before string) ([]core.StateChange, error) {
 		return s.Cluster.RequestChanges(r.Context(), r.Actor(), t.ID, before, changesRows)
 	})

@@ -30,6 +30,7 @@ func Section(p services.Deps) page.Section {
 	}
 	return page.Section{Name: "operator", Pages: files, Routes: slices.Concat(s.leaseRoutes(), []page.Route{
 		view("/cluster", s.cluster),
+		view("/cluster/hosts", s.hosts),
 		view("/cluster/hosts/{host}", s.host),
 		do("/cluster/hosts/{host}/settings", s.setHost),
 		do("/cluster/hosts/{host}/drain", s.drain),

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"drover/core/cluster/history"
@@ -55,33 +54,22 @@ func (s *pages) stats(r *page.Request) error {
 }
 
 func charts(r *page.Request, all *history.Series, length string) []chart.Chart {
-	sum := func(name string) func(history.Point) (float64, bool) {
-		return func(p history.Point) (float64, bool) {
-			n := 0
-			for of, v := range p.Values {
-				if strings.HasPrefix(of, name) {
-					n += v
-				}
-			}
-			return float64(n), true
-		}
-	}
 	draw := func(id, title string, lines ...chart.Series) chart.Chart {
 		return chart.Of(all, id, title, "", length).Draw(all.Samples, all.Sampled, lines)
 	}
 	return []chart.Chart{
-		draw("waiting", r.T("Waiting requests"), chart.Shown(r.T("waiting"), "calm", sum(history.SeriesWaiting+"/"))),
-		chart.Waits(r, all, length), chart.Throughput(r, all, length),
+		draw("waiting", r.T("Waiting requests"), chart.Shown(r.T("waiting"), "calm", sumOf(history.SeriesWaiting+"/"))),
+		chart.Waits(r, all, length), chart.Throughput(r, all, length), chart.Faults(r, all, length),
 		draw("vms", r.T("VMs"),
-			chart.Shown(r.T("clean"), "good", sum(history.SeriesVMs+"/clean")),
-			chart.Shown(r.T("in use"), "calm", sum(history.SeriesVMs+"/claimed")),
-			chart.Shown(r.T("being created"), "warn", sum(history.SeriesVMs+"/creating")),
-			chart.Shown(r.T("quarantined"), "bad", sum(history.SeriesVMs+"/quarantined")),
+			chart.Shown(r.T("clean"), "good", sumOf(history.SeriesVMs+"/clean")),
+			chart.Shown(r.T("in use"), "calm", sumOf(history.SeriesVMs+"/claimed")),
+			chart.Shown(r.T("being created"), "warn", sumOf(history.SeriesVMs+"/creating")),
+			chart.Shown(r.T("quarantined"), "bad", sumOf(history.SeriesVMs+"/quarantined")),
 		),
 		draw("hosts", r.T("Hosts"),
-			chart.Shown(r.T("up"), "good", sum(history.SeriesHosts+"/up")),
-			chart.Shown(r.T("suspect"), "warn", sum(history.SeriesHosts+"/suspect")),
-			chart.Shown(r.T("down"), "bad", sum(history.SeriesHosts+"/down")),
+			chart.Shown(r.T("up"), "good", sumOf(history.SeriesHosts+"/up")),
+			chart.Shown(r.T("suspect"), "warn", sumOf(history.SeriesHosts+"/suspect")),
+			chart.Shown(r.T("down"), "bad", sumOf(history.SeriesHosts+"/down")),
 		),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"drover/cmd/drover/operator"
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/cluster/operate"
 )
 
 // owners checks the components of the cluster.
@@ -30,15 +31,67 @@ func (f *Findings) owners(ctx context.Context, h *access.Cluster) error {
 			f.warn("owner "+o.Name, "start it again, or let an overseer reap it: drover overseer --once", "its heartbeat is late")
 		}
 	}
+	f.Versions(versions)
+	return nil
+}
+
+// warnings reports why work waits, as the site does.
+func (f *Findings) warnings(ctx context.Context, h *access.Cluster) error {
+	v, err := h.Operate().Overview(ctx, access.Operator())
+	if err != nil {
+		return err
+	}
 	overseen, err := h.Redis.Overseen(ctx)
 	if err != nil {
 		return err
 	}
-	for _, need := range core.Missing(owners, overseen) {
-		f.missing(need, overseen)
+	pools := make(map[string]core.Pool, len(v.Pools))
+	for _, p := range v.Pools {
+		pools[p.Name] = p
 	}
-	f.Versions(versions)
+	for _, w := range v.Warnings {
+		about := "pool " + w.Pool
+		switch w.Kind {
+		case operate.WarnMissing:
+			f.missing(w.Role, overseen)
+		case operate.WarnAway:
+			f.fail(about, "drover host undrain HOST lets a drained one work again; start what is down", "%s, and no host takes its work: %s", waiting(w.Waiting), away(w))
+		case operate.WarnUnmade:
+			f.fail(about, "name it with --pools of a vmfactory, or give a host the labels that it requires", "%s, and no host makes its VMs", waiting(w.Waiting))
+		case operate.WarnPaused:
+			f.warn(about, "drover pool set --paused=false "+w.Pool, "is paused, and %s", waiting(w.Waiting))
+		case operate.WarnBroken:
+			f.fail(about, "mend what its hosts report; drover pool set --paused "+w.Pool+" lets its requests wait until then",
+				"for %s no host could make its VMs; %s", strings.ToLower(units.HumanDuration(w.Outage.Lasted)), operator.Fails(pools[w.Pool], *w.Outage))
+		}
+	}
 	return nil
+}
+
+func waiting(n int) string {
+	switch n {
+	case 0:
+		return "no request waits"
+	case 1:
+		return "1 request waits"
+	}
+	return fmt.Sprintf("%d requests wait", n)
+}
+
+// away names the hosts of a warning.
+func away(w operate.Warning) string {
+	var all []string
+	for _, h := range w.Away {
+		if h.State == core.HostDown {
+			all = append(all, h.Host+" is down")
+		} else {
+			all = append(all, h.Host+" is drained")
+		}
+	}
+	if w.More > 0 {
+		all = append(all, fmt.Sprintf("and %d more", w.More))
+	}
+	return strings.Join(all, ", ")
 }
 
 // missing reports a role that no living process has.
@@ -113,21 +166,6 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 			f.ok(about, "up; VMs: %s", cmp.Or(operator.Counts(host.VMs), "none"))
 		}
 	}
-	return f.outages(ctx, h, pools)
-}
-
-// outages reports pools whose VMs no host can make.
-func (f *Findings) outages(ctx context.Context, h *access.Cluster, pools []core.Pool) error {
-	outages, err := h.Redis.Outages(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range pools {
-		if o, is := outages[p.Name]; is {
-			f.fail("pool "+p.Name, "mend what its hosts report; drover pool set --paused "+p.Name+" lets its requests wait until then",
-				"for %s no host could make its VMs; %s", strings.ToLower(units.HumanDuration(o.Lasted)), operator.Fails(p, o))
-		}
-	}
 	return nil
 }
 
@@ -156,13 +194,9 @@ func (f *Findings) SelfTest(about string, p core.ProviderNote, needed bool) {
 	}
 }
 
-// pools reports work that waits without need.
+// pools checks that there are pools, and their images.
 func (f *Findings) pools(ctx context.Context, h *access.Cluster) error {
 	pools, err := h.Redis.ListPools(ctx)
-	if err != nil {
-		return err
-	}
-	waiting, err := h.Redis.Waiting(ctx)
 	if err != nil {
 		return err
 	}
@@ -170,16 +204,6 @@ func (f *Findings) pools(ctx context.Context, h *access.Cluster) error {
 		if err := f.image(ctx, h, p); err != nil {
 			return err
 		}
-		if !p.Paused {
-			continue
-		}
-		n := 0
-		for _, q := range waiting {
-			if q.Pool == p.Name {
-				n += q.Waiting
-			}
-		}
-		f.warn("pool "+p.Name, "drover pool set --paused=false "+p.Name, "is paused, and %d requests wait", n)
 	}
 	if len(pools) == 0 {
 		f.warn("pools", "drover pool set "+access.DefaultPool, "there is none, so nothing can be submitted")

@@ -118,7 +118,7 @@ func (f *Findings) cluster(ctx context.Context, h *access.Cluster) error {
 		_, err := h.Blobs.ID(ctx)
 		return cmp.Or(err, h.Blobs.Ping(ctx))
 	})
-	for _, look := range []func(context.Context, *access.Cluster) error{f.ledger, f.owners, f.hosts, f.pools} {
+	for _, look := range []func(context.Context, *access.Cluster) error{f.ledger, f.owners, f.warnings, f.hosts, f.pools} {
 		if err := look(ctx, h); err != nil {
 			return err
 		}

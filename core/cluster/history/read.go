@@ -158,13 +158,17 @@ type Series struct {
 
 // Point is one moment of a chart.
 type Point struct {
-	At     int64              `json:"at_ms"`
-	Total  int                `json:"total,omitempty"`
-	Wait   *Quantiles         `json:"wait,omitempty"`
-	Run    *Quantiles         `json:"run,omitempty"`
-	Faults map[core.Blame]int `json:"faults,omitempty"`
-	Values map[string]int     `json:"values,omitempty"` // of a sample: waiting/POOL, running/POOL, vms/STATE, hosts/STATE
+	At      int64              `json:"at_ms"`
+	Total   int                `json:"total,omitempty"`
+	Wait    *Quantiles         `json:"wait,omitempty"`
+	Run     *Quantiles         `json:"run,omitempty"`
+	Faults  map[core.Blame]int `json:"faults,omitempty"`
+	Retries int                `json:"retries,omitempty"` // attempts that were lost before the last one
+	Values  map[string]int     `json:"values,omitempty"`  // of a sample: waiting/POOL, running/POOL, vms/STATE, hosts/STATE
 }
+
+// Lost is how many attempts were lost to faults of the platform, with or without another try.
+func (p *Point) Lost() int { return p.Retries + p.Faults[core.BlamePlatform] }
 
 // mostPoints is how many points a series has at most.
 const mostPoints = 240
@@ -208,7 +212,7 @@ func endedSeries(ctx context.Context, store core.Counted, name string, from, unt
 	}
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		row := all[at].sum().row(All)
-		s.Ended = append(s.Ended, Point{At: at, Total: row.Total, Wait: &row.Wait, Run: &row.Run, Faults: row.Faults})
+		s.Ended = append(s.Ended, Point{At: at, Total: row.Total, Wait: &row.Wait, Run: &row.Run, Faults: row.Faults, Retries: row.Retries})
 	}
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 const (
 	freshFor       = time.Second
 	consistencyFor = 30 * time.Second
+	latelyFor      = 30 * time.Second
 )
 
 // turn is held by one caller at a time. The zero value is free.

@@ -21,6 +21,8 @@ type Overview struct {
 	Totals  []Load            `json:"totals"`  // of the pools, over all hosts, in order of name
 	Missing []core.Role       `json:"missing"` // roles that no living process has, without which work waits or nothing is healed
 	Moves   int               `json:"moves"`   // requests that are being moved to another host, or parked
+
+	Warnings []Warning `json:"warnings"` // why work waits, or nothing is healed
 }
 
 // Load counts a pool's VMs, on one host or on all.
@@ -84,6 +86,7 @@ func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 		}
 	}
 	v.count(outages)
+	v.warn()
 	return v, err
 }
 

@@ -24,6 +24,7 @@ type Service struct {
 	overview cached[Overview]
 	queues   cached[Queues]
 	findings cached[Findings]
+	lately   cached[Lately]
 	events   cached[[]core.Event]
 	images   cached[[]Image]
 	dead     cached[map[string]Dead] // by key

@@ -27,6 +27,37 @@ func (o *Service) Series(ctx context.Context, a core.Actor, from, until time.Tim
 	return history.ReadSeries(ctx, o.Store, from, until, o.now())
 }
 
+// Lately is what the cluster did in the last day.
+type Lately struct {
+	Hour history.Row    `json:"hour"` // what ended in the last hour
+	Day  history.Series `json:"day"`  // of the last 24 hours
+}
+
+// Lost is how many attempts of the last day were lost to faults of the platform, with or without another try.
+func (l *Lately) Lost() (n int) {
+	for i := range l.Day.Ended {
+		n += l.Day.Ended[i].Lost()
+	}
+	return n
+}
+
+// Lately returns what the cluster did in the last day, as of at most half a minute ago. Returns FORBIDDEN, UNAVAILABLE.
+func (o *Service) Lately(ctx context.Context, a core.Actor) (Lately, error) {
+	if err := o.Watch(a); err != nil {
+		return Lately{}, err
+	}
+	return o.lately.get(ctx, o.now, latelyFor, func(ctx context.Context) (l Lately, err error) {
+		now := o.now()
+		hour, err := history.Read(ctx, o.Store, "", now.Add(-time.Hour), now, now)
+		if err != nil {
+			return l, err
+		}
+		l.Hour = hour.Total
+		l.Day, err = history.ReadSeries(ctx, o.Store, now.Add(-24*time.Hour), now, now)
+		return l, err
+	})
+}
+
 // remembered are the steps of a generation that the result store has, oldest first. At and N of the last one tell
 // which events are newer.
 func (o *Service) remembered(ctx context.Context, row core.Row) ([]Step, error) {
