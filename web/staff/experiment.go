@@ -29,6 +29,9 @@ func experimentPath(id string) string { return "/experiments/" + url.PathEscape(
 // experimentRows is how many experiments, or outcomes of one, a page has.
 const experimentRows = 50
 
+// testColumns is how many tests the table of students and tests has.
+const testColumns = 40
+
 // experimentsPage lists an assignment's experiments, with the form that starts one.
 type experimentsPage struct {
 	*classes.AssignmentEntry
@@ -89,7 +92,9 @@ type experimentPage struct {
 	Progress core.TaskProgress
 	News     []harness.Verdict // columns of the matrix
 	Rows     []matrixRow
-	All      bool // includes submissions whose verdict and score are unchanged
+	Tests    []experiment.TestChange // columns of the table of students and tests
+	More     int                     // tests without a column
+	All      bool                    // includes submissions whose verdict and score are unchanged
 	Next     string
 	Applied  *classes.Applied
 }
@@ -108,6 +113,11 @@ func (p experimentPage) Flaky() (flaky []experiment.Outcome) {
 		}
 	}
 	return flaky
+}
+
+// Moves are what may become of a test, for the legend.
+func (p experimentPage) Moves() []experiment.Move {
+	return []experiment.Move{experiment.Stays, experiment.Gained, experiment.Lost, experiment.Fails, experiment.Won, experiment.Added, experiment.Gone}
 }
 
 func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
@@ -129,6 +139,10 @@ func (s *staff) experimentPage(r *page.Request) (experimentPage, error) {
 		p.Next = "?" + q.Encode()
 	}
 	p.News, p.Rows = matrix(v.Summary)
+	p.Tests = v.Summary.Tests
+	if p.More = len(p.Tests) - testColumns; p.More > 0 {
+		p.Tests = p.Tests[:testColumns]
+	}
 	return p, nil
 }
 

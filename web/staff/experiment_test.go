@@ -66,6 +66,34 @@ func TestExperimentIsBegunAndAborted(t *testing.T) {
 	}
 }
 
+// Old and new tests are side by side for each student and each test.
+func TestAnExperimentsTests(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1")
+	tested := func(a, b float64, more ...core.Test) func(r *core.Result) {
+		return func(r *core.Result) {
+			score := a + b
+			r.Score = &score
+			r.Tests = append([]core.Test{{Name: "small", Score: a, MaxScore: 5}, {Name: "large", Score: b, MaxScore: 5}}, more...)
+		}
+	}
+	ann := w.submit("ann", "hw1")
+	w.grade(tested(5, 5))
+	cleo := w.submit("cleo", "hw1")
+	w.grade(tested(0, 5))
+	e := w.experiment("hw1", 1)
+	w.ran(e, ann, 0, tested(5, 0, core.Test{Name: "extra", Score: 0, MaxScore: 1}))
+	w.ran(e, cleo, 0, tested(5, 5, core.Test{Name: "extra", Score: 1, MaxScore: 1}))
+	text := w.shows("tess", "/experiments/"+e.ID)
+	require.Contains(t, text, "1 student gains points, 1 loses some.")
+	require.Regexp(t, `(?s)<th scope="row">small</th>\s*<td[^>]*>1 of 2</td>\s*<td[^>]*>2 of 2</td>\s*<td[^>]*><strong>1</strong></td>\s*<td[^>]*><span class="none">0`, text)
+	require.Regexp(t, `(?s)<th scope="row">extra <span class="badge calm">new</span></th>\s*<td[^>]*>–</td>\s*<td[^>]*>1 of 2`, text)
+	_, grid, ok := strings.Cut(text, `<table class="moves">`)
+	require.True(t, ok)
+	require.Regexp(t, `(?s)ann</th>.*passed before and now.*lost.*new, not passed.*cleo</th>.*gained.*passed before and now.*new, passed`, grid)
+}
+
 // What an experiment says of real outcomes: the matrix, the differences, the flaky ones.
 func TestAnExperimentsOutcomes(t *testing.T) {
 	t.Parallel()

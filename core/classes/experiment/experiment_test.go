@@ -139,7 +139,7 @@ func TestOutcomes(t *testing.T) {
 
 	sum := experiment.Summarize(got)
 	require.Equal(t, experiment.Summary{
-		Submissions: 9, Verdicts: 4, Differ: 5, Missing: 1, Repeated: 5, Flaky: 1,
+		Submissions: 9, Verdicts: 4, Differ: 5, Missing: 1, Repeated: 5, Flaky: 1, Gain: 2, Lose: 1, Tests: []experiment.TestChange{},
 		Matrix: []experiment.Cell{
 			{Old: experiment.Ungraded, New: harness.Partial, Count: 1},
 			{Old: experiment.Ungraded, New: harness.Passed, Count: 1},
@@ -150,5 +150,5 @@ func TestOutcomes(t *testing.T) {
 		},
 	}, sum)
 	require.InDelta(t, 0.2, sum.FlakeRate(), 1e-9)
-	require.Equal(t, "4 of 9 submissions get another verdict, 5 another verdict or score; flaky: 1 of 5 (20.0 %); without a result: 1", sum.Sentence())
+	require.Equal(t, "4 of 9 submissions get another verdict, 5 another verdict or score; 2 gain points, 1 lose; flaky: 1 of 5 (20.0 %); without a result: 1", sum.Sentence())
 }

@@ -18,6 +18,8 @@ type Run struct {
 	Request string          `json:"request,omitempty"` // "" if there is none
 	Verdict harness.Verdict `json:"verdict"`
 	Score   *float64        `json:"score"`
+
+	marks []mark // its tests
 }
 
 // holds reports whether the run says something about the submission: it has ended, was not stopped, and did not fail
@@ -128,7 +130,7 @@ func (o *Outcome) readOld(ctx context.Context, store Results) error {
 func runOf(row *core.Row) Run {
 	r := Run{Request: row.Spec.ID, Verdict: harness.Unfinished}
 	if row.Result != nil {
-		r.Verdict, r.Score = harness.VerdictOf(row.Result), row.Result.Score
+		r.Verdict, r.Score, r.marks = harness.VerdictOf(row.Result), row.Result.Score, marksOf(row.Result)
 	}
 	return r
 }

@@ -23,12 +23,16 @@ type Summary struct {
 	Missing     int    `json:"missing"`  // without a run that could count
 	Repeated    int    `json:"repeated"` // with at least two runs that could count
 	Flaky       int    `json:"flaky"`    // of those, whose runs disagree
+	Gain        int    `json:"gain"`     // whose score rises
+	Lose        int    `json:"lose"`     // whose score falls
 	Matrix      []Cell `json:"matrix"`   // by old verdict, then new; empty cells are left out
+
+	Tests []TestChange `json:"tests"` // of the runs that would count, beside the old ones
 }
 
 // Summarize sums outcomes up.
 func Summarize(all []Outcome) Summary {
-	s := Summary{Submissions: len(all), Matrix: []Cell{}}
+	s := Summary{Submissions: len(all), Matrix: []Cell{}, Tests: sumTests(all)}
 	cells := map[Cell]int{}
 	for i := range all {
 		o := &all[i]
@@ -50,6 +54,8 @@ func Summarize(all []Outcome) Summary {
 		s.Differ += count(o.Differs)
 		s.Repeated += count(held > 1)
 		s.Flaky += count(o.Flaky)
+		s.Gain += count(o.Difference != nil && *o.Difference > 0)
+		s.Lose += count(o.Difference != nil && *o.Difference < 0)
 	}
 	for cell, n := range cells {
 		cell.Count = n
@@ -77,6 +83,9 @@ func (s *Summary) FlakeRate() float64 {
 // Sentence summarizes it in one line.
 func (s *Summary) Sentence() string {
 	text := fmt.Sprintf("%d of %d submissions get another verdict, %d another verdict or score", s.Verdicts, s.Submissions, s.Differ)
+	if s.Gain > 0 || s.Lose > 0 {
+		text += fmt.Sprintf("; %d gain points, %d lose", s.Gain, s.Lose)
+	}
 	if s.Repeated > 0 {
 		text += fmt.Sprintf("; flaky: %d of %d (%.1f %%)", s.Flaky, s.Repeated, 100*s.FlakeRate())
 	}
