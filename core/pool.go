@@ -201,7 +201,7 @@ func (p Pool) Exceeded(l Limits) Faults {
 	for _, e := range l.Exceeding(p.Limits) {
 		if e.Field != "cpu" {
 			faults = append(faults, Fault{"limits." + e.Field, Errorf(CodeInvalid, p.Name,
-				"%s %s is more than pool %s allows (%s): ask for less or raise the pool with drover pool set", e.Name, e.Got, p.Name, e.Most)})
+				"%s %s is more than pool %s allows (%s): ask for less or have an operator raise the limits of the pool", e.Name, e.Got, p.Name, e.Most)})
 		}
 	}
 	return faults

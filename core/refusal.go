@@ -11,20 +11,20 @@ func Refuse(code Code, text string) Refusal {
 
 // Refusals of a result store for what it keeps for the cluster.
 var (
-	NoRequest    = Refuse(CodeNotFound, "there is no request %s: see drover request list")
+	NoRequest    = Refuse(CodeNotFound, "there is no request %s")
 	RequestTaken = Refuse(CodeConflict, "request id %s is taken by another request: make a new id")
-	NoTask       = Refuse(CodeNotFound, "there is no task %s: see drover task list")
+	NoTask       = Refuse(CodeNotFound, "there is no task %s")
 	TaskTaken    = Refuse(CodeConflict, "task id %s is taken by another task: make a new id")
 	TaskTwin     = Refuse(CodeConflict, "another task does the same as %s and has not ended yet: wait for its end, or cancel it")
-	NoSchedule   = Refuse(CodeNotFound, "there is no schedule %s: see drover schedule list")
-	NoWebhook    = Refuse(CodeNotFound, "there is no webhook %s: see drover webhook list")
-	NoLease      = Refuse(CodeNotFound, "there is no lease %s: see drover lease list")
+	NoSchedule   = Refuse(CodeNotFound, "there is no schedule %s")
+	NoWebhook    = Refuse(CodeNotFound, "there is no webhook %s")
+	NoLease      = Refuse(CodeNotFound, "there is no lease %s")
 	LeaseTaken   = Refuse(CodeConflict, "lease id %s belongs to a lease that was deleted: make a new id")
 	LeaseInUse   = Refuse(CodeConflict, "lease %s is %s, and is not deleted before nothing of it is left on hosts")
 	NoHostGroup  = Refuse(CodeNotFound, "there is no host group %s")
 	GroupInUse   = Refuse(CodeConflict, "host group %s has instances that are not terminated: set its max to 0, and wait until they are")
 	NoInstance   = Refuse(CodeNotFound, "there is no instance %s")
-	NoImage      = Refuse(CodeNotFound, "there is no image %s: drover image list shows all; make one with drover image build or drover image import")
+	NoImage      = Refuse(CodeNotFound, "there is no image %s: build or import it first")
 )
 
 // StaleCalendar is the error of a write of a lease that was decided by another revision of the calendar.

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintf(stderr, "drover: %s\n", terminal.Clean(err.Error()))
+	fmt.Fprintf(stderr, "drover: %s\n", terminal.Clean(terminal.Remedied(err)))
 	return terminal.CodeOf(err)
 }
 

@@ -114,7 +114,7 @@ func TestOutputsExpire(t *testing.T) {
 		require.Equal(t, terminal.ExitNotFound, code, "%v: %s", args, errs)
 		require.Empty(t, out, args)
 		require.Contains(t, errs, "were deleted on "+time.Now().Format("2006-"), args)
-		require.Contains(t, errs, "drover pool show default", args)
+		require.Contains(t, errs, "drover pool show", args)
 	}
 	shown := h.said("request", "show", id)
 	require.Regexp(t, `output and files +deleted`, shown)

@@ -80,7 +80,7 @@ func (d *Service) makeAdmin(ctx context.Context) error {
 		return failed
 	}
 	if there.Disabled || !(core.Actor{Roles: there.Roles}).Has(core.RoleAdmin) {
-		return core.Errorf(core.CodeConflict, firstAdmin, "there is no admin, and user admin is none: make one with drover user set --role admin USER")
+		return core.Errorf(core.CodeConflict, firstAdmin, "there is no admin, and user admin is none: give a user the role admin")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (r *Service) pool(ctx context.Context, name string) (core.Pool, error) {
 			return p, nil
 		}
 	}
-	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %.80q: an operator makes it with drover pool set", name)
+	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %.80q: ask an operator to make it", name)
 }
 
 func (r *Service) putAssignment(ctx context.Context, a core.Actor, as school.Assignment, text string) (school.Assignment, error) {

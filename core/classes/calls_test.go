@@ -150,6 +150,9 @@ func userCalls() []call {
 
 func classCalls() []call {
 	return []call{
+		{action: core.ActRosterView, method: "FindMembers", do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.FindMembers(w.t.Context(), a, "cs101", classes.RosterQuery{Text: "ann", Limit: 10}))
+		}},
 		{
 			action: core.ActClassManage, method: "CreateClass", made: true, prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) },
 			do: func(w *fixture, a core.Actor, id string) error {

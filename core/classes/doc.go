@@ -16,7 +16,7 @@
 //	ViewClass ListClasses                      class.view
 //	CreateClass DeleteClass                    class.manage
 //	EditClass                                  class.edit                               CONFLICT: it is being deleted
-//	Roster                                     roster.view
+//	Roster FindMembers                         roster.view
 //	ViewMember                                 roster.view
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden

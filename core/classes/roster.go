@@ -2,6 +2,8 @@ package classes
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"drover/core"
 	"drover/core/school"
@@ -17,20 +19,82 @@ type Member struct {
 // Roster lists the members of a class, users after the given one, in order of user. Returns NOTFOUND, FORBIDDEN,
 // INVALID.
 func (r *Service) Roster(ctx context.Context, a core.Actor, class, after string, limit int) ([]Member, error) {
+	return r.FindMembers(ctx, a, class, RosterQuery{After: after, Limit: limit})
+}
+
+// RosterQuery selects members of a class.
+type RosterQuery struct {
+	Text  string        // in handle, name or e-mail address, in any case; "": everybody
+	Role  core.UserRole // "": any
+	After string        // a handle
+	Limit int           // 1 to 1000
+}
+
+// FindMembers lists the members of a class that a query selects, in order of user. Returns NOTFOUND, FORBIDDEN,
+// INVALID.
+func (r *Service) FindMembers(ctx context.Context, a core.Actor, class string, q RosterQuery) ([]Member, error) {
 	if _, err := r.class(ctx, a, class, core.ActRosterView); err != nil {
 		return nil, err
 	}
-	in, err := r.Store.Members(ctx, class, after, limit)
+	if err := core.CheckLine(class, "search", q.Text, core.MaxLine); err != nil {
+		return nil, err
+	}
+	step := q.Limit // a search looks through everybody
+	if q.Text != "" || q.Role != "" {
+		step = school.MaxKeys
+	}
+	all := []Member{}
+	for after := q.After; ; {
+		in, err := r.Store.Members(ctx, class, after, step)
+		if err != nil {
+			return nil, err
+		}
+		some, err := r.named(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for i := range some {
+			if q.selects(&some[i]) {
+				all = append(all, some[i])
+			}
+			if len(all) == q.Limit {
+				return all, nil
+			}
+		}
+		if len(in) < step {
+			return all, nil
+		}
+		after = in[len(in)-1].User
+	}
+}
+
+func (q RosterQuery) selects(m *Member) bool {
+	if q.Role != "" && m.Role != q.Role {
+		return false
+	}
+	text := strings.ToLower(strings.TrimSpace(q.Text))
+	return text == "" || slices.ContainsFunc([]string{m.User, m.Name, m.Email}, func(s string) bool { return strings.Contains(strings.ToLower(s), text) })
+}
+
+// named adds the names of users to enrolments.
+func (r *Service) named(ctx context.Context, in []school.Enrolment) ([]Member, error) {
+	handles, all := make([]string, len(in)), make([]Member, len(in))
+	for i, e := range in {
+		handles[i] = e.User
+	}
+	users, err := r.Store.GetUsers(ctx, handles)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Member, len(in))
+	by := make(map[string]*school.User, len(users))
+	for i := range users {
+		by[users[i].Handle] = &users[i]
+	}
 	for i, e := range in {
-		u, err := r.Store.GetUser(ctx, e.User)
-		if err != nil && !core.Is(err, core.CodeNotFound) {
-			return nil, err
+		all[i] = Member{Enrolment: e}
+		if u := by[e.User]; u != nil {
+			all[i].Name, all[i].Email = u.Name, u.Email
 		}
-		all[i] = Member{e, u.Name, u.Email}
 	}
 	return all, nil
 }

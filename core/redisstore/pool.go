@@ -55,7 +55,7 @@ func (s *Store) GetPool(ctx context.Context, name string) (core.Pool, error) {
 func toPool(ctx context.Context, name string, settings *redis.StringCmd) (core.Pool, error) {
 	text, err := settings.Bytes()
 	if errors.Is(err, redis.Nil) {
-		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s: make it with drover pool set %s", name, name)
+		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s", name)
 	}
 	if err != nil {
 		return core.Pool{}, fault(ctx, err, name)

@@ -103,7 +103,7 @@ func (s *Store) verdict(word string, spec *core.Spec) error {
 	case "ended":
 		return core.Errorf(core.CodeEnded, spec.ID, "request %s ended already", spec.ID)
 	case "nopool":
-		return core.Errorf(core.CodeNotFound, spec.Pool, "there is no pool %s: make it with drover pool set %s", spec.Pool, spec.Pool)
+		return core.Errorf(core.CodeNotFound, spec.Pool, "there is no pool %s", spec.Pool)
 	case "full-submitter":
 		return core.Errorf(core.CodeFull, spec.Submitter, "submitter %s has as many requests waiting in pool %s as it allows: wait until some have run", spec.Submitter, spec.Pool)
 	case "full-bytes":

@@ -131,6 +131,6 @@ func Expired(r *core.Result) error {
 	if r.Expired == 0 {
 		return nil
 	}
-	return core.Errorf(core.CodeNotFound, r.ID, "the output and files of request %s were deleted on %s: its pool keeps them for a time only (drover pool show %s); its score and tests are still there",
+	return core.Errorf(core.CodeNotFound, r.ID, "the output and files of request %s were deleted on %s: its pool keeps them for a time only (pool %s); its score and tests are still there",
 		r.ID, time.UnixMilli(r.Expired).Format(time.DateTime), r.Pool)
 }

@@ -105,7 +105,7 @@ func (d *Service) change(ctx context.Context, a core.Actor, act core.Action, sub
 }
 
 func noRequest(id string) error {
-	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q: see drover request list", id)
+	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q", id)
 }
 
 // grades reports whether a request tests a student's submission: then it belongs to the class, not to its submitter.

@@ -72,23 +72,23 @@ func (w worded) of(operator bool) string {
 // sentences are the texts of the reasons; words in braces are filled in.
 var sentences = map[Reason]worded{
 	ReasonTurn: {
-		"it waits for its turn and a VM of pool {pool}; drover doctor says more",
+		"it waits for its turn and a VM of pool {pool}",
 		"it waits for its turn",
 	},
 	ReasonRunning: {
-		"{fault} of its submitter run, as many as pool {pool} allows at once (drover pool set --running-each); it begins when one of them ends",
+		"{fault} of its submitter run, as many as pool {pool} allows at once; it begins when one of them ends",
 		"as many requests of its submitter run as may at once; it begins when one of them ends",
 	},
 	ReasonPaused: {
-		"pool {pool} is paused; drover pool set --paused=false {pool} lets it go on",
+		"pool {pool} is paused until an operator lets it go on",
 		"the machines that would run it are paused for now; it keeps its place",
 	},
 	ReasonNoVMFactory: {
-		"no vmfactory is running; start one with drover vmfactory, or a whole cluster with drover up",
+		"no vmfactory is running: start one",
 		"the machines that would run it are switched off for now; it keeps its place",
 	},
 	ReasonNoTestrunner: {
-		"no testrunner is running; start one with drover testrunner, or a whole cluster with drover up",
+		"no testrunner is running: start one",
 		"the machines that would run it are switched off for now; it keeps its place",
 	},
 	ReasonNoHost: {
@@ -96,7 +96,7 @@ var sentences = map[Reason]worded{
 		"the machines that would run it are switched off for now; it keeps its place",
 	},
 	ReasonCapacity: {
-		"a VM of pool {pool} takes more {fault} than any host that makes them has for VMs; drover host show says what it has",
+		"a VM of pool {pool} takes more {fault} than any host that makes them has for VMs",
 		"the machines that are up now are too small for it; it keeps its place",
 	},
 	ReasonReserved: {
@@ -348,7 +348,7 @@ func hostless(p core.Pool, hosts []core.HostInfo) (Reason, string) {
 	case len(away) > 0:
 		return ReasonNoHost, strings.Join(away, ", ")
 	case !labelled:
-		return ReasonNoHost, "none has the labels " + p.Requires + "; drover host set HOST --label gives them"
+		return ReasonNoHost, "none has the labels " + p.Requires + "; give them to a host"
 	}
 	return ReasonNoHost, "none serves it; name it with --pools of a vmfactory"
 }

@@ -58,7 +58,7 @@ func TestWaitingForWhatIsDueSoonAndForOnesOwn(t *testing.T) {
 	require.Equal(t, requests.ReasonRunning, got.Reason)
 	require.Contains(t, got.Text, "as many requests of its submitter run as may at once")
 	require.Nil(t, got.Expected)
-	require.Contains(t, w.waiting("olga", next.ID).Text, "1 of its submitter run, as many as pool p1 allows at once (drover pool set --running-each)")
+	require.Contains(t, w.waiting("olga", next.ID).Text, "1 of its submitter run, as many as pool p1 allows at once")
 }
 
 func TestExpectedWait(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWaitingReasons(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, outages[pool].Since+(30*time.Minute).Milliseconds(), w.waiting("rosa", s.ID).FailsAt)
 	w.pool(func(p *core.Pool) { p.Paused = true })
-	check(requests.ReasonPaused, "drover pool set", "paused for now")
+	check(requests.ReasonPaused, "until an operator lets it go on", "paused for now")
 	w.pool(func(*core.Pool) {})
 	serves := func(pools ...string) {
 		t.Helper()

@@ -28,8 +28,9 @@ type TokenKind string
 
 // The kinds of tokens.
 const (
-	TokenAPI  TokenKind = "api"  // a program's, until it expires or is revoked
-	TokenLink TokenKind = "link" // one sign-in, without a password
+	TokenAPI    TokenKind = "api"    // a program's, until it expires or is revoked
+	TokenLink   TokenKind = "link"   // one sign-in, without a password
+	TokenInvite TokenKind = "invite" // one sign-in of a student of a class who has no other way in
 )
 
 // Scope is what a token may be used for; its user's rights bound it further.
@@ -57,7 +58,9 @@ type Token struct {
 	Scopes  []Scope   `json:"scopes"` // of an API token
 	Created int64     `json:"created_ms"`
 	Expires int64     `json:"expires_ms"`        // never later than MaxTokenLife after Created
-	Used    int64     `json:"used_ms,omitempty"` // last use, to a minute; 0 for never
+	Used    int64     `json:"used_ms,omitempty"` // last use, to a minute; of an invitation, when it was sent by mail; 0 for never
+	Class   string    `json:"class,omitempty"`   // that an invitation is for
+	By      string    `json:"by,omitempty"`      // who made an invitation; need not be a user
 }
 
 // Bounds on accounts.
@@ -82,6 +85,9 @@ type Accounts interface {
 	// PutAccount creates or changes an account as every Put of Roster does. Returns NOTFOUND also if there is no such
 	// user.
 	PutAccount(ctx context.Context, a Account) (revision int64, err error)
+
+	// WaysIn says how users can sign in, at most MaxKeys, in order of handle. Unknown users are left out.
+	WaysIn(ctx context.Context, users []string) ([]WayIn, error)
 
 	// AddToken stores a token. Returns CONFLICT if its id or hash is taken, NOTFOUND if there is no such user, LIMIT
 	// if the user would have more than MaxTokens of its kind that are still valid at the token's Created. If several
@@ -160,9 +166,11 @@ func (t Token) Check() error {
 // checkScopes checks what a token is good for. Returns INVALID.
 func checkScopes(t Token) error {
 	switch {
-	case t.Kind == TokenLink && len(t.Scopes) > 0:
+	case t.Kind == TokenInvite && !core.ValidName(t.Class):
+		return core.Errorf(core.CodeInvalid, t.ID, "invitation %s names no class", t.ID)
+	case (t.Kind == TokenLink || t.Kind == TokenInvite) && len(t.Scopes) > 0:
 		return core.Errorf(core.CodeInvalid, t.ID, "token %s is a sign-in link, which has no scopes", t.ID)
-	case t.Kind == TokenLink:
+	case t.Kind == TokenLink || t.Kind == TokenInvite:
 		return nil
 	case t.Kind != TokenAPI:
 		return core.Errorf(core.CodeInvalid, t.ID, "%.40q is no kind of token: use %s or %s", t.Kind, TokenAPI, TokenLink)

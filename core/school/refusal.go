@@ -5,16 +5,16 @@ import "drover/core"
 // Refusals of a result store for what it keeps for the school. Assignments are named class/handle; the argument of
 // Deleting is what is being deleted ("class cs101"), that of NoRequestFor the submission.
 var (
-	NoUser                   = core.Refuse(core.CodeNotFound, "there is no user %s: see drover user list") // handle or e-mail address
+	NoUser                   = core.Refuse(core.CodeNotFound, "there is no user %s") // handle or e-mail address
 	EmailTaken               = core.Refuse(core.CodeConflict, "the e-mail address %[2]s is another user's: use another one")
 	UserIsEnrolled           = core.Refuse(core.CodeConflict, "user %s is in a class: drop it there first")
 	UserHasSubmissions       = core.Refuse(core.CodeConflict, "user %s has submissions: disable it instead")
-	NoClass                  = core.Refuse(core.CodeNotFound, "there is no class %s: see drover class list")
+	NoClass                  = core.Refuse(core.CodeNotFound, "there is no class %s")
 	ClassHasAssignments      = core.Refuse(core.CodeConflict, "class %s has assignments: delete them first")
-	NoAssignment             = core.Refuse(core.CodeNotFound, "there is no assignment %s: see drover assignment list")
+	NoAssignment             = core.Refuse(core.CodeNotFound, "there is no assignment %s")
 	AssignmentHasSubmissions = core.Refuse(core.CodeConflict, "assignment %s has submissions: delete them first")
 	Deleting                 = core.Refuse(core.CodeConflict, "%[2]s is being deleted")
-	NoSubmission             = core.Refuse(core.CodeNotFound, "there is no submission %s: see drover assignment submissions")
+	NoSubmission             = core.Refuse(core.CodeNotFound, "there is no submission %s")
 	SubmissionTaken          = core.Refuse(core.CodeConflict, "submission id %s is taken by another submission: make a new id")
 	NoRequestFor             = core.Refuse(core.CodeNotFound, "there is no request %s that was made for submission %s")
 	NoExperiment             = core.Refuse(core.CodeNotFound, "there is no experiment %s")

@@ -51,6 +51,9 @@ type Roster interface {
 	PutUser(ctx context.Context, u User) (revision int64, err error)
 	// GetUser finds a user by handle, or by e-mail address if the text has an "@". Returns NOTFOUND.
 	GetUser(ctx context.Context, handle string) (User, error)
+	// GetUsers finds users by handles and e-mail addresses, at most MaxKeys, in order of handle. Texts that name nobody
+	// are left out.
+	GetUsers(ctx context.Context, keys []string) ([]User, error)
 	// ListUsers lists users with handles after the given one, in order of handle.
 	ListUsers(ctx context.Context, after string, limit int) ([]User, error)
 	// DeleteUser removes a user with its personal deadlines, its account, tokens and
@@ -73,6 +76,12 @@ type Roster interface {
 	Members(ctx context.Context, class, after string, limit int) ([]Enrolment, error)
 	// Memberships lists the classes of a user, in order of class; at most MaxMemberships.
 	Memberships(ctx context.Context, user string) ([]Enrolment, error)
+
+	// PutRosterImport makes or changes the record of a class's last import. Returns NOTFOUND also if there is no such
+	// class. DeleteClass removes it.
+	PutRosterImport(ctx context.Context, i RosterImport) (revision int64, err error)
+	// GetRosterImport returns the record of a class's last import. Returns NOTFOUND.
+	GetRosterImport(ctx context.Context, class string) (RosterImport, error)
 }
 
 // MaxMemberships bounds the classes that one user is in.

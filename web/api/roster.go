@@ -28,9 +28,11 @@ type Membership struct {
 func (s *server) listMembers(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	Cursor
+	Search string        `query:"search" maxLength:"100" doc:"only those with this text in handle, name or e-mail address"`
+	Role   core.UserRole `query:"role" enum:"student,teaching_assistant,teacher" doc:"only those with this role"`
 },
 ) (*listed[classes.Member], error) {
-	found, err := s.Classes.Roster(ctx, a, in.Class, in.Cursor.Cursor, in.more())
+	found, err := s.Classes.FindMembers(ctx, a, in.Class, classes.RosterQuery{Text: in.Search, Role: in.Role, After: in.Cursor.Cursor, Limit: in.more()})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package staff
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"drover/core"
 	"drover/core/classes"
@@ -30,27 +31,33 @@ type rosterPage struct {
 	Next    string
 	Typed   url.Values
 	Chosen  map[string]bool
+	Search  string
 }
 
 func (s *staff) roster(r *page.Request) error {
-	p, err := s.rosterOf(r, r.URL.Query().Get("after"))
+	p, err := s.rosterOf(r, r.URL.Query())
 	if err != nil {
 		return err
 	}
 	return r.Render("staff/roster", p)
 }
 
-func (s *staff) rosterOf(r *page.Request, after string) (rosterPage, error) {
-	p := rosterPage{Typed: url.Values{}}
+func (s *staff) rosterOf(r *page.Request, q url.Values) (rosterPage, error) {
+	p := rosterPage{Typed: url.Values{}, Search: strings.TrimSpace(q.Get("q"))}
 	var err error
 	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return p, err
 	}
-	if p.Members, err = s.Classes.Roster(r.Context(), r.Actor(), p.Class.Handle, after, rosterRows); err != nil {
+	find := classes.RosterQuery{Text: p.Search, After: q.Get("after"), Limit: rosterRows}
+	if p.Members, err = s.Classes.FindMembers(r.Context(), r.Actor(), p.Class.Handle, find); err != nil {
 		return p, err
 	}
 	if len(p.Members) == rosterRows {
-		p.Next = "?" + url.Values{"after": {p.Members[rosterRows-1].User}}.Encode()
+		next := url.Values{"after": {p.Members[rosterRows-1].User}}
+		if p.Search != "" {
+			next.Set("q", p.Search)
+		}
+		p.Next = "?" + next.Encode()
 	}
 	for _, can := range []struct {
 		action core.Action
@@ -65,7 +72,7 @@ func (s *staff) rosterOf(r *page.Request, after string) (rosterPage, error) {
 
 // rosterAgain shows the roster again, with an error and the form as typed.
 func (s *staff) rosterAgain(r *page.Request, wrong error, f *form) error {
-	p, err := s.rosterOf(r, f.line("after"))
+	p, err := s.rosterOf(r, url.Values{"after": {f.line("after")}, "q": {f.line("q")}})
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,16 @@ func TestRosterIsPaged(t *testing.T) {
 	require.Contains(t, second, "zed-149")
 	require.NotContains(t, second, "zed-095<")
 	require.NotContains(t, second, `rel="next"`)
+
+	found := w.shows("tess", "/classes/cs101/roster?q=Zed-14")
+	require.Contains(t, found, "zed-149")
+	require.NotContains(t, found, "zed-139")
+	require.Contains(t, w.shows("tess", "/classes/cs101/roster?q=ed-1"), "zed-100")
+	require.Contains(t, w.shows("tess", "/classes/cs101/roster?q=zed"), `href="?after=zed-099&amp;q=zed"`)
+	require.Contains(t, w.shows("tess", "/classes/cs101/roster?q=none%3Cb"), "none&lt;b")
+	reads := w.count()
+	w.shows("tess", "/classes/cs101/roster")
+	require.Less(t, reads.calls.Load(), int64(10), "names are read at once")
 }
 
 const list = "handle,name,role\nnick,Nick,student\n\"<script>alert(1)</script>\",Evil,student\nann,Ann,teaching_assistant\n"

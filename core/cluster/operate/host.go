@@ -21,9 +21,9 @@ const (
 func aboutHost(err error, host string) error {
 	switch core.CodeOf(err) {
 	case core.CodeNotFound:
-		return core.Errorf(core.CodeNotFound, host, "there is no host %s: see drover host list", host)
+		return core.Errorf(core.CodeNotFound, host, "there is no host %s", host)
 	case core.CodeConflict:
-		return core.Errorf(core.CodeConflict, host, "host %s is not down, or has owners yet: stop its components, then let an overseer judge it (drover overseer --once)", host)
+		return core.Errorf(core.CodeConflict, host, "host %s is not down, or has owners yet: stop its components, then let an overseer judge it", host)
 	default:
 		return err
 	}

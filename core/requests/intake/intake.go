@@ -88,7 +88,7 @@ func (in *Intake) pool(ctx context.Context, name string) (core.Pool, error) {
 		names[i] = p.Name
 	}
 	if len(names) == 0 {
-		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s, nor any other: make it with drover pool set %s", name, name)
+		return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s, nor any other: an operator has to make one", name)
 	}
 	slices.Sort(names)
 	return core.Pool{}, core.Errorf(core.CodeNotFound, name, "there is no pool %s; there are: %s", name, strings.Join(names, ", "))

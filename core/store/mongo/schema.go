@@ -35,8 +35,9 @@ const (
 	batches     = "batches"
 	leases      = "leases" // the calendar is in meta
 	hostGroups  = "host_groups"
-	instances   = "instances"   // of host providers
-	joins       = "join_tokens" // of hosts; only the hashes of the secrets
+	instances   = "instances"      // of host providers
+	joins       = "join_tokens"    // of hosts; only the hashes of the secrets
+	imports     = "roster_imports" // the last of each class
 
 	stateChanges = "state_changes"
 	buckets      = "buckets" // of statistics

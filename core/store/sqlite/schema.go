@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -151,6 +151,15 @@ CREATE INDEX assignments_pool ON assignments (CAST(doc AS TEXT) ->> '$.pool');
 const joins = `
 CREATE TABLE join_tokens (
 	id       TEXT PRIMARY KEY,
+	revision INTEGER NOT NULL,
+	doc      BLOB NOT NULL -- JSON
+) STRICT;
+`
+
+// rosterImports came with version 16.
+const rosterImports = `
+CREATE TABLE roster_imports (
+	class    TEXT PRIMARY KEY,
 	revision INTEGER NOT NULL,
 	doc      BLOB NOT NULL -- JSON
 ) STRICT;
