@@ -58,7 +58,7 @@ type fixture struct {
 	seq int64
 }
 
-func newFixture(t *testing.T, b *coretest.Backend) *fixture {
+func newFixture(t testing.TB, b *coretest.Backend) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
@@ -78,7 +78,7 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 }
 
 // anew is the site as another process has it, which has read nothing yet.
-func (w *fixture) anew(t *testing.T) *fixture {
+func (w *fixture) anew(t testing.TB) *fixture {
 	t.Helper()
 	next := *w
 	next.deps.Cluster = &operate.Service{Cluster: w.Store, Store: w.store, Intake: w.in, Elastic: w.store}
@@ -117,7 +117,7 @@ func (w *fixture) kill(t *testing.T, id, reason string) {
 }
 
 // ask makes a request as a user; a form makes it a POST.
-func (w *fixture) ask(t *testing.T, who, path string, form url.Values) *httptest.ResponseRecorder {
+func (w *fixture) ask(t testing.TB, who, path string, form url.Values) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if form != nil {
@@ -133,7 +133,7 @@ func (w *fixture) ask(t *testing.T, who, path string, form url.Values) *httptest
 }
 
 // shows gets a page and returns its HTML.
-func (w *fixture) shows(t *testing.T, who, path string) string {
+func (w *fixture) shows(t testing.TB, who, path string) string {
 	t.Helper()
 	got := w.ask(t, who, path, nil)
 	require.Equal(t, http.StatusOK, got.Code, got.Body.String())
