@@ -30,7 +30,7 @@ npm      = $(shell command -v npm)
 npm_ci  := npm ci --loglevel=error --no-audit --no-fund --prefix
 bullmq  := scripts/bench/peers/bullmq
 
-.PHONY: help build test axe lint fmt bench bench-vm drill demo docs needs clean
+.PHONY: help build test axe lint fmt bench bench-vm drill demo pictures docs needs clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -75,6 +75,10 @@ drill: build ## hurt a cluster with 1,000 faults and show that nothing is lost (
 
 demo: ## grade the examples on a cluster of one process
 	go run ./cmd/drover demo
+
+pictures: ## take pictures of each page of the site, for docs/pictures
+	rm -rf docs/pictures/pages
+	DROVER_PICTURES=$(CURDIR)/docs/pictures/pages go test -count=1 -run='^TestDemoSite$$' ./cmd/drover
 
 docs: ## write the generated parts of docs/ anew
 	go test ./core -run Architecture -update

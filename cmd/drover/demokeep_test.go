@@ -1,11 +1,14 @@
 package main
 
 import (
-	"net/url"
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -17,11 +20,14 @@ import (
 )
 
 // pagesOfAKind is how many pages that differ only in an id or a name a walk looks at.
-const pagesOfAKind = 1
+const pagesOfAKind = 2
 
 // demoSite is drover demo --keep.
 type demoSite struct {
 	url, password string
+
+	mu       sync.Mutex
+	pictures map[string][][2]string // user → the kind and the picture of a page
 }
 
 func startDemoSite(t *testing.T) *demoSite {
@@ -37,7 +43,7 @@ func startDemoSite(t *testing.T) *demoSite {
 		p.await()
 		require.Zero(t, p.cmd.ProcessState.ExitCode(), p.said())
 	})
-	return &demoSite{url: at.FindStringSubmatch(p.said())[1], password: password[1]}
+	return &demoSite{url: at.FindStringSubmatch(p.said())[1], password: password[1], pictures: map[string][][2]string{}}
 }
 
 // signIn opens a window of somebody's own.
@@ -55,10 +61,11 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 
 // Everybody's pages, found by following every link from the first: none leads astray, all
 // are small and fit a phone. (What axe-core says of them the sections' own tests ask.) With
-// DROVER_PICTURES set to a folder it leaves pictures there.
+// DROVER_PICTURES set to a folder it leaves pictures there, one of each kind of page, and a list of them beside it: make pictures.
 func TestDemoSite(t *testing.T) {
 	t.Parallel()
 	site, b := startDemoSite(t), browsertest.Start(t)
+	t.Cleanup(func() { site.album(t) })
 	for _, user := range []string{"ann", demo.DemoTeacher, "olga"} {
 		t.Run(user, func(t *testing.T) {
 			tab := site.signIn(t, b, user)
@@ -103,10 +110,41 @@ func (s *demoSite) look(t *testing.T, tab *browsertest.Tab, user, path string) [
 	return pages
 }
 
+// picture takes a picture of the page that a window shows.
 func (s *demoSite) picture(tab *browsertest.Tab, user, path, how string) {
-	if dir := os.Getenv("DROVER_PICTURES"); dir != "" {
-		tab.Screenshot(filepath.Join(dir, user+strings.ReplaceAll(url.PathEscape(path), "%2F", "_")+"_"+how+".png"))
+	dir := os.Getenv("DROVER_PICTURES")
+	if dir == "" {
+		return
 	}
+	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(kindOfPage(path), "-"), "-")
+	name = user + "-" + cmp.Or(name, "home") + "-" + how + ".webp"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.pictures[user], func(taken [2]string) bool { return taken[1] == name }) {
+		return // the first page leads to itself
+	}
+	tab.Screenshot(filepath.Join(dir, name))
+	s.pictures[user] = append(s.pictures[user], [2]string{kindOfPage(path), name})
+}
+
+// album lists the pictures of each user's pages, in the order in which they were found.
+func (s *demoSite) album(t *testing.T) {
+	t.Helper()
+	dir := os.Getenv("DROVER_PICTURES")
+	if dir == "" {
+		return
+	}
+	var text strings.Builder
+	text.WriteString("# Pictures of each page\n\n`make pictures` takes them on the site of `drover demo --keep`, and writes this list: on a desktop and, in the dark, on a\nphone. Run it before and after a change of pages, and let `git diff` show what looks different.\n")
+	for _, user := range []string{"ann", demo.DemoTeacher, "olga"} {
+		fmt.Fprintf(&text, "\n## As %s\n\n| page | desktop | phone, dark |\n|---|---|---|\n", user)
+		for i := 0; i+1 < len(s.pictures[user]); i += 2 {
+			wide, phone := s.pictures[user][i], s.pictures[user][i+1]
+			at := filepath.Base(dir)
+			fmt.Fprintf(&text, "| `%s` | ![](%s/%s) | ![](%s/%s) |\n", wide[0], at, wide[1], at, phone[1])
+		}
+	}
+	require.NoError(t, os.WriteFile(dir+".md", []byte(text.String()), 0o600))
 }
 
 // What varies in the paths of pages of a kind.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -191,10 +192,27 @@ func (tab *Tab) Overflow() int {
 	return int(tab.Number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`))
 }
 
-// Screenshot writes the whole page as a PNG.
+// Screenshot writes the whole page, as the kind of picture that the file's name says: .png or .webp.
 func (tab *Tab) Screenshot(file string) {
 	tab.t.Helper()
-	picture := get(tab, chromedp.FullScreenshot(100))
+	const (
+		quality = 60   // of WebP: text stays sharp, and a page takes some 20 kB
+		tallest = 4000 // pixels
+	)
+	whole, sharp := true, int64(quality)
+	how := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: &whole}
+	if filepath.Ext(file) == ".webp" {
+		how.Format, how.Quality = page.CaptureScreenshotFormatWebp, &sharp
+	}
+	how.Clip = &page.Viewport{Width: tab.Number(`innerWidth`), Height: min(tab.Number(`document.documentElement.scrollHeight`), tallest), Scale: 1}
+	var picture []byte
+	tab.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		got, err := chromedp.Call(ctx, page.CaptureScreenshot, how)
+		if err == nil {
+			picture = got.Data
+		}
+		return err
+	}))
 	require.NoError(tab.t, os.MkdirAll(filepath.Dir(file), 0o755))
 	require.NoError(tab.t, os.WriteFile(file, picture, 0o600))
 }
