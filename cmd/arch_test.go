@@ -333,6 +333,7 @@ func TestWhoUsesAStoreAsksForAPart(t *testing.T) {
 // writers are who gives records to the result store. The store takes what they say: each calls the record's
 // Check first, where something in it came from outside, or puts back what was there with a change of its own.
 var writers = map[string][]string{
+	"AddComment":       {"core/classes/comment.go"},
 	"AddAuditEntry":    {"core/account/auditlog/log.go", "taskrunner/webhook.go"},
 	"AddIdentity":      {"core/account/identity.go"},
 	"AddToken":         {"core/account/link.go", "core/account/token.go"},

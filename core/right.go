@@ -68,7 +68,9 @@ const (
 	ActSubmitFor       Action = "submission.create_for" // for another user, or after the cutoff
 	ActSubmissionView  Action = "submission.view"       // view and download
 	ActSubmissionRerun Action = "submission.rerun"
-	ActGradeView       Action = "grade.view" // grades of all students: progress, distribution
+	ActComment         Action = "submission.comment" // comment on it, release comments, answer its questions
+	ActAsk             Action = "submission.ask"     // ask a question about one's own
+	ActGradeView       Action = "grade.view"         // grades of all students: progress, distribution
 	ActGradeChange     Action = "grade.change"
 	ActExport          Action = "export" // archives of all, assignment CSV, gradebook
 	ActExperiment      Action = "experiment"
@@ -131,6 +133,8 @@ func Rights() []Right {
 		{ActSubmitFor, staff, false},
 		{ActSubmissionView, staff, true},
 		{ActSubmissionRerun, staff, true},
+		{ActComment, staff, false},
+		{ActAsk, nil, true},
 		{ActGradeView, staff, false},
 		{ActGradeChange, staff, false},
 		{ActExport, staff, false},

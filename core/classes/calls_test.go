@@ -106,7 +106,7 @@ func enrolling(action core.Action, role core.UserRole) []call {
 
 // calls are all calls of the Service that need a right.
 func calls() []call {
-	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), startCalls(), taskCalls(), webhookCalls(), experimentCalls(),
+	return slices.Concat(userCalls(), classCalls(), assignmentCalls(), submissionCalls(), commentCalls(), startCalls(), taskCalls(), webhookCalls(), experimentCalls(),
 		enrolling(core.ActEnrolTeacher, core.RoleTeacher), enrolling(core.ActEnrolAssistant, core.RoleAssistant), enrolling(core.ActEnrolStudent, core.RoleStudent))
 }
 
@@ -338,6 +338,48 @@ func submissionCalls() []call {
 		{action: core.ActGradeChange, method: "ChangeGrade", prepare: once(submitted), do: func(w *fixture, a core.Actor, _ string) error {
 			score := 3.0
 			return done(w.reg.ChangeGrade(w.t.Context(), a, classes.GradeChange{Class: "cs101", Assignment: "hw1", User: "ann", Score: &score, Reason: "late"}))
+		}},
+	}
+}
+
+func commentCalls() []call {
+	commented := func(kind school.CommentKind) func(w *fixture, n int) string {
+		return func(w *fixture, n int) string {
+			c := school.Comment{ID: fmt.Sprintf("c%d", n), Submission: submitted(w, n), Class: "cs101", Assignment: "hw1", User: "ann", Kind: kind, By: "tess", Text: "x", At: 5, Released: 5}
+			require.NoError(w.t, w.reg.Store.AddComment(w.t.Context(), c))
+			return c.ID
+		}
+	}
+	edit := func(w *fixture, a core.Actor, id string) error { return w.reg.EditComment(w.t.Context(), a, id, "y") }
+	remove := func(w *fixture, a core.Actor, id string) error { return w.reg.DeleteComment(w.t.Context(), a, id) }
+	return []call{
+		{action: core.ActSubmissionView, method: "Comments", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Comments(w.t.Context(), a, id))
+		}},
+		{action: core.ActSubmissionView, method: "SeeComments", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return w.reg.SeeComments(w.t.Context(), a, id)
+		}},
+		{action: core.ActComment, method: "AddComment", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.AddComment(w.t.Context(), a, id, classes.NewComment{Text: "x", File: "main.py", Line: 1}))
+		}},
+		{action: core.ActComment, method: "Answer", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Answer(w.t.Context(), a, id, "x"))
+		}},
+		{action: core.ActAsk, method: "Ask", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Ask(w.t.Context(), a, id, "x"))
+		}},
+		{action: core.ActComment, method: "EditComment", prepare: commented(school.CommentNote), do: edit},
+		{action: core.ActAsk, method: "EditComment", prepare: commented(school.CommentQuestion), do: edit},
+		{action: core.ActComment, method: "DeleteComment", prepare: commented(school.CommentNote), do: remove},
+		{action: core.ActAsk, method: "DeleteComment", prepare: commented(school.CommentQuestion), do: remove},
+		{action: core.ActComment, method: "ReleaseComments", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.ReleaseComments(w.t.Context(), a, id))
+		}},
+		{action: core.ActGradeChange, method: "ReleaseAllComments", prepare: once(submitted), do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.ReleaseAllComments(w.t.Context(), a, "cs101", "hw1"))
+		}},
+		{action: core.ActGradeView, method: "OpenQuestions", prepare: once(submitted), do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.OpenQuestions(w.t.Context(), a, "cs101", "hw1", 10))
 		}},
 	}
 }

@@ -35,6 +35,15 @@
 //	WatchSubmission                            submission.view
 //	OpenFile OpenFiles OpenZip                 submission.view
 //	PreviewSubmission                          submission.view                          NOTFOUND: its owner does not see it
+//	Comments SeeComments                       submission.view
+//	AddComment Answer                          submission.comment                       LIMIT: so many on one submission
+//	Ask                                        submission.ask                           LIMIT: so many on one submission
+//	EditComment DeleteComment                  submission.comment; a question's: .ask
+//	ReleaseComments                            submission.comment
+//	ReleaseAllComments                         grade.change                             CONFLICT: it is being deleted
+//	OpenQuestions                              grade.view
+//	CountQuestions                             submission.comment; none of other classes
+//	UnreadComments                             one's own
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
 //	Progress Report GradeHistory Missing       grade.view

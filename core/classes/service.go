@@ -36,6 +36,7 @@ type Store interface {
 	school.Assignments
 	school.Submissions
 	school.Experiments
+	school.Comments
 	core.AuditLog
 	core.Webhooks
 	core.Schedules

@@ -18,6 +18,8 @@ var (
 	SubmissionTaken          = core.Refuse(core.CodeConflict, "submission id %s is taken by another submission: make a new id")
 	NoRequestFor             = core.Refuse(core.CodeNotFound, "there is no request %s that was made for submission %s")
 	NoExperiment             = core.Refuse(core.CodeNotFound, "there is no experiment %s")
+	NoComment                = core.Refuse(core.CodeNotFound, "there is no comment %s")
+	CommentTaken             = core.Refuse(core.CodeConflict, "comment id %s is taken: make a new id")
 	TokenTaken               = core.Refuse(core.CodeConflict, "there is a token %s already: make another one")
 	IdentityTaken            = core.Refuse(core.CodeConflict, "this identity of %[2]s is another user's")
 	NoIdentity               = core.Refuse(core.CodeNotFound, "no user has this identity of %s") // with its issuer
@@ -35,6 +37,7 @@ const MaxDeadlines = 10_000
 var (
 	DeadlineQuota   = core.Quota{Most: MaxDeadlines, Text: "class %s has %d personal deadlines, the most there may be: move the assignments' own"}
 	MembershipQuota = core.Quota{Most: MaxMemberships, Text: "user %s is in %d classes, the most there may be: drop it from some"}
+	CommentQuota    = core.Quota{Most: MaxComments, Text: "submission %s has %d comments, the most there may be: delete some"}
 	TokenQuota      = core.Quota{Most: MaxTokens, Text: "user %s has %d tokens, the most there may be: revoke some"}
 	IdentityQuota   = core.Quota{Most: MaxIdentities, Text: "user %s has %d identities, the most there may be: remove some"}
 )

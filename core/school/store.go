@@ -10,4 +10,5 @@ type ResultStore interface {
 	Assignments
 	Submissions
 	Experiments
+	Comments
 }

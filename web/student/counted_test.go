@@ -182,8 +182,23 @@ func (s *counted) Attempts(ctx context.Context, a string) ([]core.Attempt, error
 	return s.Store.Attempts(ctx, a)
 }
 
+func (s *counted) GetComment(ctx context.Context, a string) (school.Comment, error) {
+	s.n.Add(1)
+	return s.Store.GetComment(ctx, a)
+}
+
+func (s *counted) ListComments(ctx context.Context, a school.CommentFilter) ([]school.Comment, error) {
+	s.n.Add(1)
+	return s.Store.ListComments(ctx, a)
+}
+
+func (s *counted) CountQuestions(ctx context.Context, a []string) ([]school.QuestionCount, error) {
+	s.n.Add(1)
+	return s.Store.CountQuestions(ctx, a)
+}
+
 // writes are what no page that is only looked at does.
-var writes = regexp.MustCompile(`^(Add|Bind|Create|Delete|Drop|Enrol|Put|Sent|Set)`)
+var writes = regexp.MustCompile(`^(Add|Bind|Create|Delete|Drop|Edit|Enrol|Put|Release|See|Sent|Set)`)
 
 // Every method that reads is counted.
 func TestCountedCountsAll(t *testing.T) {

@@ -5,6 +5,7 @@ package bounds
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -221,6 +222,14 @@ func Submissions(f school.SubmissionFilter) (int, error) {
 		return 0, core.Errorf(core.CodeInvalid, "", "a submission is looked for by its idempotency key without its user: name that too")
 	}
 	return rows(f.Limit)
+}
+
+// Comments checks a filter and returns its limit.
+func Comments(f school.CommentFilter) (int, error) {
+	if f.Assignment != "" && f.Class == "" {
+		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "assignment %.80q is of no class: name its class too", f.Assignment)
+	}
+	return rows(cmp.Or(f.Limit, school.MaxComments))
 }
 
 // TaskFilter checks a filter and returns the number of tasks it asks for. Returns INVALID.

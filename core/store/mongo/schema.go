@@ -29,6 +29,7 @@ const (
 	submissions = "submissions" // with their grades
 	leads       = "leads"       // which submissions count
 	experiments = "experiments"
+	comments    = "comments" // on submissions
 	entries     = "audit_log"
 	wishes      = "wishes" // of hosts
 	jobTypes    = "job_types"
@@ -102,6 +103,10 @@ var indexes = []index{
 	{leads, "assignment", false, by("class", "assignment", "user")},
 	{leads, "submission", false, by("submission")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
+	{comments, "submission", false, by("submission", "_id")},
+	{comments, "open", false, by("open", "class", "assignment")},
+	{comments, "assignment", false, by("class", "assignment", "_id")},
+	{comments, "unread", false, by("unread", "user", "_id")},
 	{wishes, "host", false, by("host", "kind")},
 	{batches, "once", true, by("once")},
 	{batches, "submitter", false, by("submitter", "_id")},

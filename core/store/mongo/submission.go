@@ -268,7 +268,14 @@ func (s *Store) deleteSubmissions(ctx context.Context, ids []string) (int, error
 	if err != nil {
 		return 0, err
 	}
+	// Comments go first, lest they stay after a crash, and again last, for those that were added in the meantime.
+	if _, err := s.remove(ctx, comments, m{"submission": m{"$in": free}}); err != nil {
+		return 0, err
+	}
 	n, err := s.remove(ctx, submissions, m{"_id": m{"$in": free}})
+	if err == nil {
+		_, err = s.remove(ctx, comments, m{"submission": m{"$in": free}})
+	}
 	if err == nil {
 		err = s.orphaned(ctx, free)
 	}

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -163,4 +163,24 @@ CREATE TABLE roster_imports (
 	revision INTEGER NOT NULL,
 	doc      BLOB NOT NULL -- JSON
 ) STRICT;
+`
+
+// comments came with version 17.
+const comments = `
+CREATE TABLE comments (
+	id         TEXT PRIMARY KEY,
+	submission TEXT NOT NULL,
+	class      TEXT NOT NULL,
+	assignment TEXT NOT NULL,
+	user       TEXT NOT NULL,    -- whose submission it is
+	released   INTEGER NOT NULL, -- since when the user sees it; 0 is a draft
+	open       INTEGER NOT NULL, -- 1: a question without an answer
+	unread     INTEGER NOT NULL, -- 1: the user has not seen it
+	doc        BLOB NOT NULL     -- JSON; the columns take precedence
+) STRICT;
+CREATE INDEX comments_submission ON comments (submission, id);
+CREATE INDEX comments_assignment ON comments (class, assignment, id);
+CREATE INDEX comments_open ON comments (class, assignment, id) WHERE open = 1;
+CREATE INDEX comments_drafts ON comments (class, assignment, submission, id) WHERE released = 0;
+CREATE INDEX comments_unread ON comments (user, id) WHERE unread = 1;
 `

@@ -231,6 +231,7 @@ func (t *tx) deleteSubmissions(class, assignment string, batch int) (int, error)
 		"DELETE FROM attempts WHERE id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
 		"DELETE FROM outbox WHERE event = 'request.ended' AND id IN (SELECT id FROM requests WHERE submission <> '' AND submission IN " + removable + ")",
 		"DELETE FROM requests WHERE submission <> '' AND submission IN " + removable,
+		"DELETE FROM comments WHERE submission IN " + removable,
 	} {
 		if _, err := t.exec(query, class, assignment, batch); err != nil {
 			return 0, err

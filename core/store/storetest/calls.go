@@ -204,6 +204,23 @@ func courseworkCalls() map[string]Call {
 			_, err := s.Deadlines(ctx, "cs101", "", "")
 			return err
 		},
+		"AddComment":    func(ctx context.Context, s school.ResultStore) error { return s.AddComment(ctx, Comment("s", "c")) },
+		"GetComment":    func(ctx context.Context, s school.ResultStore) error { _, err := s.GetComment(ctx, "c"); return err },
+		"EditComment":   func(ctx context.Context, s school.ResultStore) error { return s.EditComment(ctx, "c", "text", 5) },
+		"DeleteComment": func(ctx context.Context, s school.ResultStore) error { return s.DeleteComment(ctx, "c") },
+		"ListComments": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.ListComments(ctx, school.CommentFilter{})
+			return err
+		},
+		"ReleaseComments": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.ReleaseComments(ctx, "cs101", "hw1", "", 5)
+			return err
+		},
+		"SeeComments": func(ctx context.Context, s school.ResultStore) error { return s.SeeComments(ctx, "s") },
+		"CountQuestions": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.CountQuestions(ctx, []string{"cs101"})
+			return err
+		},
 		"CreateSubmission": func(ctx context.Context, s school.ResultStore) error {
 			sub, spec := Graded("ann")
 			_, _, err := s.CreateSubmission(ctx, sub, &spec)
