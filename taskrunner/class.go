@@ -8,6 +8,14 @@ import (
 	"drover/core/school"
 )
 
+// opened returns an assignment, and NOTFOUND as open does.
+func opened(ctx context.Context, store school.Assignments, class, handle string) (school.Assignment, error) {
+	if err := open(ctx, store, class, handle); err != nil {
+		return school.Assignment{}, err
+	}
+	return store.GetAssignment(ctx, class, handle)
+}
+
 // open returns NOTFOUND for an assignment that does not exist, or is being deleted.
 func open(ctx context.Context, store school.Assignments, class, handle string) error {
 	a, err := store.GetAssignment(ctx, class, handle)
@@ -51,12 +59,32 @@ func staffOf(ctx context.Context, store school.Roster, class string) (map[string
 // errEnough ends a loop early, without an error.
 var errEnough = errors.New("enough")
 
-// eachStanding calls fn with the newest submission of every user after the given
-// one, in order of user, until it returns errEnough.
+// eachWorth is eachStanding with scores after penalties.
+func eachWorth(ctx context.Context, store interface {
+	school.Submissions
+	school.Counting
+}, as *school.Assignment, fn func(*school.Standing) error) error {
+	return eachPage(ctx, store, as.Class, as.Handle, "", func(page []school.Standing) error {
+		return school.Penalise(ctx, store, as, page)
+	}, fn)
+}
+
+// eachStanding calls fn with the submission of every user after the given one that counts, in order of user, until it
+// returns errEnough.
 func eachStanding(ctx context.Context, store school.Submissions, class, handle, after string, fn func(*school.Standing) error) error {
+	return eachPage(ctx, store, class, handle, after, func([]school.Standing) error { return nil }, fn)
+}
+
+// eachPage is eachStanding, and calls whole with each page first.
+func eachPage(ctx context.Context, store school.Submissions, class, handle, after string,
+	whole func([]school.Standing) error, fn func(*school.Standing) error,
+) error {
 	for {
 		page, err := store.Standings(ctx, class, handle, after, submissionsAtOnce)
 		if err != nil {
+			return err
+		}
+		if err := whole(page); err != nil {
 			return err
 		}
 		for i := range page {

@@ -5,7 +5,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,7 +44,8 @@ type Scores struct {
 	downloads
 }
 
-// AssignmentCSV is school.KindAssignmentCSV: one row for the newest submission of each user, with its score and time.
+// AssignmentCSV is school.KindAssignmentCSV: one row for the submission of each user that counts, with its score after
+// penalties and its time.
 // Staff of the class are left out; former members are included.
 func (s *Scores) AssignmentCSV() Kind {
 	return Kind{Name: school.KindAssignmentCSV, Handle: func(ctx context.Context, job *Job) (End, error) {
@@ -50,7 +53,8 @@ func (s *Scores) AssignmentCSV() Kind {
 		if err := job.Args(&args); err != nil {
 			return End{}, err
 		}
-		if err := open(ctx, s.Store, args.Class, args.Assignment); err != nil {
+		as, err := opened(ctx, s.Store, args.Class, args.Assignment)
+		if err != nil {
 			return End{}, err
 		}
 		staff, err := staffOf(ctx, s.Store, args.Class)
@@ -64,7 +68,7 @@ func (s *Scores) AssignmentCSV() Kind {
 				}
 				t.rows--
 			}
-			return eachStanding(ctx, s.Store, args.Class, args.Assignment, "", func(st *school.Standing) error {
+			return eachWorth(ctx, s.Store, &as, func(st *school.Standing) error {
 				if staff[st.Submission.User] {
 					return nil
 				}
@@ -95,11 +99,12 @@ func (s *Scores) Gradebook() Kind {
 				return err
 			}
 			t.rows--
-			after := ""
+			term, err := school.ReadTerm(ctx, s.Store, args.Class, "")
+			if err != nil {
+				return err
+			}
 			return eachMember(ctx, s.Store, args.Class, func(page []school.Enrolment) error {
-				first := after
-				after = page[len(page)-1].User
-				return s.grades(ctx, t, args, columns, first, page)
+				return s.grades(ctx, t, term, args, columns, page)
 			})
 		})
 	}}
@@ -126,8 +131,8 @@ func (s *Scores) columns(ctx context.Context, class string) (columns []string, e
 	return columns, err
 }
 
-// grades writes the rows of a page of members, who come after the given user.
-func (s *Scores) grades(ctx context.Context, t *table, args school.GradebookArgs, columns []string, after string, page []school.Enrolment) error {
+// grades writes the rows of a page of members.
+func (s *Scores) grades(ctx context.Context, t *table, term *school.Term, args school.GradebookArgs, columns []string, page []school.Enrolment) error {
 	rows := map[string][]string{}
 	for _, m := range page {
 		if m.Role != core.RoleStudent {
@@ -143,19 +148,15 @@ func (s *Scores) grades(ctx context.Context, t *table, args school.GradebookArgs
 		}
 		rows[m.User] = row
 	}
-	last := page[len(page)-1].User
-	for i, column := range columns {
-		err := eachStanding(ctx, s.Store, args.Class, column, after, func(st *school.Standing) error {
-			if st.Submission.User > last {
-				return errEnough
+	counted, err := term.Count(ctx, s.Store, slices.Collect(maps.Keys(rows)))
+	if err != nil {
+		return err
+	}
+	for user, row := range rows {
+		for i, column := range columns {
+			if c := counted[user][column]; c != nil {
+				row[i+1] = score(c.Final, args.Fill)
 			}
-			if row := rows[st.Submission.User]; row != nil {
-				row[i+1] = score(st.Score, args.Fill)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	for _, m := range page {

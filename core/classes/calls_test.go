@@ -98,6 +98,9 @@ func enrolling(action core.Action, role core.UserRole) []call {
 		{action: action, method: "Enrol", prepare: anotherUser, do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.Enrol(w.t.Context(), a, "cs101", id, role)
 		}},
+		{action: action, method: "SetSection", prepare: member(role), do: func(w *fixture, a core.Actor, id string) error {
+			return w.reg.SetSection(w.t.Context(), a, "cs101", id, "B")
+		}},
 		{action: action, method: "Drop", prepare: member(role), do: func(w *fixture, a core.Actor, id string) error {
 			return w.reg.Drop(w.t.Context(), a, "cs101", id)
 		}},
@@ -278,6 +281,12 @@ func assignmentCalls() []call {
 		}},
 		{action: core.ActGradeView, method: "StatsSeries", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.StatsSeries(w.t.Context(), a, "cs101", time.UnixMilli(start), time.UnixMilli(start+1)))
+		}},
+		{action: core.ActGradeView, method: "Gradebook", do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.Gradebook(w.t.Context(), a, "cs101", classes.BookFilter{Limit: 10}))
+		}},
+		{action: core.ActAssignmentView, method: "Counts", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Counts(w.t.Context(), a, "cs101", id, a.Handle))
 		}},
 		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))

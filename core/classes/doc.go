@@ -19,6 +19,7 @@
 //	Roster FindMembers                         roster.view
 //	ViewMember                                 roster.view
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
+//	SetSection                                 enrol.<role>                             CONFLICT: the class is being deleted
 //	ViewAssignment ListAssignments             assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	EditableAssignment                         assignment.edit
@@ -47,6 +48,8 @@
 //	Resubmit                                   submission.rerun                         ENDED as Submit; CONFLICT: waits, or was tested
 //	CancelSubmission                           submission.rerun                         CONFLICT: it is not graded; ENDED
 //	Progress Report GradeHistory Missing       grade.view
+//	Gradebook                                  grade.view
+//	Counts                                     assignment.view; another's: submission.view
 //	Stats StatsSeries                          grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartTask                                  the kind's; one's own: its own right     CONFLICT: class or assignment is being deleted

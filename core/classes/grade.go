@@ -15,7 +15,7 @@ type GradeChange struct {
 	Class      string
 	Assignment string   // its handle
 	User       string   // whose submission
-	Submission string   // its id; "" is the newest
+	Submission string   // its id; "" is the one that counts
 	Score      *float64 // nil removes the person's grade: the result counts again
 	MaxScore   *float64 // nil: the result's
 	Reason     string
@@ -56,14 +56,18 @@ func (r *Service) ChangeGrade(ctx context.Context, a core.Actor, c GradeChange) 
 // graded returns the submission whose grade is changed.
 func (r *Service) graded(ctx context.Context, as school.Assignment, c GradeChange) (school.Standing, error) {
 	if c.Submission == "" {
-		newest, err := r.newest(ctx, as, c.User)
-		if err == nil && newest == nil {
+		if !core.ValidName(c.User) {
+			return school.Standing{}, noMember(as.Class, c.User)
+		}
+		leads, err := r.Store.Leads(ctx, as.Class, []string{c.User})
+		i := slices.IndexFunc(leads, func(l school.Lead) bool { return l.Assignment == as.Handle })
+		if err == nil && i < 0 {
 			err = core.Errorf(core.CodeNotFound, c.User, "user %.80q has submitted nothing for %s", c.User, as.Name())
 		}
 		if err != nil {
 			return school.Standing{}, err
 		}
-		return *newest, nil
+		c.Submission = leads[i].Submission
 	}
 	s, err := r.Store.GetSubmission(ctx, c.Submission)
 	if core.Is(err, core.CodeNotFound) || err == nil && (s.Class != as.Class || s.Assignment != as.Handle || c.User != "" && s.User != c.User) {

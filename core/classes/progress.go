@@ -12,11 +12,12 @@ import (
 // Buckets is how many equal parts a distribution has.
 const Buckets = 10
 
-// Progress counts how far a class has come with an assignment. Only students count, each with the newest submission.
+// Progress counts how far a class has come with an assignment. Only students count, each with the submission that counts, and its score
+// after penalties.
 type Progress struct {
 	Students  int `json:"students"`  // in the class
 	Submitted int `json:"submitted"` // of these, with a submission
-	Finals    int `json:"finals"`    // of these, whose newest submission is final
+	Finals    int `json:"finals"`    // of these, whose submission that counts is final
 	Late      int `json:"late"`
 	Waiting   int `json:"waiting"`  // for test results
 	Ungraded  int `json:"ungraded"` // without a score: they count as 0 below
@@ -34,7 +35,8 @@ type Distribution struct {
 
 // Progress counts the submissions to an assignment. Returns NOTFOUND, FORBIDDEN.
 func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment string) (Progress, error) {
-	if _, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, ""); err != nil {
+	as, err := r.assignment(ctx, a, class, assignment, core.ActGradeView, "")
+	if err != nil {
 		return Progress{}, err
 	}
 	students, err := r.students(ctx, class)
@@ -46,6 +48,9 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 	for after := ""; ; {
 		some, err := r.Store.Standings(ctx, class, assignment, after, page)
 		if err != nil {
+			return Progress{}, err
+		}
+		if err := school.Penalise(ctx, r.Store, &as, some); err != nil {
 			return Progress{}, err
 		}
 		for i := range some {

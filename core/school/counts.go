@@ -57,10 +57,10 @@ const (
 )
 
 // Policy returns the policy that holds.
-func (r *Rules) Policy() Policy { return cmp.Or(r.Counts, CountsNewest) }
+func (r Rules) Policy() Policy { return cmp.Or(r.Counts, CountsNewest) }
 
 // Check returns INVALID or LIMIT.
-func (r *Rules) Check(id string) error {
+func (r Rules) Check(id string) error {
 	bad := func(n float64) bool { return math.IsNaN(n) || n < 0 || n > 100 }
 	switch {
 	case !slices.Contains(Policies(), r.Policy()):
@@ -86,7 +86,7 @@ func (r *Rules) Check(id string) error {
 }
 
 // Missing returns the required files that are not among the given ones.
-func (r *Rules) Missing(files []core.File) []string {
+func (r Rules) Missing(files []core.File) []string {
 	var missing []string
 	for _, path := range r.Required {
 		if !slices.ContainsFunc(files, func(f core.File) bool { return f.Path == path }) {
@@ -110,7 +110,7 @@ func (a *Assignment) DaysLate(at int64) int {
 }
 
 // After returns what is left of a score after a penalty for some days. A score below zero has none.
-func (r *Rules) After(score float64, days int) float64 {
+func (r Rules) After(score float64, days int) float64 {
 	if score <= 0 || days <= 0 || r.Penalty == 0 {
 		return score
 	}

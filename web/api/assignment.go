@@ -29,6 +29,11 @@ type AssignmentFields struct {
 	Cutoff     int64         `json:"cutoff_ms,omitempty" doc:"not before due_ms; later submissions are refused; 0: never"`
 	HideUntil  int64         `json:"hide_until_ms,omitempty" doc:"hidden from students until then"`
 	AllowFinal bool          `json:"allow_final,omitempty" doc:"accepts final submissions too"`
+	Counts     school.Policy `json:"counts,omitempty" enum:"newest,best,final" doc:"which submission of a user counts; newest by default; a final one is kept once it is made"`
+	Grace      int           `json:"grace_minutes,omitempty" doc:"minutes after due_ms that are not late"`
+	Penalty    float64       `json:"penalty_percent,omitempty" doc:"percent of the score that each started day after due_ms costs"`
+	Floor      float64       `json:"floor_percent,omitempty" doc:"percent of the score that penalties leave at least"`
+	Required   []string      `json:"required,omitempty" doc:"paths of files that every submission must have"`
 	Pool       string        `json:"pool,omitempty" doc:"pool in which submissions are graded"`
 	Priority   core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"priority of the requests; normal by default"`
 	Limits     core.Limits   `json:"limits,omitempty" doc:"limits of the requests; the pool's by default"`
@@ -53,12 +58,14 @@ func fieldsOf(as school.Assignment) AssignmentFields {
 	return AssignmentFields{
 		Title: as.Title, Text: as.Text, Due: as.Due, Cutoff: as.Cutoff, HideUntil: as.HideUntil, AllowFinal: as.AllowFinal,
 		Pool: as.Pool, Priority: as.Priority, Limits: as.Limits, ShowOutput: as.ShowOutput, MaxFiles: as.MaxFiles, MaxBytes: as.MaxBytes,
+		Counts: as.Policy(), Grace: as.Grace, Penalty: as.Penalty, Floor: as.Floor, Required: as.Required,
 	}
 }
 
 func (f AssignmentFields) onto(as *school.Assignment) {
 	as.Title, as.Text, as.Due, as.Cutoff, as.HideUntil, as.AllowFinal = f.Title, f.Text, f.Due, f.Cutoff, f.HideUntil, f.AllowFinal
 	as.Pool, as.Priority, as.Limits, as.ShowOutput, as.MaxFiles, as.MaxBytes = f.Pool, f.Priority, f.Limits, f.ShowOutput, f.MaxFiles, f.MaxBytes
+	as.Rules = school.Rules{Counts: f.Counts, Grace: f.Grace, Penalty: f.Penalty, Floor: f.Floor, Required: f.Required}
 }
 
 // AssignmentPage is a list of assignments, which are few enough for one page.

@@ -21,8 +21,9 @@ func classTable() []entry {
 
 // ClassFields are what can be changed of a class.
 type ClassFields struct {
-	Title string `json:"title"`
-	Term  string `json:"term,omitempty"`
+	Title    string `json:"title"`
+	Term     string `json:"term,omitempty"`
+	LateDays int    `json:"late_days,omitempty" doc:"of each student, which cover penalties for lateness"`
 }
 
 // NewClass is a class to make.
@@ -45,7 +46,7 @@ func (s *server) listClasses(ctx context.Context, a core.Actor, in *Cursor) (*li
 }
 
 func (s *server) createClass(ctx context.Context, a core.Actor, in *struct{ Body NewClass }) (*tagged[school.Class], error) {
-	c, err := s.Classes.CreateClass(ctx, a, school.Class{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term})
+	c, err := s.Classes.CreateClass(ctx, a, school.Class{Handle: in.Body.Handle, Title: in.Body.Title, Term: in.Body.Term, LateDays: in.Body.LateDays})
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +78,11 @@ func (s *server) changeClass(ctx context.Context, a core.Actor, in *struct {
 		},
 		of: func(c *school.Class) int64 { return c.Revision },
 		change: func(ctx context.Context, c school.Class) (school.Class, error) {
-			fields := ClassFields{c.Title, c.Term}
+			fields := ClassFields{c.Title, c.Term, c.LateDays}
 			if err := in.Body.onto(&fields); err != nil {
 				return c, err
 			}
-			c.Title, c.Term = fields.Title, fields.Term
+			c.Title, c.Term, c.LateDays = fields.Title, fields.Term, fields.LateDays
 			return s.Classes.EditClass(ctx, a, c)
 		},
 	})

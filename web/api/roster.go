@@ -22,7 +22,8 @@ func rosterTable() []entry {
 
 // Membership is a user's role in a class.
 type Membership struct {
-	Role core.UserRole `json:"role" enum:"student,teaching_assistant,teacher"`
+	Role    core.UserRole `json:"role" enum:"student,teaching_assistant,teacher"`
+	Section *string       `json:"section,omitempty" maxLength:"40" doc:"part of the class, such as a tutorial group; left out: as it is"`
 }
 
 func (s *server) listMembers(ctx context.Context, a core.Actor, in *struct {
@@ -45,7 +46,11 @@ func (s *server) enrol(ctx context.Context, a core.Actor, in *struct {
 	Body Membership
 },
 ) (*done, error) {
-	return &done{}, s.Classes.Enrol(ctx, a, in.Class, in.User, in.Body.Role)
+	err := s.Classes.Enrol(ctx, a, in.Class, in.User, in.Body.Role)
+	if err == nil && in.Body.Section != nil {
+		err = s.Classes.SetSection(ctx, a, in.Class, in.User, *in.Body.Section)
+	}
+	return &done{}, err
 }
 
 func (s *server) drop(ctx context.Context, a core.Actor, in *struct {

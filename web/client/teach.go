@@ -19,6 +19,11 @@ func (c *Client) Enrol(ctx context.Context, class, user string, role core.UserRo
 	return c.do(ctx, call{method: http.MethodPut, path: []string{"classes", class, "members", user}, body: map[string]any{"role": role}})
 }
 
+// SetSection puts a member of a class into a section of it; "" is none.
+func (c *Client) SetSection(ctx context.Context, class, user string, role core.UserRole, section string) error {
+	return c.do(ctx, call{method: http.MethodPut, path: []string{"classes", class, "members", user}, body: map[string]any{"role": role, "section": section}})
+}
+
 // Drop takes a user out of a class; submissions stay.
 func (c *Client) Drop(ctx context.Context, class, user string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: []string{"classes", class, "members", user}})
@@ -37,6 +42,7 @@ func settings(as school.Assignment) map[string]any {
 	all := map[string]any{
 		"title": as.Title, "text": as.Text, "due_ms": as.Due, "cutoff_ms": as.Cutoff, "hide_until_ms": as.HideUntil, "allow_final": as.AllowFinal,
 		"pool": as.Pool, "limits": as.Limits, "show_output": as.ShowOutput, "max_files": as.MaxFiles, "max_bytes": as.MaxBytes,
+		"counts": as.Policy(), "grace_minutes": as.Grace, "penalty_percent": as.Penalty, "floor_percent": as.Floor, "required": as.Required,
 	}
 	if as.Priority != "" {
 		all["priority"] = as.Priority

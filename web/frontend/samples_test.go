@@ -376,6 +376,11 @@ func courseSamples() map[string]sample {
 		"POST /webhooks/{id}/redeliver":  {path: about(hooks, hook, "/redeliver"), form: says("delivery", "none"), is: http.StatusUnprocessableEntity},
 		"POST /webhooks/{id}/delete":     {path: about(hooks, hook, "/delete"), form: says("sure", "yes")},
 
+		"POST /classes/{class}/gradebook": {form: func(w *fixture, _ string) form {
+			s := w.submission()
+			return form{"user", "ann", "assignment", s.Assignment, "submission", s.ID, "score", "3", "reason", "late"}
+		}},
+
 		"GET /submissions/{id}/grade":  {who: unseen},
 		"POST /submissions/{id}/grade": {form: says("score", "3", "max_score", "5", "reason", "late"), who: unseen},
 

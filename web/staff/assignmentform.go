@@ -3,6 +3,7 @@ package staff
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"drover/core"
 	"drover/core/school"
@@ -17,7 +18,9 @@ func assignmentTyped(as school.Assignment) url.Values {
 		"due": {momentText(as.Due)}, "cutoff": {momentText(as.Cutoff)}, "hide_until": {momentText(as.HideUntil)},
 		"final": {ticked(as.AllowFinal)}, "show_output": {ticked(as.ShowOutput)}, "pool": {as.Pool}, "priority": {string(as.Priority)},
 		"max_files": {wholeText(int64(as.MaxFiles))}, "max_bytes": {sizeText(as.MaxBytes)},
-		"timeout": {secondsText(l.Timeout)}, "memory": {sizeText(l.Memory)}, "disk": {sizeText(l.Disk)}, "file_size": {sizeText(l.FileSize)},
+		"counts": {string(as.Policy())}, "grace": {wholeText(int64(as.Grace))}, "penalty": {percentText(as.Penalty)}, "floor": {percentText(as.Floor)},
+		"required": {strings.Join(as.Required, "\n")},
+		"timeout":  {secondsText(l.Timeout)}, "memory": {sizeText(l.Memory)}, "disk": {sizeText(l.Disk)}, "file_size": {sizeText(l.FileSize)},
 		"pids": {wholeText(int64(l.Pids))}, "open_files": {wholeText(int64(l.OpenFiles))}, "output": {sizeText(l.Output)},
 	}
 }
@@ -32,6 +35,12 @@ func readAssignment(r *page.Request, f *form, as school.Assignment) school.Assig
 	as.Pool, as.Priority = f.line("pool"), core.Priority(f.line("priority"))
 	as.MaxFiles = f.small(r, "max_files", page.Sentence("Most files"))
 	as.MaxBytes = f.bytes(r, "max_bytes", page.Sentence("Most bytes"))
+	as.Rules = school.Rules{
+		Counts: school.Policy(f.line("counts")), Grace: f.small(r, "grace", page.Sentence("Grace period")),
+		Penalty: f.percent(r, "penalty", page.Sentence("Penalty")), Floor: f.percent(r, "floor", page.Sentence("Kept at least")),
+		Required: f.lines("required"),
+	}
+	as.AllowFinal = as.AllowFinal || as.Counts == school.CountsFinal
 	l := &as.Limits
 	l.Timeout = f.seconds(r, "timeout", page.Sentence("Time"))
 	l.Memory = f.bytes(r, "memory", page.Sentence("Memory"))

@@ -38,7 +38,10 @@ func (s *staff) createClass(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.Classes.CreateClass(r.Context(), r.Actor(), school.Class{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term")})
+	c := school.Class{Handle: f.line("handle"), Title: f.line("title"), Term: f.line("term"), LateDays: f.small(r, "late_days", page.Sentence("Late days"))}
+	if err = f.err; err == nil {
+		c, err = s.Classes.CreateClass(r.Context(), r.Actor(), c)
+	}
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Typed: f.Typed})
 	}
@@ -51,7 +54,7 @@ func (s *staff) editClass(r *page.Request) error {
 		return err
 	}
 	return r.Render("staff/class", classPage{Class: c, Typed: url.Values{
-		"title": {c.Title}, "term": {c.Term}, "revision": {strconv.FormatInt(c.Revision, 10)},
+		"title": {c.Title}, "term": {c.Term}, "late_days": {wholeText(int64(c.LateDays))}, "revision": {strconv.FormatInt(c.Revision, 10)},
 	}})
 }
 
@@ -73,6 +76,7 @@ func (s *staff) saveClass(r *page.Request) error {
 		return err
 	}
 	c := school.Class{Handle: old.Handle, Title: f.line("title"), Term: f.line("term"), Revision: f.whole(r, "revision", page.Sentence("Revision"))}
+	c.LateDays = f.small(r, "late_days", page.Sentence("Late days"))
 	if err = f.err; err == nil {
 		_, err = s.Classes.EditClass(r.Context(), r.Actor(), c)
 	}
@@ -103,7 +107,7 @@ func (s *staff) deleteClass(r *page.Request) error {
 	}
 	if err != nil {
 		return r.Again(err, "staff/class", classPage{Class: c, Typed: url.Values{
-			"title": {c.Title}, "term": {c.Term}, "revision": {strconv.FormatInt(c.Revision, 10)}, "name": {f.line("name")},
+			"title": {c.Title}, "term": {c.Term}, "late_days": {wholeText(int64(c.LateDays))}, "revision": {strconv.FormatInt(c.Revision, 10)}, "name": {f.line("name")},
 		}})
 	}
 	return r.Redirect(taskPath(t.ID), r.T("Class %s is being deleted.", c.Handle))

@@ -12,7 +12,6 @@ import (
 func (s *staff) exportRoutes() []page.Route {
 	return []page.Route{
 		{Pattern: "POST /classes/{class}/assignments/{assignment}/tasks/{kind}", Action: core.ActExport, Serve: s.startOfAssignment},
-		{Pattern: "GET /classes/{class}/gradebook", Action: core.ActExport, Serve: s.gradebook},
 		{Pattern: "POST /classes/{class}/tasks/{kind}", Action: core.ActExport, Serve: s.startOfClass},
 	}
 }
@@ -92,6 +91,8 @@ const exportRows = 20
 
 // gradebookPage has the forms of files about a class, with the files made before.
 type gradebookPage struct {
+	grid
+
 	Class classes.ClassEntry
 	Tasks []core.Task // the reader's own tasks about the class
 	Forms []taskForm
@@ -106,6 +107,9 @@ func (s *staff) gradebookPage(r *page.Request) (gradebookPage, error) {
 	if err := may(r, core.ActExport, p.Class.Handle); err != nil {
 		return p, err
 	}
+	if err := s.fill(r, &p.grid, p.Class.Handle); err != nil {
+		return p, err
+	}
 	all, err := s.Classes.ListTasks(r.Context(), r.Actor(), core.TaskFilter{Class: p.Class.Handle, Requester: r.Actor().Handle, Limit: exportRows})
 	for _, t := range all {
 		if _, err := school.Requestable().Find(t.Kind); err == nil {
@@ -113,14 +117,6 @@ func (s *staff) gradebookPage(r *page.Request) (gradebookPage, error) {
 		}
 	}
 	return p, err
-}
-
-func (s *staff) gradebook(r *page.Request) error {
-	p, err := s.gradebookPage(r)
-	if err != nil {
-		return err
-	}
-	return r.Render("staff/gradebook", p)
 }
 
 // startOfClass starts a task from the gradebook's page, which shows errors.

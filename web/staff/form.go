@@ -86,6 +86,39 @@ func (f *form) bytes(r *page.Request, name, label string) int64 {
 	return n
 }
 
+// lines returns the lines of a text that are not empty, without the spaces around them.
+func (f *form) lines(name string) []string {
+	var all []string
+	for line := range strings.Lines(f.text(name)) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// percent reads a part of a hundred; empty is 0.
+func (f *form) percent(r *page.Request, name, label string) float64 {
+	text := strings.TrimSpace(strings.TrimSuffix(strings.ReplaceAll(f.line(name), ",", "."), "%"))
+	if text == "" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 100) {
+		f.wrong(r.T("%s: %.40q is not a number from 0 to 100.", r.T(label), text))
+		return 0
+	}
+	return x
+}
+
+// percentText formats a part of a hundred for a form; 0 is empty.
+func percentText(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
 // seconds reads a duration; empty is 0.
 func (f *form) seconds(r *page.Request, name, label string) time.Duration {
 	text := strings.ReplaceAll(f.line(name), ",", ".")

@@ -116,9 +116,11 @@ func (s *staff) changeRoster(r *page.Request) error {
 	if f.err != nil {
 		return s.rosterAgain(r, f.err, f)
 	}
-	drop := f.line("do") == "drop"
+	drop, section := f.line("do") == "drop", f.line("do") == "section"
 	for _, user := range users {
-		if drop {
+		if section {
+			err = s.Classes.SetSection(r.Context(), r.Actor(), class, user, f.line("section"))
+		} else if drop {
 			err = s.Classes.Drop(r.Context(), r.Actor(), class, user)
 		} else {
 			err = s.Classes.Enrol(r.Context(), r.Actor(), class, user, core.UserRole(f.line("role")))
@@ -128,6 +130,9 @@ func (s *staff) changeRoster(r *page.Request) error {
 		}
 	}
 	said := r.N(len(users), "%d person has the role now.", "%d people have the role now.")
+	if section {
+		said = r.N(len(users), "The section of %d person is set.", "The section of %d people is set.")
+	}
 	if drop {
 		said = r.N(len(users), "%d person was dropped from the class; the submissions stay.", "%d people were dropped from the class; their submissions stay.")
 	}

@@ -28,7 +28,7 @@ func Section(p services.Deps) page.Section {
 	return page.Section{Name: "staff", Pages: files, Routes: slices.Concat(
 		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.auditRoutes(), s.statsRoutes(), s.leaseRoutes(), s.webhookRoutes(),
 		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
-		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(),
+		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(), s.gradebookRoutes(),
 	)}
 }
 

@@ -26,6 +26,8 @@ type studentPage struct {
 	Found       []classes.SubmissionEntry
 	Next        string
 
+	LateDays   int                      // of the class
+	Counted    *school.Counted          // of the assignment; nil for none
 	Assignment *classes.AssignmentEntry // as the user sees it; on the page of one assignment
 }
 
@@ -70,6 +72,14 @@ func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, e
 func (s *staff) studentAssignment(r *page.Request) error {
 	p, err := s.studentPage(r, r.PathValue("assignment"))
 	if err != nil {
+		return err
+	}
+	c, err := s.Classes.ViewClass(r.Context(), r.Actor(), p.Class)
+	if err != nil {
+		return err
+	}
+	p.LateDays = c.LateDays
+	if p.Counted, err = s.Classes.Counts(r.Context(), r.Actor(), p.Class, p.Assignment.Handle, p.User); err != nil {
 		return err
 	}
 	return r.Render("staff/studentassignment", p)

@@ -22,6 +22,7 @@ type assignment struct {
 	Progress badge
 	Due      string // absolute: a phone shows no tooltips
 	Cutoff   string
+	Counted  *school.Counted  // the reader's submission that counts; nil for none
 	Own      *school.Deadline // the reader's personal deadline, if there is one
 	Open     bool             // it accepts submissions
 	Limits   string           // on its files, in words
@@ -75,6 +76,11 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 		}
 		if len(own) > 0 {
 			a.Own = &own[0]
+		}
+	}
+	if is.Submitted > 0 {
+		if a.Counted, err = reg.Counts(ctx, actor, is.Class, is.Handle, actor.Handle); err != nil {
+			return a, err
 		}
 	}
 	mine := core.Object{Class: is.Class, Owner: actor.Handle}

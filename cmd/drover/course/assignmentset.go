@@ -27,6 +27,11 @@ func assignmentFlags() []cli.Flag {
 		&cli.StringFlag{Name: "hide-until", Usage: "students do not see it before `TIME`"},
 		terminal.ZoneFlag(),
 		&cli.BoolFlag{Name: "final", Usage: "let submissions be final (--final=false for no)"},
+		&cli.StringFlag{Name: "counts", Usage: "which submission counts: `POLICY` newest, best or final, which needs --final", DefaultText: string(school.CountsNewest)},
+		&cli.IntFlag{Name: "grace", Usage: "`MINUTES` after --due that are not late"},
+		&cli.Float64Flag{Name: "penalty", Usage: "`PERCENT` of the score that each started day after --due costs"},
+		&cli.Float64Flag{Name: "penalty-floor", Usage: "`PERCENT` of the score that penalties leave at least"},
+		&cli.StringSliceFlag{Name: "require", Usage: "every submission must have the file `PATH`; may be repeated, and --require '' requires none"},
 		&cli.BoolFlag{Name: "show-output", Usage: "let students see what the harness prints (--show-output=false for no)"},
 		&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: access.DefaultPool},
 		&cli.StringFlag{Name: "priority", Usage: "of the requests: `PRIORITY` high, normal or low", DefaultText: string(core.PriorityNormal)},
@@ -54,6 +59,7 @@ func applyAssignmentFlags(c *cli.Context, as *school.Assignment) error {
 	if c.IsSet("final") {
 		as.AllowFinal = c.Bool("final")
 	}
+	applyRules(c, &as.Rules)
 	if c.IsSet("show-output") {
 		as.ShowOutput = c.Bool("show-output")
 	}
@@ -77,6 +83,25 @@ func applyAssignmentFlags(c *cli.Context, as *school.Assignment) error {
 	text, err := io.ReadAll(io.LimitReader(in, maxTextBytes))
 	as.Text = string(text)
 	return core.Wrap(err, core.CodeInvalid, "text-file", "the file %s cannot be read", c.String("text-file"))
+}
+
+// applyRules changes what counts.
+func applyRules(c *cli.Context, r *school.Rules) {
+	if c.IsSet("counts") {
+		r.Counts = school.Policy(c.String("counts"))
+	}
+	if c.IsSet("grace") {
+		r.Grace = c.Int("grace")
+	}
+	if c.IsSet("penalty") {
+		r.Penalty = c.Float64("penalty")
+	}
+	if c.IsSet("penalty-floor") {
+		r.Floor = c.Float64("penalty-floor")
+	}
+	if c.IsSet("require") {
+		r.Required = slices.DeleteFunc(c.StringSlice("require"), func(path string) bool { return path == "" })
+	}
 }
 
 // packFlag packs the harness that --harness names; nil for none.

@@ -2,6 +2,7 @@ package course
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -75,6 +76,14 @@ func assignmentRows(e classes.AssignmentEntry, staff bool, at *time.Location) []
 	if e.AllowFinal {
 		add("final submissions", "allowed")
 	}
+	add("counts", e.Policy())
+	if e.Grace > 0 {
+		add("grace", fmt.Sprintf("%d min", e.Grace))
+	}
+	if e.Penalty > 0 {
+		add("penalty", fmt.Sprintf("%v%% a day, down to %v%%", e.Penalty, e.Floor))
+	}
+	add("required files", strings.Join(e.Required, " "))
 	add("most files", e.MaxFiles)
 	add("most bytes", terminal.Size(e.MaxBytes))
 	if staff {

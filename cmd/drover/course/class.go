@@ -21,6 +21,7 @@ import (
 func ClassCommand() *cli.Command {
 	own := []cli.Flag{
 		&cli.StringFlag{Name: "title", Usage: "its `TITLE`, as people read it", DefaultText: "its handle"},
+		&cli.IntFlag{Name: "late-days", Usage: "`DAYS` of each student, which cover penalties for lateness"},
 		&cli.StringFlag{Name: "term", Usage: "term in which it is taught: `TERM` such as 2026 autumn"},
 	}
 	role := &cli.StringFlag{Name: "role", Usage: "their role in the class: `ROLE` student, teaching_assistant or teacher", Value: string(core.RoleStudent)}
@@ -32,7 +33,7 @@ func ClassCommand() *cli.Command {
 			access.BackendCommand("list", "list classes, by handle", "", "drover class list", terminal.PageFlags("after", "class `HANDLE`"), listClasses),
 			access.BackendCommand("show", "show a class", "CLASS", "drover class show cs101", nil, showClass),
 			access.UserCommand("add", "make a class; the handle is its name forever", "HANDLE", `drover class add --title "Programming I" cs101`, own, addClass),
-			access.UserCommand("set", "change title and term", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
+			access.UserCommand("set", "change title, term and late days", "CLASS", `drover class set --term "2026 autumn" cs101`, own, setClass),
 			access.UserCommand("remove", "delete a class with all its contents: assignments, submissions, grades", "HANDLE", "drover class remove cs101", task.WaitFlags(), removeClass),
 			access.BackendCommand("members", "list the members of a class, by handle", "CLASS", "drover class members cs101", terminal.PageFlags("after", "user `HANDLE`"), listMembers),
 			access.BackendCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
@@ -106,7 +107,7 @@ func addClass(c *cli.Context, s *access.Session) error {
 	if err != nil {
 		return err
 	}
-	one, err := s.Reg.CreateClass(c.Context, s.Actor, school.Class{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term")})
+	one, err := s.Reg.CreateClass(c.Context, s.Actor, school.Class{Handle: handle, Title: cmp.Or(c.String("title"), handle), Term: c.String("term"), LateDays: c.Int("late-days")})
 	if err != nil {
 		return err
 	}
@@ -120,6 +121,9 @@ func setClass(c *cli.Context, s *access.Session) error {
 	}
 	if c.IsSet("title") {
 		one.Title = c.String("title")
+	}
+	if c.IsSet("late-days") {
+		one.LateDays = c.Int("late-days")
 	}
 	if c.IsSet("term") {
 		one.Term = c.String("term")
