@@ -117,39 +117,29 @@ func (b *Book) row(m Member, its map[string]*school.Assignment, counted map[stri
 // shown, unless they are searched.
 func (r *Service) bookMembers(ctx context.Context, b *Book, class string, f BookFilter) ([]Member, error) {
 	var shown []Member
-	want := strings.ToLower(strings.TrimSpace(f.Name))
+	query := RosterQuery{Text: f.Name}
 	for after := ""; ; {
 		some, err := r.Store.Members(ctx, class, after, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range some {
-			after = e.User
-			if e.Role != core.RoleStudent {
-				continue
-			}
-			if e.Section != "" && !slices.Contains(b.Sections, e.Section) {
-				b.Sections = append(b.Sections, e.Section)
-			}
-			if f.Section != "" && e.Section != f.Section {
-				continue
-			}
-			inPart := e.User > f.After && len(shown) <= f.Limit
-			m := Member{Enrolment: e}
-			if want != "" || inPart {
-				if m, err = r.named(ctx, e); err != nil {
-					return nil, err
+		full := len(some) == page
+		if full {
+			after = some[page-1].User
+		}
+		members, err := r.searched(ctx, b.students(some, f), f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range members {
+			if query.selects(&members[i]) {
+				b.Students++
+				if members[i].User > f.After && len(shown) <= f.Limit {
+					shown = append(shown, members[i])
 				}
 			}
-			if want != "" && !strings.Contains(strings.ToLower(m.User+"\n"+m.Name+"\n"+m.Email), want) {
-				continue
-			}
-			b.Students++
-			if inPart {
-				shown = append(shown, m)
-			}
 		}
-		if len(some) < page {
+		if !full {
 			break
 		}
 	}
@@ -158,16 +148,43 @@ func (r *Service) bookMembers(ctx context.Context, b *Book, class string, f Book
 		shown = shown[:f.Limit]
 		b.Next = shown[f.Limit-1].User
 	}
-	return shown, nil
+	if f.Name != "" {
+		return shown, nil
+	}
+	in := make([]school.Enrolment, len(shown))
+	for i := range shown {
+		in[i] = shown[i].Enrolment
+	}
+	return r.named(ctx, in)
 }
 
-// named returns a member with name and address.
-func (r *Service) named(ctx context.Context, e school.Enrolment) (Member, error) {
-	u, err := r.Store.GetUser(ctx, e.User)
-	if err != nil && !core.Is(err, core.CodeNotFound) {
-		return Member{}, err
+// students returns the students of a section, and notes all sections.
+func (b *Book) students(in []school.Enrolment, f BookFilter) []school.Enrolment {
+	var all []school.Enrolment
+	for _, e := range in {
+		if e.Role != core.RoleStudent {
+			continue
+		}
+		if e.Section != "" && !slices.Contains(b.Sections, e.Section) {
+			b.Sections = append(b.Sections, e.Section)
+		}
+		if f.Section == "" || e.Section == f.Section {
+			all = append(all, e)
+		}
 	}
-	return Member{e, u.Name, u.Email}, nil
+	return all
+}
+
+// searched returns members, with their names if these are searched.
+func (r *Service) searched(ctx context.Context, in []school.Enrolment, f BookFilter) ([]Member, error) {
+	if f.Name != "" {
+		return r.named(ctx, in)
+	}
+	all := make([]Member, len(in))
+	for i, e := range in {
+		all[i] = Member{Enrolment: e}
+	}
+	return all, nil
 }
 
 // Counts returns the submission of a user to an assignment that counts, with what lateness costs; nil if there is
