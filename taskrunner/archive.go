@@ -11,8 +11,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/docker/go-units"
-
 	"drover/core"
 	"drover/core/classes/portable"
 	"drover/core/school"
@@ -104,7 +102,7 @@ func (a *Archive) measure(ctx context.Context, p *picking) (submissions int64, e
 		if files > mostFiles || bytes > mostBytes {
 			return core.Errorf(core.CodeLimit, s.Class+"/"+s.Assignment,
 				"the submissions are too much for one archive, which holds %d files and %s: ask for the newest of each user, or for one user",
-				mostFiles, units.BytesSize(float64(mostBytes)))
+				mostFiles, core.SizeText(mostBytes))
 		}
 		return nil
 	})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/docker/go-units"
-
 	"drover/core"
 	"drover/core/service/clock"
 )
@@ -72,7 +70,7 @@ func (p *Purge) handle(ctx context.Context, job *Job) (End, error) {
 	}
 	job.Progress(int64(rows+expired), 0, "deleting files that nothing names")
 	files, err := p.files(ctx, now)
-	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); trashed %d files", rows, expired, files.Files, units.BytesSize(float64(files.Bytes)), files.Trashed)
+	note := fmt.Sprintf("deleted %d rows, the outputs of %d requests and %d files (%s); trashed %d files", rows, expired, files.Files, core.SizeText(files.Bytes), files.Trashed)
 	return End{Note: note}, err
 }
 

@@ -128,7 +128,7 @@ func TestPurgeDeletesRowsInBatches(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1000, 1000, 500}, s.batches)
 	require.Zero(t, s.tokens)
-	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", note)
+	require.Equal(t, "deleted 2500 rows, the outputs of 0 requests and 0 files (0 B); trashed 0 files", note)
 }
 
 // Each pool says how long its outputs are kept; one that does not keeps them.
@@ -141,7 +141,7 @@ func TestPurgeExpiresOutputsByPool(t *testing.T) {
 	p := newPurge(s)
 	note, err := doPurge(context.Background(), p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 4500 requests and 0 files (0B); trashed 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 4500 requests and 0 files (0 B); trashed 0 files", note)
 	require.Equal(t, map[string]int{"short": 0, "for-ever": 1, "long": 0}, s.outputs)
 	now := p.Clock.Now()
 	require.Equal(t, map[string]time.Time{"short": now.Add(-day), "long": now.Add(-7 * day)}, s.asked)
@@ -159,7 +159,7 @@ func TestPurgeDeletesWhatNothingNamesAndIsOldEnough(t *testing.T) {
 	}}
 	note, err := doPurge(context.Background(), newPurge(s), nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (20B); trashed 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (20 B); trashed 0 files", note)
 	require.Contains(t, s.blobs, digest(1))
 	require.Contains(t, s.blobs, digest(3))
 	require.Contains(t, s.blobs, digest(5))
@@ -362,16 +362,16 @@ func TestPurgeOnRealStores(t *testing.T) {
 	p := &Purge{Store: store, Blobs: blobs, Keep: 30 * day, Grace: day, Clock: clock.NewManual(time.Now()), bits: 1 << 20}
 	note, err := doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 0 files (0 B); trashed 0 files", note)
 
 	p.Clock = clock.NewManual(time.Now().Add(31 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 1 rows, the outputs of 0 requests and 0 files (0B); trashed 2 files", note)
+	require.Equal(t, "deleted 1 rows, the outputs of 0 requests and 0 files (0 B); trashed 2 files", note)
 	p.Clock = clock.NewManual(time.Now().Add(33 * day))
 	note, err = doPurge(ctx, p, nil)
 	require.NoError(t, err)
-	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (13B); trashed 0 files", note)
+	require.Equal(t, "deleted 0 rows, the outputs of 0 requests and 2 files (13 B); trashed 0 files", note)
 	for d, there := range map[string]bool{finished: false, stray: false, shared: true, waiting: true} {
 		r, err := blobs.Open(ctx, d)
 		require.Equal(t, there, err == nil)
@@ -418,9 +418,9 @@ func TestPurgeOfOutputsOnRealStores(t *testing.T) {
 		note  string
 		there bool
 	}{
-		{6 * day, "deleted 0 rows, the outputs of 0 requests and 0 files (0B); trashed 0 files", true},
-		{2 * day, "deleted 0 rows, the outputs of 1 requests and 0 files (0B); trashed 1 files", true},
-		{2 * day, "deleted 0 rows, the outputs of 0 requests and 1 files (6B); trashed 0 files", false},
+		{6 * day, "deleted 0 rows, the outputs of 0 requests and 0 files (0 B); trashed 0 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 1 requests and 0 files (0 B); trashed 1 files", true},
+		{2 * day, "deleted 0 rows, the outputs of 0 requests and 1 files (6 B); trashed 0 files", false},
 	} {
 		hands.Advance(step.later)
 		note, err := doPurge(ctx, p, nil)

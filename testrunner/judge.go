@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/docker/go-units"
-
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/harness"
@@ -97,11 +95,11 @@ func over(limit string, l core.Limits) string {
 	case core.LimitTime:
 		return fmt.Sprintf("it ran for longer than its time limit of %s.", l.Timeout)
 	case core.LimitMemory:
-		return fmt.Sprintf("it took more memory than its limit of %s.", units.BytesSize(float64(l.Memory)))
+		return fmt.Sprintf("it took more memory than its limit of %s.", core.SizeText(l.Memory))
 	case core.LimitPids:
 		return fmt.Sprintf("it started more processes than its limit of %d.", l.Pids)
 	case core.LimitOutput:
-		return fmt.Sprintf("it printed more than its output limit of %s.", units.BytesSize(float64(l.Output)))
+		return fmt.Sprintf("it printed more than its output limit of %s.", core.SizeText(l.Output))
 	}
 	return "it went over its limit on " + limit + "."
 }

@@ -67,7 +67,7 @@ func TestEnds(t *testing.T) {
 		},
 		"Command out of memory": {
 			script: script{run: says("", "", agent.Exit{Code: 137, MemoryExceeded: true})},
-			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitMemory, exit: 137, reason: "limit of 256MiB", verdict: harness.MemoryLimit,
+			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitMemory, exit: 137, reason: "limit of 256 MiB", verdict: harness.MemoryLimit,
 		},
 		"Command out of processes": {
 			script: script{run: says("", "", agent.Exit{Code: 137, PidsExceeded: true})},
@@ -75,7 +75,7 @@ func TestEnds(t *testing.T) {
 		},
 		"Command floods": {
 			script: script{run: says("", "", agent.Exit{Code: 137, OutputExceeded: true})},
-			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitOutput, exit: 137, reason: "limit of 1MiB", verdict: harness.OutputLimit,
+			state:  core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitOutput, exit: 137, reason: "limit of 1 MiB", verdict: harness.OutputLimit,
 		},
 		"Command copes with a refusal": {
 			script: script{run: says("", "", agent.Exit{Refused: []string{core.LimitPids}})}, state: core.RequestCompleted, verdict: harness.Passed,

@@ -129,9 +129,9 @@ func TestAHostIsShownWithWhatItMeasured(t *testing.T) {
 	}{
 		"all": {
 			&core.HostMeasure{At: 1, Within: 20_000, Free: core.Size{CPU: 1234, Memory: 3 << 30, Disk: 5 << 30}, Pressure: &core.Pressure{CPU: 12.5, IO: 3}}, 9 << 30,
-			[]string{"1.2 processors, 3GiB memory, 5GiB disk; measured", "again within 20s", "waited for processors 12.5 % of the time, for memory 0 %, for disks 3 %"},
+			[]string{"1.2 processors, 3 GiB memory, 5 GiB disk; measured", "again within 20s", "waited for processors 12.5 % of the time, for memory 0 %, for disks 3 %"},
 		},
-		"no pressure, no disk": {&core.HostMeasure{Within: 10_000}, 0, []string{"0.0 processors, 0B memory; measured", "not measured by its kernel"}},
+		"no pressure, no disk": {&core.HostMeasure{Within: 10_000}, 0, []string{"0.0 processors, 0 B memory; measured", "not measured by its kernel"}},
 		"nothing":              {nil, 0, []string{"its vmfactory has sent none lately"}},
 	} {
 		var out bytes.Buffer

@@ -25,7 +25,7 @@ func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
 	factory := h.start("vmfactory")
 	await(t, "the vmfactory works", func() bool { return strings.Contains(factory.said(), "registered") })
 	out, _, _ := h.run("pool", "show", "default")
-	require.Contains(t, out, "1GiB", "a pool that is there stays as it is")
+	require.Contains(t, out, "1 GiB", "a pool that is there stays as it is")
 
 	// Now the cluster knows its store: another folder is a mistake.
 	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "other"))

@@ -32,6 +32,11 @@ type AssignmentEntry struct {
 	Graded    bool   `json:"graded,omitempty"`   // by a harness
 	Progress  string `json:"progress"`
 	Submitted int64  `json:"submitted_ms,omitempty"` // time of the actor's newest submission, ms since 1970; 0 for none
+
+	Newest   string             `json:"newest,omitempty"`  // id of that submission
+	Outcome  core.ResultOutcome `json:"outcome,omitempty"` // how it stands; "" for none
+	Score    *float64           `json:"score,omitempty"`
+	MaxScore *float64           `json:"max_score,omitempty"`
 }
 
 // AssignmentFilter selects assignments. A zero field matches every assignment.
@@ -143,7 +148,8 @@ func (r *Service) entry(ctx context.Context, a core.Actor, as school.Assignment,
 	now := r.now().UnixMilli()
 	switch {
 	case newest != nil:
-		e.Progress, e.Submitted = ProgressSubmitted, newest.Submission.At
+		e.Progress, e.Submitted, e.Newest = ProgressSubmitted, newest.Submission.At, newest.Submission.ID
+		e.Outcome, e.Score, e.MaxScore = newest.Outcome, newest.Score, newest.MaxScore
 	case e.Cutoff != 0 && now > e.Cutoff:
 		e.Progress = ProgressTooLate
 	case e.Due != 0 && now > e.Due:

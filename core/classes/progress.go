@@ -20,12 +20,13 @@ type Progress struct {
 	Finals    int `json:"finals"`    // of these, whose submission that counts is final
 	Late      int `json:"late"`
 	Waiting   int `json:"waiting"`  // for test results
-	Ungraded  int `json:"ungraded"` // without a score: they count as 0 below
+	Ungraded  int `json:"ungraded"` // without a score: the distribution leaves them out
 
 	Distribution Distribution `json:"distribution"`
 }
 
-// Distribution is how the scores of the submissions are spread.
+// Distribution is how the scores are spread, of submissions that have one: what waits, what was stopped and what our
+// fault ended is no 0.
 type Distribution struct {
 	Max    float64      `json:"max"` // the maximum score; 0 if it is not known
 	Mean   float64      `json:"mean"`
@@ -55,7 +56,9 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 		}
 		for i := range some {
 			if after = some[i].Submission.User; students[after] {
-				scores = append(scores, p.count(some[i]))
+				if score := p.count(some[i]); score != nil {
+					scores = append(scores, *score)
+				}
 			}
 		}
 		if len(some) < page {
@@ -84,8 +87,11 @@ func (r *Service) students(ctx context.Context, class string) (map[string]bool, 
 	}
 }
 
-// count adds a submission and returns its score.
-func (p *Progress) count(s school.Standing) float64 {
+// noPoints is the score of a submission that its tests ended without points.
+var noPoints = new(float64)
+
+// count adds a submission and returns its score: 0 where its own fault ended the tests, nil where it has none (yet).
+func (p *Progress) count(s school.Standing) *float64 {
 	p.Submitted++
 	if s.Submission.Kind == harness.TestFinal {
 		p.Finals++
@@ -99,11 +105,14 @@ func (p *Progress) count(s school.Standing) float64 {
 	if s.MaxScore != nil {
 		p.Distribution.Max = max(p.Distribution.Max, *s.MaxScore)
 	}
-	if s.Score == nil {
-		p.Ungraded++
-		return 0
+	if s.Score != nil {
+		return s.Score
 	}
-	return *s.Score
+	if s.Outcome == core.ResultFailed || s.Outcome == core.ResultBuildError {
+		return noPoints
+	}
+	p.Ungraded++
+	return nil
 }
 
 func (d *Distribution) spread(scores []float64) {

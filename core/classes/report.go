@@ -180,7 +180,7 @@ func (b *reporting) test(of trial, t *core.Test) {
 		b.tests[name] = tally
 	}
 	tally.Runs++
-	if t.Score >= t.MaxScore {
+	if t.Passed() {
 		tally.Passed++
 	}
 	if t.Usage != nil {

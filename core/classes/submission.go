@@ -84,9 +84,9 @@ func (r *Service) standing(ctx context.Context, s school.Submission) (school.Sta
 		}
 	}
 	if row.Result == nil {
-		return s.Standing(row.State, "", nil, nil), nil, nil
+		return s.Standing(row.State, "", "", nil, nil), nil, nil
 	}
-	return s.Standing(row.State, row.Result.Blame, row.Result.Score, row.Result.MaxScore), row.Result, nil
+	return s.Standing(row.State, row.Result.Blame, core.OutcomeOf(row.Result), row.Result.Score, row.Result.MaxScore), row.Result, nil
 }
 
 // ListSubmissions lists submissions of a class, newest first: all of them for staff, else the actor's own to visible

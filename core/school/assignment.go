@@ -104,23 +104,27 @@ type Grade struct {
 
 // Standing is a submission with its state and score.
 type Standing struct {
-	Submission Submission        `json:"submission"`
-	State      core.RequestState `json:"state,omitempty"` // "" if it is not graded, or its request is gone
-	Blame      core.Blame        `json:"blame,omitempty"`
-	Score      *float64          `json:"score"` // the grade's score, else the result's; no penalty is taken off
-	MaxScore   *float64          `json:"max_score"`
+	Submission Submission         `json:"submission"`
+	State      core.RequestState  `json:"state,omitempty"` // "" if it is not graded, or its request is gone
+	Blame      core.Blame         `json:"blame,omitempty"`
+	Score      *float64           `json:"score"` // the grade's score, else the result's; no penalty is taken off
+	MaxScore   *float64           `json:"max_score"`
+	Outcome    core.ResultOutcome `json:"outcome"` // by the grade, else by the result
 }
 
-// Standing returns the submission with its state and score, from the state and result of its request. A person's
-// grade takes precedence.
-func (s Submission) Standing(state core.RequestState, blame core.Blame, score, maxScore *float64) Standing {
+// Standing returns the submission with its state, outcome and score, from the state and result of its request. A
+// person's grade takes precedence. Of is the outcome that was recorded with the result, "" if none was.
+func (s Submission) Standing(state core.RequestState, blame core.Blame, of core.ResultOutcome, score, maxScore *float64) Standing {
 	if s.Grade != nil {
 		score = &s.Grade.Score
 		if s.Grade.MaxScore != nil {
 			maxScore = s.Grade.MaxScore
 		}
+		of = core.OutcomeOfScore(*score, maxScore)
+	} else {
+		of = core.OutcomeOfState(state, blame, of, score, maxScore)
 	}
-	return Standing{Submission: s, State: state, Blame: blame, Score: score, MaxScore: maxScore}
+	return Standing{Submission: s, State: state, Blame: blame, Score: score, MaxScore: maxScore, Outcome: of}
 }
 
 // SubmissionFilter selects submissions. A zero field matches every submission.

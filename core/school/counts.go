@@ -178,23 +178,24 @@ func (a *Assignment) SameOrder(b *Assignment) bool {
 
 // Lead is the submission of a user to an assignment that counts, in short.
 type Lead struct {
-	Class      string            `json:"class"`
-	Assignment string            `json:"assignment"` // its handle
-	User       string            `json:"user"`
-	Submission string            `json:"submission"` // its id
-	Kind       string            `json:"kind"`
-	At         int64             `json:"at_ms"`
-	State      core.RequestState `json:"state,omitempty"` // as in Standing
-	Blame      core.Blame        `json:"blame,omitempty"`
-	Score      *float64          `json:"score"`
-	MaxScore   *float64          `json:"max_score"`
-	Grade      *Grade            `json:"grade,omitempty"`
+	Class      string             `json:"class"`
+	Assignment string             `json:"assignment"` // its handle
+	User       string             `json:"user"`
+	Submission string             `json:"submission"` // its id
+	Kind       string             `json:"kind"`
+	At         int64              `json:"at_ms"`
+	State      core.RequestState  `json:"state,omitempty"` // as in Standing
+	Blame      core.Blame         `json:"blame,omitempty"`
+	Score      *float64           `json:"score"`
+	MaxScore   *float64           `json:"max_score"`
+	Outcome    core.ResultOutcome `json:"outcome"`
+	Grade      *Grade             `json:"grade,omitempty"`
 }
 
 // Graded applies the grade of a person, which takes precedence over the result.
 func (l *Lead) Graded() {
-	s := Submission{Grade: l.Grade}.Standing(l.State, l.Blame, l.Score, l.MaxScore)
-	l.Score, l.MaxScore = s.Score, s.MaxScore
+	s := Submission{Grade: l.Grade}.Standing(l.State, l.Blame, l.Outcome, l.Score, l.MaxScore)
+	l.Score, l.MaxScore, l.Outcome = s.Score, s.MaxScore, s.Outcome
 }
 
 // Counted is a submission that counts, with what its lateness costs.

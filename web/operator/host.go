@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/docker/go-units"
-
 	"drover/core"
 	"drover/core/cluster/operate"
 	"drover/web/chart"
@@ -55,7 +53,7 @@ func (d hostData) Sizes() []sizeRow {
 
 func processors(n int64) string { return strconv.FormatFloat(float64(n)/1000, 'g', 6, 64) }
 
-func bytes(n int64) string { return units.BytesSize(float64(n)) }
+func bytes(n int64) string { return core.SizeText(n) }
 
 func (s *pages) setHost(r *page.Request) error {
 	if err := mayOperate(r); err != nil {

@@ -12,7 +12,8 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 	return template.FuncMap{
 		"t":        speech.T,
 		"n":        speech.N,
-		"number":   speech.Number,
+		"number":   speech.number,
+		"outcome":  speech.Outcome,
 		"asset":    s.static.url,
 		"when":     func(ms int64) template.HTML { return speech.When(ms, s.cfg.Now()) },
 		"span":     speech.Span,
@@ -54,7 +55,8 @@ func crumbs(pairs ...string) []crumb {
 }
 
 // percent returns a part of a whole in percent, 0 to 100.
-func percent(part, whole float64) int {
+func percent(of, in any) int {
+	part, whole := float(of), float(in)
 	if whole <= 0 || part <= 0 {
 		return 0
 	}
@@ -65,4 +67,17 @@ func percent(part, whole float64) int {
 // the service would refuse.
 func allow(v view, action core.Action, class string) bool {
 	return v.Caller != nil && core.Allow(v.Caller.Actor, action, core.Object{Class: class}) == nil
+}
+
+// float returns a number that a template has as a value or a pointer; nil is 0.
+func float(x any) float64 {
+	switch x := x.(type) {
+	case float64:
+		return x
+	case *float64:
+		if x != nil {
+			return *x
+		}
+	}
+	return 0
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/go-units"
+	"drover/core"
 )
 
 // steps are the units of relative times; the largest that fits at least once is used.
@@ -67,5 +67,8 @@ func (s Speech) Span(ms int64) string {
 	return d.Round(time.Second).String()
 }
 
-// Size writes a number of bytes: "1.5KiB".
-func (s Speech) Size(bytes int64) string { return units.BytesSize(float64(bytes)) }
+// Size writes a number of bytes: "516 B", "1.5 KiB", "64 MiB".
+func (s Speech) Size(bytes int64) string {
+	value, unit := core.SizeUnit(bytes)
+	return s.decimals(value, core.SizeDigits(value)) + " " + unit
+}

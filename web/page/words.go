@@ -3,7 +3,6 @@ package page
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
 	"path"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/message/catalog"
+	"golang.org/x/text/number"
 
 	"drover/core"
 )
@@ -95,7 +95,12 @@ func (s Speech) N(n int, one, other string) string {
 	return s.printer.Sprintf(sentence, n)
 }
 
-// Number writes a number with at most two decimals.
-func (s Speech) Number(x float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".")
+// Number writes a number with at most two decimals, as the language does: 1.5, 1,5.
+func (s Speech) Number(x float64) string { return s.decimals(x, 2) }
+
+func (s Speech) decimals(x float64, most int) string {
+	return s.printer.Sprint(number.Decimal(x, number.MaxFractionDigits(most), number.NoSeparator()))
 }
+
+// number is Number for templates, which have values and pointers.
+func (s Speech) number(x any) string { return s.Number(float(x)) }

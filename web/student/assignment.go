@@ -27,7 +27,7 @@ type assignment struct {
 	Open     bool             // it accepts submissions
 	Limits   string           // on its files, in words
 	Form     form
-	Attempts []attempt
+	Attempts []classes.SubmissionEntry
 	Plot     *plot // nil for too few scores
 	Next     string
 }
@@ -38,11 +38,6 @@ type form struct {
 	Kind string
 	Keep bool   // do not unpack archives
 	Name string // of the text
-}
-
-type attempt struct {
-	classes.SubmissionEntry
-	Badge badge
 }
 
 func (d *student) assignment(r *page.Request) error {
@@ -104,9 +99,7 @@ func (d *student) attempts(r *page.Request, a *assignment) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range all {
-		a.Attempts = append(a.Attempts, attempt{s, statuses[s.Status].said(r)})
-	}
+	a.Attempts = all
 	a.Plot = drawScores(r, a.Attempts)
 	if len(all) == attemptsShown {
 		a.Next = more(r.Request, "before", all[len(all)-1].Submission.ID)

@@ -17,16 +17,6 @@ var progresses = map[string]badge{
 	classes.ProgressTooLate:   {"bad", page.Sentence("too late")},
 }
 
-// statuses are the badges of submissions.
-var statuses = map[classes.Status]badge{
-	classes.StatusSubmitted: {"good", page.Sentence("submitted")},
-	classes.StatusWaiting:   {"calm", page.Sentence("waiting for its tests")},
-	classes.StatusTimedOut:  {"bad", page.Sentence("took too long")},
-	classes.StatusFailed:    {"bad", page.Sentence("tests failed")},
-	classes.StatusCancelled: {"", page.Sentence("cancelled")},
-	classes.StatusCompleted: {"good", page.Sentence("tested")},
-}
-
 // states are the badges of requests.
 var states = map[core.RequestState]badge{
 	core.RequestQueued:     {"calm", page.Sentence("waiting")},

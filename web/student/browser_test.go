@@ -245,7 +245,7 @@ func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 		p.Choose("#f-files", file)
 		p.Await("0 kB")
 		p.Press("Submit")
-		p.Await("waiting for its tests")
+		p.Await("waiting")
 		c := w.claim()
 		p.Await("is being prepared")
 		w.run(c, "first <b>words</b>\n", "second words\n")

@@ -32,7 +32,7 @@ type compare struct {
 
 // choice is an attempt that may be chosen.
 type choice struct {
-	attempt
+	classes.SubmissionEntry
 	At string
 }
 
@@ -58,7 +58,7 @@ func (d *student) compare(r *page.Request) error {
 	}
 	for _, e := range all {
 		if e.Submission.ID != s.ID {
-			c.Choices = append(c.Choices, choice{attempt{e, statuses[e.Status].said(r)}, absolute(r, e.Submission.At)})
+			c.Choices = append(c.Choices, choice{e, absolute(r, e.Submission.At)})
 		}
 	}
 	if c.With == "" {

@@ -26,7 +26,7 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 
 	at := w.submitTo("ann", "hw1")
 	waits := w.get("ann", at)
-	require.Contains(t, waits, "waiting for its tests")
+	require.Contains(t, waits, "</svg>waiting</span>")
 	require.Contains(t, waits, "data-events=")
 	require.Contains(t, waits, "Stop its tests")
 	w.grade(func(r *core.Result) {
@@ -38,7 +38,9 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 	require.NotContains(t, done, "data-events=")
 	require.NotContains(t, done, "hidden test 3", "what a harness prints is for staff")
 	require.Contains(t, w.get("tess", at), `<summary>What the harness printed</summary><pre tabindex="0">hidden test 3`, "its report is below what was read of it")
-	require.Contains(t, w.get("ann", "/"), "submitted")
+	home = w.get("ann", "/")
+	require.Contains(t, home, `<a class="quiet" href="`+at+`"><span class="pill o-partial">`, "the newest submission and how it stands")
+	require.Contains(t, home, `<span class="points">7 of 10</span>`)
 	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), `href="`+at+`"`)
 }
 
@@ -53,6 +55,26 @@ func TestOldAssignmentsAreCounted(t *testing.T) {
 	require.Contains(t, w.get("ann", "/?all=1"), "The hw1")
 	require.Equal(t, http.StatusUnprocessableEntity, w.upload("ann", "/classes/cs101/assignments/hw1", sent{"files", "a.py", "x"}).Code)
 	require.Contains(t, w.get("ann", "/classes/cs101/assignments/hw1"), "Submissions are closed")
+}
+
+// A build that failed is not one of the tests, and the list does not call it tested.
+func TestABuildThatFailedPassesNothing(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1")
+	at := w.submitTo("ann", "hw1")
+	w.grade(func(r *core.Result) {
+		*r.Score = 0
+		r.Tests = []core.Test{
+			{Name: "build", Verdict: "build error", Message: "build error: it ended with exit code 1"},
+			{Name: "one", MaxScore: 5, Verdict: "skipped"},
+			{Name: "two", MaxScore: 5, Verdict: "skipped"},
+		}
+	})
+	require.Contains(t, w.get("ann", at), "0 of 2 passed")
+	for _, path := range []string{at, "/", "/classes/cs101/assignments/hw1"} {
+		require.Contains(t, w.get("ann", path), `<span class="pill o-build_error">`, path)
+	}
 }
 
 // A test that was not run is no fault of its own, and is not opened.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"drover/core/classes"
 	"drover/core/school"
 	"drover/web/page"
 )
@@ -31,7 +32,7 @@ type mark struct {
 }
 
 // drawScores draws the scores of attempts, which come newest first; nil for fewer than two.
-func drawScores(r *page.Request, all []attempt) *plot {
+func drawScores(r *page.Request, all []classes.SubmissionEntry) *plot {
 	var scored []school.Standing
 	most := 0.0
 	for i := range all {

@@ -23,7 +23,7 @@ func TestASubmissionsProgress(t *testing.T) {
 	w.submitTo("cleo", "hw1")
 	at := w.submitTo("ann", "hw1")
 	body := w.get("ann", at)
-	assert.Contains(t, body, ">waiting for its tests</span>")
+	assert.Contains(t, body, "</svg>waiting</span>")
 	assert.Contains(t, body, "It waits for its turn. 1 takes its turn before it.")
 	assert.NotContains(t, body, "drover doctor")
 	assert.Contains(t, w.get("root", at), "drover doctor", "who runs the cluster is told what to do")
@@ -137,7 +137,7 @@ func TestASubmissionIsShownWithoutRedis(t *testing.T) {
 	at := w.submitTo("ann", "hw1")
 	w.service.Queue = away{w.service.Queue}
 	body := w.get("ann", at)
-	assert.Contains(t, body, ">waiting for its tests</span>")
+	assert.Contains(t, body, "</svg>waiting</span>")
 	assert.Contains(t, body, "main.py")
 	assert.Contains(t, body, "data-events=")
 }

@@ -13,6 +13,7 @@ type result struct {
 	*core.Result
 	Tests  []test
 	Passed int   // of the tests
+	Count  int   // of the tests; a build that failed is none
 	Wait   int64 // ms from its submission to its start; -1 if it was never run
 	Ran    int64 // ms that it ran; -1 if it did not
 	Timed  bool  // there are times to show
@@ -43,7 +44,10 @@ func readResult(r *page.Request, is *core.Result) *result {
 	for _, t := range is.Tests {
 		one := test{Test: t, Badge: judged(r, t), Difference: difference(t.Message)}
 		one.Open = one.Badge.Kind != "good" && t.Verdict != cases.Skipped
-		if one.Badge.Kind == "good" {
+		if !t.BuildOnly() {
+			res.Count++
+		}
+		if t.Passed() {
 			res.Passed++
 		}
 		if !strings.HasPrefix(t.Name, t.Group+"/") {
@@ -58,7 +62,7 @@ func readResult(r *page.Request, is *core.Result) *result {
 func judged(r *page.Request, t core.Test) badge {
 	b := badge{"bad", r.T("failed")}
 	switch {
-	case t.Score >= t.MaxScore && t.Score >= 0:
+	case t.Passed():
 		b = badge{"good", r.T("passed")}
 	case t.Score > 0:
 		b = badge{"warn", r.T("partly")}

@@ -19,25 +19,25 @@ func TestEveryEnd(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/students.md")
 	require.NoError(t, err)
 	for _, test := range []struct {
-		state       core.RequestState
-		blame       core.Blame
-		limit       string
-		badge, says string
+		state      core.RequestState
+		blame      core.Blame
+		limit      string
+		pill, says string
 	}{
-		{core.RequestCompleted, core.BlameNone, "", "tested", ""},
+		{core.RequestCompleted, core.BlameNone, "", "received", ""},
 		{core.RequestCancelled, core.BlameNone, "", "cancelled", "Nothing is wrong with this submission"},
-		{core.RequestDead, core.BlamePlatform, "", "tests failed", "tried several times"},
-		{core.RequestFailed, core.BlamePlatform, "", "tests failed", "This is not your fault"},
-		{core.RequestFailed, core.BlameHarness, "", "tests failed", "This is probably not your fault"},
-		{core.RequestTimedOut, core.BlameHarness, core.LimitTime, "took too long", "This is probably not your fault"},
-		{core.RequestFailed, core.BlameSubmission, "", "tests failed", "fix it and submit it again"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "tests failed", "memory limit"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "tests failed", "limit of processes"},
-		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "tests failed", "output limit"},
-		{core.RequestTimedOut, core.BlameSubmission, core.LimitTime, "took too long", "ran for too long"},
-		{core.RequestTimedOut, core.BlameNone, core.LimitTime, "took too long", "ran for too long"},
-		{core.RequestTimedOut, core.BlameNone, "", "took too long", "waited too long"},
-		{core.RequestFailed, core.BlameNone, "", "tests failed", "could not be completed"},
+		{core.RequestDead, core.BlamePlatform, "", "our fault", "tried several times"},
+		{core.RequestFailed, core.BlamePlatform, "", "our fault", "This is not your fault"},
+		{core.RequestFailed, core.BlameHarness, "", "our fault", "This is probably not your fault"},
+		{core.RequestTimedOut, core.BlameHarness, core.LimitTime, "our fault", "This is probably not your fault"},
+		{core.RequestFailed, core.BlameSubmission, "", "no points", "fix it and submit it again"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitMemory, "no points", "memory limit"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitPids, "no points", "limit of processes"},
+		{core.RequestFailed, core.BlameSubmission, core.LimitOutput, "no points", "output limit"},
+		{core.RequestTimedOut, core.BlameSubmission, core.LimitTime, "no points", "ran for too long"},
+		{core.RequestTimedOut, core.BlameNone, core.LimitTime, "no points", "ran for too long"},
+		{core.RequestTimedOut, core.BlameNone, "", "our fault", "waited too long"},
+		{core.RequestFailed, core.BlameNone, "", "no points", "could not be completed"},
 	} {
 		t.Run(fmt.Sprint(test.state, test.blame, test.limit), func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestEveryEnd(t *testing.T) {
 				}
 			})
 			body := w.get("ann", at)
-			assert.Contains(t, body, ">"+test.badge+"</span>")
+			assert.Contains(t, body, "</svg>"+test.pill+"</span>")
 			assert.Contains(t, body, test.says)
 			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, `class="note warn"`))
 			assert.Equal(t, test.state != core.RequestCompleted, strings.Contains(body, "/resubmit"))
@@ -121,7 +121,7 @@ func TestWhatIsOnlyKept(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("essay")
 	body := w.get("ann", w.submitTo("ann", "essay", sent{"kind", "", "final"}, sent{"files", "a.txt", "x"}))
-	require.Contains(t, body, ">submitted</span>")
+	require.Contains(t, body, ">received</span>")
 	require.Contains(t, body, "final")
 	require.NotContains(t, body, "data-events=")
 	require.NotContains(t, body, "/resubmit")

@@ -11,8 +11,9 @@ import (
 type submission struct {
 	Is         classes.SubmissionView
 	Assignment classes.AssignmentEntry
-	Badge      badge
-	Open       bool // its tests have not ended
+	Outcome    core.ResultOutcome
+	Badge      string // the outcome in words
+	Open       bool   // its tests have not ended
 	Progress   progress
 	Output     bool // the reader may see their output
 	Cancel     bool // the reader may stop them
@@ -34,7 +35,7 @@ func (d *student) submission(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	s := submission{Is: v, Assignment: as, Badge: statuses[v.Status].said(r), End: ending(r, v), Others: sub.User != r.Actor().Handle}
+	s := submission{Is: v, Assignment: as, Outcome: v.Outcome, Badge: r.Outcome(v.Outcome), End: ending(r, v), Others: sub.User != r.Actor().Handle}
 	s.Score, s.Max = v.Score, v.MaxScore
 	s.Result = readResult(r, v.Result)
 	s.Files = fileRows(path("submissions", sub.ID, "files"), sub.Files)
@@ -64,7 +65,8 @@ func (d *student) follow(r *page.Request, s *submission) error {
 	}
 	s.Output, s.Progress = at.Output, readProgress(r, at.Waiting, at.Attempt, at.Since)
 	if !at.State.Terminal() && at.State != "" && at.State != core.RequestQueued {
-		s.Badge = states[at.State].said(r)
+		s.Outcome = core.OutcomeOfState(at.State, "", "", nil, nil)
+		s.Badge = r.T(states[at.State].Text)
 	}
 	s.Cancel = at.State != core.RequestCancelling &&
 		core.Allow(r.Actor(), core.ActSubmissionRerun, core.Object{Class: sub.Class, Owner: sub.User}) == nil

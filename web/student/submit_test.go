@@ -41,7 +41,7 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	w := newFixture(t)
 	w.graded("hw1", func(as *school.Assignment) { as.MaxFiles, as.MaxBytes = 2, 10 })
 	const page = "/classes/cs101/assignments/hw1"
-	assert.Contains(t, w.get("ann", page), "At most 2 files. At most 10B together.")
+	assert.Contains(t, w.get("ann", page), "At most 2 files. At most 10 B together.")
 	refused := func(says string, files ...sent) {
 		t.Helper()
 		rec := w.upload("ann", page, append([]sent{{"kind", "", "final"}, {"archives", "", "keep"}}, files...)...)

@@ -3,6 +3,7 @@ package course
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -73,3 +74,6 @@ func standingScore(s school.Standing) string {
 	}
 	return terminal.Points(s.Score) + " / " + terminal.Points(s.MaxScore)
 }
+
+// outcomeWord writes an outcome for people.
+func outcomeWord(o core.ResultOutcome) string { return strings.ReplaceAll(string(o), "_", " ") }

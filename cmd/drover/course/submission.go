@@ -74,10 +74,10 @@ func listSubmissions(c *cli.Context, d access.Backend) error {
 	slices.SortStableFunc(all, func(x, y classes.SubmissionEntry) int { return strings.Compare(y.Submission.ID, x.Submission.ID) })
 	all = all[:min(len(all), limit)]
 	return terminal.Page[classes.SubmissionEntry]{
-		Empty: "no submissions", Header: table.Row{"id", "assignment", "user", "submitted", "", "status", "score"},
+		Empty: "no submissions", Header: table.Row{"id", "assignment", "user", "submitted", "", "outcome", "score"},
 		Row: func(e *classes.SubmissionEntry) table.Row {
 			sub := e.Submission
-			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, terminal.ShortMoment(sub.At, at), particulars(sub), e.Status, standingScore(e.Standing)}
+			return table.Row{sub.ID, sub.Class + "/" + sub.Assignment, sub.User, terminal.ShortMoment(sub.At, at), particulars(sub), outcomeWord(e.Outcome), standingScore(e.Standing)}
 		},
 		Cursor: "before", Last: func(e *classes.SubmissionEntry) string { return e.Submission.ID },
 	}.Print(c, all)
@@ -166,6 +166,7 @@ func showSubmission(c *cli.Context, d access.Backend) error {
 		{"assignment", sub.Class + "/" + sub.Assignment},
 		{"user", sub.User},
 		{"submitted", terminal.ShowMoment(sub.At, at)},
+		{"outcome", outcomeWord(v.Outcome)},
 		{"status", v.Status},
 		{"score", standingScore(v.Standing)},
 	}

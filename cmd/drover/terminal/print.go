@@ -16,6 +16,8 @@ import (
 	"github.com/docker/go-units"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"drover/core"
 )
 
 // PrintJSON prints one value, indented.
@@ -129,7 +131,7 @@ func Since(ms int64) string {
 }
 
 // Size shows bytes.
-func Size(n int64) string { return units.BytesSize(float64(n)) }
+func Size(n int64) string { return core.SizeText(n) }
 
 // Points shows a score without needless digits; "-" for none.
 func Points(p *float64) string {

@@ -50,7 +50,7 @@ type Test struct {
 	Limits      Limits
 	Points      float64 // to be won; a share of its group's where the group has points
 	Hidden      bool
-	Message     string // the author's hint, shown if the test is not passed
+	Message     string // the author's hint, shown if the answer is wrong
 }
 
 // Title names a test among all.

@@ -12,15 +12,15 @@ import (
 
 // The verdicts on a test.
 const (
-	Accepted     = "accepted"
-	WrongAnswer  = "wrong answer"
-	TimeLimit    = "time limit"
-	MemoryLimit  = "memory limit"
-	ProcessLimit = "process limit"
-	OutputLimit  = "output limit"
-	RuntimeError = "runtime error"
-	BuildError   = "build error"
-	Skipped      = "skipped"
+	Accepted     = core.TestAccepted
+	WrongAnswer  = core.TestWrongAnswer
+	TimeLimit    = core.TestTimeLimit
+	MemoryLimit  = core.TestMemoryLimit
+	ProcessLimit = core.TestProcessLimit
+	OutputLimit  = core.TestOutputLimit
+	RuntimeError = core.TestRuntimeError
+	BuildError   = core.TestBuildError
+	Skipped      = core.TestSkipped
 )
 
 // Outcome is the result of one test, or of the build.
@@ -175,7 +175,8 @@ func (o *Outcome) message(t *Test, lost, room bool) string {
 	if !room {
 		return b.String()
 	}
-	if t.Message != "" && !o.Passed() {
+	// The hint is about the output: what a limit or a signal ended, or what was skipped, has none that was judged.
+	if t.Message != "" && !o.Passed() && (o.Verdict == WrongAnswer || o.Verdict == Accepted || o.Verdict == RuntimeError && !o.Signal) {
 		b.WriteString("\n" + strings.ToValidUTF8(t.Message[:min(len(t.Message), maxHint)], "") + "\n")
 	}
 	if t.Hidden {

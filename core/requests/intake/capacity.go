@@ -9,8 +9,6 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/placement"
-
-	"github.com/docker/go-units"
 )
 
 // capacities caches what the hosts have for VMs.
@@ -62,9 +60,9 @@ func (in *Intake) checkSize(ctx context.Context, p core.Pool) error {
 func sizes(what string, vm core.Size, best int64) string {
 	switch what {
 	case "memory":
-		return fmt.Sprintf("it takes %s of memory, and hosts have at most %s for VMs", units.BytesSize(float64(vm.Memory)), units.BytesSize(float64(best)))
+		return fmt.Sprintf("it takes %s of memory, and hosts have at most %s for VMs", core.SizeText(vm.Memory), core.SizeText(best))
 	case "disk":
-		return fmt.Sprintf("it takes %s of disk, and hosts have at most %s for VMs", units.BytesSize(float64(vm.Disk)), units.BytesSize(float64(best)))
+		return fmt.Sprintf("it takes %s of disk, and hosts have at most %s for VMs", core.SizeText(vm.Disk), core.SizeText(best))
 	}
 	return fmt.Sprintf("it takes %g processors, and hosts have at most %g for VMs", float64(vm.CPU)/1000, float64(best)/1000)
 }

@@ -43,7 +43,7 @@ func TestARequestThatNoHostCanHold(t *testing.T) {
 		register("h1", 1<<30)
 		require.Empty(t, refusal())
 		set(func(p *core.Pool) { p.Limits.Memory = 2 << 30 })
-		require.Contains(t, refusal(), "no host can ever hold a VM of pool p1: it takes 2GiB of memory, and hosts have at most 921.6MiB for VMs")
+		require.Contains(t, refusal(), "no host can ever hold a VM of pool p1: it takes 2 GiB of memory, and hosts have at most 922 MiB for VMs")
 		register("h2", 4<<30)
 		require.Empty(t, refusal(), "one is enough")
 		require.NoError(t, w.cluster.Store.Drain(ctx, "h2", true, 0))

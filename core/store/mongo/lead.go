@@ -310,7 +310,7 @@ func (s *Store) filled(ctx context.Context, all []school.Lead, page []lead) ([]s
 		r := doc.result(results)
 		one := school.Lead{
 			Class: l.Class, Assignment: l.Assignment, User: l.User, Submission: l.Submission, Kind: l.Kind, At: l.At,
-			State: r.State, Blame: r.Blame, Score: r.Score, MaxScore: r.MaxScore,
+			State: r.State, Blame: r.Blame, Outcome: r.Outcome, Score: r.Score, MaxScore: r.MaxScore,
 		}
 		if doc.Grade != "" {
 			one.Grade = &school.Grade{}

@@ -32,9 +32,10 @@ type request struct {
 	Result   string            `bson:"result,omitempty"` // JSON without the output
 	Output   output            `bson:"output,omitempty"`
 
-	Blame    core.Blame `bson:"blame,omitempty"` // and the scores: of the result
-	Score    *float64   `bson:"score,omitempty"`
-	MaxScore *float64   `bson:"max_score,omitempty"`
+	Blame    core.Blame         `bson:"blame,omitempty"` // and outcome and scores: of the result
+	Outcome  core.ResultOutcome `bson:"outcome,omitempty"`
+	Score    *float64           `bson:"score,omitempty"`
+	MaxScore *float64           `bson:"max_score,omitempty"`
 
 	Kept    bool   `bson:"kept,omitempty"`    // its submission refers to it, or did
 	Removed bool   `bson:"removed,omitempty"` // it is to be removed once it has ended

@@ -87,6 +87,9 @@ func (s *Store) accept(ctx context.Context, a *recording) (bool, error) {
 	if r.Blame != "" {
 		set["blame"] = r.Blame
 	}
+	if outcome := core.OutcomeOf(r); outcome != "" {
+		set["outcome"] = outcome
+	}
 	for name, score := range map[string]*float64{"score": r.Score, "max_score": r.MaxScore} {
 		if score != nil {
 			set[name] = *score

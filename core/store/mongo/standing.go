@@ -61,7 +61,7 @@ func (s *Store) results(ctx context.Context, docs []submission) (map[string]requ
 		return results, nil
 	}
 	found, err := some[request](ctx, s, requests, m{"_id": m{"$in": named}, "state": m{"$ne": gone}}, nil, 0,
-		"submission", "state", "blame", "score", "max_score")
+		"submission", "state", "blame", "outcome", "score", "max_score")
 	for _, r := range found {
 		results[r.ID] = r
 	}
@@ -93,7 +93,7 @@ func (s *Store) standings(ctx context.Context, docs []submission) ([]school.Stan
 			return nil, err
 		}
 		r := doc.result(results)
-		all = append(all, sub.Standing(r.State, r.Blame, r.Score, r.MaxScore))
+		all = append(all, sub.Standing(r.State, r.Blame, r.Outcome, r.Score, r.MaxScore))
 	}
 	return all, nil
 }

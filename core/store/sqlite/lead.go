@@ -220,17 +220,18 @@ func (s *Store) Leads(ctx context.Context, class string, users []string) ([]scho
 		return nil, core.Wrap(err, core.CodeInternal, class, "names of users cannot be written as JSON")
 	}
 	var all []school.Lead
-	err = s.rows(ctx, `SELECT l.assignment, l.user, l.submission, l.kind, l.at, s.grade, r.state, r.blame, r.score, r.max_score
+	err = s.rows(ctx, `SELECT l.assignment, l.user, l.submission, l.kind, l.at, s.grade, r.state, r.blame, r.outcome, r.score, r.max_score
 		FROM (SELECT value AS user FROM json_each(?)) AS u
 		CROSS JOIN leads l ON l.class = ? AND l.user = u.user JOIN submissions s ON s.id = l.submission`+joinRequest,
 		[]any{string(asked), class}, func(rows *sql.Rows) error {
 			l := school.Lead{Class: class}
-			var state, blame sql.NullString
+			var state, blame, outcome sql.NullString
 			var doc []byte
-			if err := rows.Scan(&l.Assignment, &l.User, &l.Submission, &l.Kind, &l.At, &doc, &state, &blame, &l.Score, &l.MaxScore); err != nil {
+			if err := rows.Scan(&l.Assignment, &l.User, &l.Submission, &l.Kind, &l.At, &doc, &state, &blame, &outcome, &l.Score, &l.MaxScore); err != nil {
 				return err
 			}
 			l.State, l.Blame = core.RequestState(state.String), core.Blame(blame.String)
+			l.Outcome = core.ResultOutcome(outcome.String)
 			if doc != nil {
 				l.Grade = &school.Grade{}
 				if err := decode(doc, l.Grade, l.Submission); err != nil {

@@ -61,8 +61,8 @@ func (t *tx) accept(r *core.Result, doc []byte, now int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("UPDATE requests SET state = ?, finished = ?, expired = 0, blame = ?, score = ?, max_score = ? WHERE id = ?",
-		string(r.State), now, string(r.Blame), r.Score, r.MaxScore, r.ID)
+	_, err = t.exec("UPDATE requests SET state = ?, finished = ?, expired = 0, blame = ?, outcome = ?, score = ?, max_score = ? WHERE id = ?",
+		string(r.State), now, string(r.Blame), string(core.OutcomeOf(r)), r.Score, r.MaxScore, r.ID)
 	return err
 }
 

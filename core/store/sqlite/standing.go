@@ -10,7 +10,7 @@ import (
 )
 
 // selectStandings reads submissions s with state and score, all from one index of requests.
-const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.score, r.max_score FROM "
+const selectStandings = "SELECT " + submissionColumns + ", r.state, r.blame, r.outcome, r.score, r.max_score FROM "
 
 const joinRequest = ` LEFT JOIN requests r INDEXED BY requests_submission
 	ON r.submission = s.id AND r.submission <> '' AND r.id = s.request`
@@ -45,13 +45,13 @@ func (s *Store) standings(ctx context.Context, query string, args ...any) ([]sch
 	var all []school.Standing
 	err := s.rows(ctx, query, args, func(rows *sql.Rows) error {
 		var row submissionRow
-		var state, blame sql.NullString
+		var state, blame, outcome sql.NullString
 		var score, most *float64
-		if err := rows.Scan(append(row.into(), &state, &blame, &score, &most)...); err != nil {
+		if err := rows.Scan(append(row.into(), &state, &blame, &outcome, &score, &most)...); err != nil {
 			return err
 		}
 		sub, err := row.submission()
-		all = append(all, sub.Standing(core.RequestState(state.String), core.Blame(blame.String), score, most))
+		all = append(all, sub.Standing(core.RequestState(state.String), core.Blame(blame.String), core.ResultOutcome(outcome.String), score, most))
 		return err
 	})
 	return all, err

@@ -129,7 +129,7 @@ func leadsCount(t *testing.T, s school.ResultStore) {
 					sub := st.Submission
 					short = append(short, school.Lead{
 						Class: prefix, Assignment: "hw1", User: sub.User, Submission: sub.ID, Kind: sub.Kind, At: sub.At,
-						State: st.State, Blame: st.Blame, Score: st.Score, MaxScore: st.MaxScore, Grade: sub.Grade,
+						State: st.State, Blame: st.Blame, Score: st.Score, MaxScore: st.MaxScore, Outcome: st.Outcome, Grade: sub.Grade,
 					})
 				}
 				require.Equal(rt, short, leads)

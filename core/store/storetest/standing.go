@@ -21,7 +21,7 @@ func mustStandings(t *testing.T, s school.ResultStore, after string, limit int) 
 func standings(t *testing.T, s school.ResultStore) {
 	aClass(t, s, "ann")
 	sub, spec := mustSubmit(t, s, "ann")
-	want := school.Standing{Submission: sub, State: core.RequestQueued}
+	want := school.Standing{Submission: sub, State: core.RequestQueued, Outcome: core.ResultWaiting}
 	is := func(why string) {
 		t.Helper()
 		require.Equal(t, []school.Standing{want}, mustStandings(t, s, "", 10), why)
@@ -34,13 +34,13 @@ func standings(t *testing.T, s school.ResultStore) {
 	r.State, r.Blame = core.RequestFailed, core.BlameSubmission
 	mustRecord(t, s, r, true)
 	mustRecord(t, s, scored(spec, "1.2", 9), false)
-	want.State, want.Blame, want.Score, want.MaxScore = r.State, r.Blame, r.Score, r.MaxScore
+	want.State, want.Blame, want.Score, want.MaxScore, want.Outcome = r.State, r.Blame, r.Score, r.MaxScore, core.ResultFailed
 	is("the first result counts")
 
 	score, most := 3.5, 20.0
 	grade := &school.Grade{Score: score, By: "tess"}
 	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
-	want.Submission.Grade, want.Score = grade, &score
+	want.Submission.Grade, want.Score, want.Outcome = grade, &score, core.ResultPartial
 	is("a grade goes before it")
 	grade.MaxScore = &most
 	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
@@ -50,11 +50,11 @@ func standings(t *testing.T, s school.ResultStore) {
 
 	spec, err := s.Rerun(t.Context(), spec.ID, 5)
 	require.NoError(t, err)
-	want = school.Standing{Submission: sub, State: core.RequestQueued}
+	want = school.Standing{Submission: sub, State: core.RequestQueued, Outcome: core.ResultWaiting}
 	is("a rerun begins anew")
 	r = Result(spec, "2.1")
 	mustRecord(t, s, r, true)
-	want.State = core.RequestCompleted
+	want.State, want.Outcome = core.RequestCompleted, core.ResultReceived
 	is("without a score")
 
 	other := mustCreate(t, s, Grading(sub))
@@ -64,19 +64,37 @@ func standings(t *testing.T, s school.ResultStore) {
 	require.NoError(t, err)
 	require.True(t, bound)
 	r = scored(other, "3.1", 0)
-	want.Submission.Request, want.Score, want.MaxScore = other.ID, r.Score, r.MaxScore
+	want.Submission.Request, want.Score, want.MaxScore, want.Outcome = other.ID, r.Score, r.MaxScore, core.ResultFailed
 	is("0 is a score")
+}
+
+// standingsOutcome shows that a list tells how a result stands without reading it.
+func standingsOutcome(t *testing.T, s school.ResultStore) {
+	aClass(t, s, "ann")
+	sub, spec := mustSubmit(t, s, "ann")
+	r := scored(spec, "1.1", 0)
+	r.Tests = []core.Test{{Name: "build", Verdict: core.TestBuildError}, {Name: "a", MaxScore: 10, Verdict: core.TestSkipped}}
+	mustRecord(t, s, r, true)
+	want := school.Standing{Submission: sub, State: r.State, Score: r.Score, MaxScore: r.MaxScore, Outcome: core.ResultBuildError}
+	require.Equal(t, []school.Standing{want}, mustStandings(t, s, "", 10))
+
+	spec, err := s.Rerun(t.Context(), spec.ID, 5)
+	require.NoError(t, err)
+	r = scored(spec, "2.1", 4)
+	mustRecord(t, s, r, true)
+	want.State, want.Score, want.Outcome = r.State, r.Score, core.ResultPartial
+	require.Equal(t, []school.Standing{want}, mustStandings(t, s, "", 10), "of the newest generation")
 }
 
 func standingsUngraded(t *testing.T, s school.ResultStore) {
 	aClass(t, s, "ann")
 	sub := mustCreateSubmission(t, s, Submission("cs101", "hw1", "ann"))
 	mustCreate(t, s, Grading(sub)) // an experiment's, say
-	require.Equal(t, []school.Standing{{Submission: sub}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []school.Standing{{Submission: sub, Outcome: core.ResultReceived}}, mustStandings(t, s, "", 10))
 	grade := &school.Grade{Score: 1, By: "tess"}
 	require.NoError(t, s.SetGrade(t.Context(), sub.ID, grade))
 	sub.Grade = grade
-	require.Equal(t, []school.Standing{{Submission: sub, Score: &grade.Score}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []school.Standing{{Submission: sub, Score: &grade.Score, Outcome: core.ResultGraded}}, mustStandings(t, s, "", 10))
 }
 
 // standingsNewest shows each user's newest submission of that assignment alone.
@@ -91,9 +109,9 @@ func standingsNewest(t *testing.T, s school.ResultStore) {
 	mustCreateSubmission(t, s, Submission("cs101", "hw2", "ann"))
 	mustCreateSubmission(t, s, Submission("cs102", "hw1", "ann"))
 	mustCreateSubmission(t, s, Submission("cs101", "hw2", "cleo"))
-	require.Equal(t, []school.Standing{{Submission: ann}, {Submission: bob}}, mustStandings(t, s, "", 10))
-	require.Equal(t, []school.Standing{{Submission: bob}}, mustStandings(t, s, "ann", 10))
-	require.Equal(t, []school.Standing{{Submission: ann}}, mustStandings(t, s, "", 1))
+	require.Equal(t, []school.Standing{{Submission: ann, Outcome: core.ResultReceived}, {Submission: bob, Outcome: core.ResultReceived}}, mustStandings(t, s, "", 10))
+	require.Equal(t, []school.Standing{{Submission: bob, Outcome: core.ResultReceived}}, mustStandings(t, s, "ann", 10))
+	require.Equal(t, []school.Standing{{Submission: ann, Outcome: core.ResultReceived}}, mustStandings(t, s, "", 1))
 	none, err := s.Standings(t.Context(), "cs101", "hw9", "", 10)
 	require.NoError(t, err)
 	require.Empty(t, none)

@@ -27,15 +27,17 @@ func (h *handed) waits() bool { return len(h.results) < len(h.specs) }
 
 // standing is what should have become of it.
 func (h *handed) standing() school.Standing {
-	is := school.Standing{Submission: h.sub}
+	is := school.Standing{Submission: h.sub, Outcome: core.ResultReceived}
 	if h.sub.Request != "" {
-		is.State = core.RequestQueued
+		is.State, is.Outcome = core.RequestQueued, core.ResultWaiting
 		if r, ended := h.results[h.sub.Request]; ended {
 			is.State, is.Blame, is.Score, is.MaxScore = r.State, r.Blame, r.Score, r.MaxScore
+			is.Outcome = core.OutcomeOfState(r.State, r.Blame, core.OutcomeOf(&r), r.Score, r.MaxScore)
 		}
 	}
 	if h.sub.Grade != nil {
 		is.Score = &h.sub.Grade.Score
+		is.Outcome = core.OutcomeOfScore(*is.Score, is.MaxScore)
 	}
 	return is
 }

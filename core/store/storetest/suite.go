@@ -179,6 +179,7 @@ func schoolTests() []test {
 		{"Grades", grades},
 		{"Standings", standings},
 		{"StandingsUngraded", standingsUngraded},
+		{"StandingsOutcome", standingsOutcome},
 		{"StandingsNewest", standingsNewest},
 		{"StandingsPages", standingsPages},
 		{"LeadsCount", leadsCount},
