@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/classes"
 	"drover/core/coretest"
 	"drover/core/school"
 )
@@ -33,6 +34,27 @@ func startOf(at string, about core.ArgType) func(*fixture, string) string {
 
 func homework(w *fixture) string  { return w.assignment(w.next("hw")) }
 func submitted(w *fixture) string { return w.submission().ID }
+
+// talked is a submission that people may talk about, however often: so the pool does not fill.
+func talked(w *fixture) string {
+	all, err := w.store.ListSubmissions(w.t.Context(), school.SubmissionFilter{Class: "cs101", User: "ann", Limit: 1})
+	require.NoError(w.t, err)
+	if len(all) == 0 {
+		return submitted(w)
+	}
+	return all[0].Submission.ID
+}
+
+// commented is the path of a new comment of staff, below /submissions/.
+func commented(w *fixture) string {
+	id := talked(w)
+	c, err := w.deps.Classes.AddComment(w.t.Context(), w.as("tess"), id, classes.NewComment{Text: "x"})
+	require.NoError(w.t, err)
+	_, err = w.deps.Classes.ReleaseComments(w.t.Context(), w.as("tess"), id)
+	require.NoError(w.t, err)
+	return id + "/comments/" + c.ID
+}
+
 func task(state core.TaskState) func(*fixture) string {
 	return func(w *fixture) string { return w.task(state) }
 }
@@ -120,9 +142,16 @@ func studentSamples() map[string]sample {
 			require.NoError(w.t, err)
 			return s.ID
 		}, "/resubmit")},
-		"POST /submissions/{id}/cancel": {path: about("/submissions/", submitted, "/cancel")},
-		"POST /tasks/{id}/cancel":       {path: about("/tasks/", task(core.TaskQueued), "/cancel")},
-		"POST /tasks/{id}/retry":        {path: about("/tasks/", task(core.TaskDead), "/retry")},
+		"POST /submissions/{id}/comments":                                 {path: about("/submissions/", talked, "/comments"), form: says("text", "x")},
+		"POST /submissions/{id}/ask":                                      {path: about("/submissions/", talked, "/ask"), form: says("text", "x")},
+		"POST /submissions/{id}/answer":                                   {path: about("/submissions/", talked, "/answer"), form: says("text", "x")},
+		"POST /submissions/{id}/release":                                  {path: about("/submissions/", talked, "/release")},
+		"POST /submissions/{id}/comments/{comment}":                       {path: about("/submissions/", commented, ""), form: says("text", "y")},
+		"POST /submissions/{id}/comments/{comment}/delete":                {path: about("/submissions/", commented, "/delete")},
+		"POST /classes/{class}/assignments/{assignment}/release-comments": {path: about("/classes/cs101/assignments/", homework, "/release-comments")},
+		"POST /submissions/{id}/cancel":                                   {path: about("/submissions/", submitted, "/cancel")},
+		"POST /tasks/{id}/cancel":                                         {path: about("/tasks/", task(core.TaskQueued), "/cancel")},
+		"POST /tasks/{id}/retry":                                          {path: about("/tasks/", task(core.TaskDead), "/retry")},
 	}
 }
 

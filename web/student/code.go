@@ -49,11 +49,18 @@ type openFile struct {
 	Plain          string // URL that shows a notebook as text; or, of its text, as a notebook
 	TooLong        bool   // there are more lines than a page shows at most
 	Show, Download string // URLs of the content
+
+	Above       []remark // comments on the file, and on lines that are not shown
+	Staff       bool     // the reader may comment
+	Submission  string   // its id
+	First, Last int      // the lines that were asked for
 }
 
 type shownLine struct {
 	source.Line
-	Marked bool // it was asked for
+	Marked  bool // it was asked for
+	Remarks []remark
+	Form    bool // the form for a comment is below it
 }
 
 // cell is a cell of a notebook.
@@ -117,6 +124,11 @@ func (d *student) showCode(r *page.Request, files *classes.Files, path string) e
 	row := fileRows(submissionFiles(s.ID), []core.File{f})[0]
 	c.Open = &openFile{codeFile: codeFile{row, true}, File: read, Show: row.URL + "?show=1", Download: row.URL + "?download=1"}
 	c.Open.read(r)
+	t, err := d.readTalk(r, files)
+	if err != nil {
+		return err
+	}
+	c.Open.place(&t, c.Open.Last)
 	return r.Render("student/code", c)
 }
 
@@ -139,6 +151,7 @@ func (o *openFile) read(r *page.Request) {
 	lines := source.Lines(o.Path, o.Text)
 	o.Total = len(lines)
 	first, last := lineRange(q.Get("lines"))
+	o.First, o.Last = first, last
 	from, count := max(1, first-linesAbove), linesShown
 	if first < linesShown-linesAbove {
 		from = 1
@@ -152,7 +165,7 @@ func (o *openFile) read(r *page.Request) {
 	o.From = min(from, max(1, o.Total))
 	o.To = min(o.Total, o.From+count-1)
 	for _, line := range lines[min(o.From-1, o.Total):o.To] {
-		o.Lines = append(o.Lines, shownLine{line, line.Number >= first && line.Number <= last})
+		o.Lines = append(o.Lines, shownLine{Line: line, Marked: line.Number >= first && line.Number <= last})
 	}
 	o.links()
 }

@@ -13,6 +13,7 @@ type home struct {
 	Classes []classes.ClassEntry
 	Next    string
 	Work    work
+	News    []classes.Unread // comments and answers that the reader has not seen
 }
 
 // work lists assignments.
@@ -32,19 +33,22 @@ type workRow struct {
 
 func (d *student) home(r *page.Request) error {
 	after := r.URL.Query().Get("after")
-	classes, err := d.deps.Classes.ListClasses(r.Context(), r.Actor(), after, classesShown)
+	all, err := d.deps.Classes.ListClasses(r.Context(), r.Actor(), after, classesShown)
 	if err != nil {
 		return err
 	}
-	h := home{Classes: classes}
-	if len(classes) == classesShown {
-		h.Next = more(r.Request, "after", classes[len(classes)-1].Handle)
+	h := home{Classes: all}
+	if len(all) == classesShown {
+		h.Next = more(r.Request, "after", all[len(all)-1].Handle)
 	}
-	titles := make(map[string]string, len(classes))
-	for _, c := range classes {
+	titles := make(map[string]string, len(all))
+	for _, c := range all {
 		titles[c.Handle] = c.Title
 	}
 	if h.Work, err = d.work(r, "", titles); err != nil {
+		return err
+	}
+	if h.News, err = d.deps.Classes.UnreadComments(r.Context(), r.Actor()); err != nil {
 		return err
 	}
 	return r.Render("student/home", h)
