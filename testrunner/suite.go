@@ -31,6 +31,15 @@ type suite struct {
 
 const timeIsUp = "the time of the whole grading was up"
 
+// timeIsUp says which limit ended the grading: the file's own, or that of the pool or assignment if it is shorter.
+func (j *job) timeIsUp() string {
+	text := timeIsUp + ": " + j.limits.Timeout.String()
+	if asked := j.suite.plan.Timeout; asked > j.limits.Timeout {
+		text += ", the limit of the pool or the assignment, where the tests ask for " + asked.String()
+	}
+	return text
+}
+
 // States of the place work that the agent keeps.
 const (
 	keptSubmission = "submission"
@@ -167,7 +176,7 @@ func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, er
 	for i := range g.Tests {
 		t, o := &g.Tests[i], &outcomes[i]
 		if why == "" && j.suite.late {
-			why = timeIsUp
+			why = j.timeIsUp()
 		}
 		if why != "" {
 			*o, good = cases.Outcome{Verdict: cases.Skipped, Why: why}, false
@@ -309,7 +318,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
 	o.Signal = run.exit.Signal != ""
 	if s.late {
-		o.Verdict, o.Why = cases.TimeLimit, timeIsUp
+		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
 	}
 	if o.Verdict == "" {
 		if err := j.compare(t, o, run); err != nil {
@@ -380,7 +389,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	}
 	verdict, why := done.verdict(nil, c.Limits)
 	if s.late {
-		o.Verdict, o.Why, o.Share = cases.TimeLimit, timeIsUp, 0
+		o.Verdict, o.Why, o.Share = cases.TimeLimit, j.timeIsUp(), 0
 		return nil
 	}
 	if verdict == "" {

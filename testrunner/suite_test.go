@@ -159,7 +159,7 @@ func TestSuite_TimeIsUp(t *testing.T) {
 	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
 	require.Len(t, r.Tests, 2)
 	assert.Equal(t, harness.TimeLimit, harness.VerdictOf(&r))
-	assert.True(t, strings.HasPrefix(r.Tests[0].Message, "time limit: the time of the whole grading was up"))
+	assert.True(t, strings.HasPrefix(r.Tests[0].Message, "time limit: the time of the whole grading was up: 5s\n"), r.Tests[0].Message)
 	assert.Equal(t, "skipped", r.Tests[1].Verdict)
 }
 
