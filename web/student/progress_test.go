@@ -25,8 +25,8 @@ func TestASubmissionsProgress(t *testing.T) {
 	body := w.get("ann", at)
 	assert.Contains(t, body, "</svg>waiting</span>")
 	assert.Contains(t, body, "It waits for its turn. 1 takes its turn before it.")
-	assert.NotContains(t, body, "drover doctor")
-	assert.Contains(t, w.get("root", at), "drover doctor", "who runs the cluster is told what to do")
+	assert.NotContains(t, body, "a VM of pool")
+	assert.Contains(t, w.get("root", at), "a VM of pool", "who runs the cluster is told what to do")
 	w.grade(nil)
 	assert.Contains(t, w.get("ann", at), "It is next.")
 
