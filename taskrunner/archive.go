@@ -118,6 +118,9 @@ type picking struct {
 
 // each calls fn with every submission: users in order, for each the newest first.
 func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) error {
+	if p.args.User != "" && p.args.Latest {
+		return p.counts(ctx, fn)
+	}
 	if p.args.User != "" {
 		return p.of(ctx, p.args.User, fn)
 	}
@@ -132,12 +135,25 @@ func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) e
 	})
 }
 
-// of calls fn with the submissions of a user, or with the newest only.
+// counts calls fn with the submission of the user that counts.
+func (p *picking) counts(ctx context.Context, fn func(*school.Submission) error) error {
+	leads, err := p.Store.Leads(ctx, p.args.Class, []string{p.args.User})
+	for _, l := range leads {
+		if l.Assignment != p.args.Assignment {
+			continue
+		}
+		s, err := p.Store.GetSubmission(ctx, l.Submission)
+		if err != nil {
+			return err
+		}
+		return fn(&s)
+	}
+	return err
+}
+
+// of calls fn with the submissions of a user.
 func (p *picking) of(ctx context.Context, user string, fn func(*school.Submission) error) error {
 	f := school.SubmissionFilter{Class: p.args.Class, Assignment: p.args.Assignment, User: user, Limit: submissionsAtOnce}
-	if p.args.Latest {
-		f.Limit = 1
-	}
 	for {
 		page, err := p.Store.ListSubmissions(ctx, f)
 		if err != nil {
@@ -149,7 +165,7 @@ func (p *picking) of(ctx context.Context, user string, fn func(*school.Submissio
 				return err
 			}
 		}
-		if len(page) < f.Limit || p.args.Latest {
+		if len(page) < f.Limit {
 			return nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/agent/wire"
+	"drover/core/harness"
 	"drover/core/harness/cases"
 )
 
@@ -64,6 +65,12 @@ func (j *job) openSuite(ctx context.Context) error {
 	j.suite = s
 	if s.archive, s.fault = cases.Index(at, size); s.fault == nil {
 		s.plan, s.fault = s.archive.Plan()
+	}
+	if s.fault == nil {
+		// Input that cannot be read is a fault that the grading reports.
+		if input, err := harness.ParseInput(j.w.Spec.Input); err == nil && input.TestType != harness.TestFinal {
+			s.plan = s.plan.Public()
+		}
 	}
 	return nil
 }

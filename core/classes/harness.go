@@ -56,7 +56,7 @@ func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harne
 		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
 	}
 	file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
-	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil}, nil
+	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal()}, nil
 }
 
 // RemoveHarness makes submissions to an assignment ungraded. Returns NOTFOUND, FORBIDDEN, CONFLICT.

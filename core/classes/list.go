@@ -30,6 +30,7 @@ type AssignmentEntry struct {
 	Hidden    bool   `json:"hidden,omitempty"`   // from students
 	Extended  bool   `json:"extended,omitempty"` // the deadlines are personal
 	Graded    bool   `json:"graded,omitempty"`   // by a harness
+	Final     bool   `json:"final,omitempty"`    // it makes a difference if a submission is final
 	Progress  string `json:"progress"`
 	Submitted int64  `json:"submitted_ms,omitempty"` // time of the actor's newest submission, ms since 1970; 0 for none
 
@@ -144,7 +145,7 @@ func (r *Service) entry(ctx context.Context, a core.Actor, as school.Assignment,
 	if err != nil {
 		return AssignmentEntry{}, err
 	}
-	e := AssignmentEntry{Assignment: withoutSecrets(a, as.For(d)), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil}
+	e := AssignmentEntry{Assignment: withoutSecrets(a, as.For(d)), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil, Final: as.Finals()}
 	now := r.now().UnixMilli()
 	switch {
 	case newest != nil:

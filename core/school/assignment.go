@@ -14,6 +14,7 @@ type Harness struct {
 	File   core.File       `json:"file"`             // a tar of its folder
 	Config json.RawMessage `json:"config,omitempty"` // its harness.json
 	Stock  bool            `json:"stock,omitempty"`  // drover grades by the folder's cases.yaml
+	Finals bool            `json:"finals,omitempty"` // its cases.yaml has tests for final submissions only
 }
 
 // Assignment is something that students submit. Its name is Class/Handle.
@@ -43,6 +44,12 @@ type Assignment struct {
 	Created  int64 `json:"created_ms"`
 	Deleting bool  `json:"deleting,omitempty"` // a task deletes it and all its contents
 	Revision int64 `json:"revision"`
+}
+
+// Finals reports whether it makes a difference if a submission is final: by which one counts, or by its tests. A program
+// that grades by itself may tell them apart.
+func (a *Assignment) Finals() bool {
+	return a.AllowFinal && (a.Policy() == CountsFinal || a.Harness != nil && (!a.Harness.Stock || a.Harness.Finals))
 }
 
 // Name returns class/handle, the assignment's name everywhere.

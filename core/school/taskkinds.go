@@ -33,7 +33,7 @@ func ownTaskKinds() core.TaskKinds {
 			Args: []core.TaskArg{
 				class, assignment,
 				{Name: "user", Type: core.ArgUser, Label: "Only those of this user, by handle"},
-				{Name: "latest", Type: core.ArgFlag, Label: "Only the newest of each user"},
+				{Name: "latest", Type: core.ArgFlag, Label: "Only the one of each user that counts"},
 			},
 			Right: core.ActExport, Own: core.ActSubmissionView,
 			Command: "assignment archive", Schedulable: true, Rate: core.TaskRate{Most: 2},

@@ -55,6 +55,7 @@ type defaults struct {
 	compare Compare
 	limits  Limits
 	hidden  bool
+	final   bool
 	points  float64
 	message string
 }
@@ -99,6 +100,9 @@ func (p *parser) whole(raw []byte) error {
 	if p.tests == 0 {
 		return fmt.Errorf("%s has no tests", File)
 	}
+	if len(p.plan.Public().Groups) == 0 {
+		return fmt.Errorf("%s has tests for final submissions only: public ones need a test as well", File)
+	}
 	return nil
 }
 
@@ -106,7 +110,7 @@ func (p *parser) whole(raw []byte) error {
 func (d *defaults) fields(p *parser) map[string]field {
 	return map[string]field{
 		"run": command(&d.run), "env": environment(&d.env), "compare": d.compare.read, "limits": p.limits(&d.limits),
-		"visibility": visibility(&d.hidden), "message": text(&d.message),
+		"visibility": visibility(&d.hidden), "message": text(&d.message), "when": when(&d.final),
 	}
 }
 
@@ -216,7 +220,7 @@ func (p *parser) test(g *Group, n *yaml.Node, d defaults) error {
 	if !anyExit {
 		t.Exit = &exit
 	}
-	t.Env, t.Limits, t.Hidden, t.Message, t.Points, t.Compare = last(d.env), d.limits.filled(defaultTime), d.hidden, d.message, d.points, d.compare
+	t.Env, t.Limits, t.Hidden, t.Final, t.Message, t.Points, t.Compare = last(d.env), d.limits.filled(defaultTime), d.hidden, d.final, d.message, d.points, d.compare
 	if compared && t.Output == nil && from == "" && t.Compare.By != Check {
 		return wrong(n, "this test has no output to compare with")
 	}
@@ -366,6 +370,16 @@ func (c *Compare) read(n *yaml.Node) error {
 	}
 	*c = next
 	return nil
+}
+
+// when reads for which submissions a test is.
+func when(final *bool) field {
+	return func(n *yaml.Node) error {
+		var s string
+		err := oneOf(&s, "always", "final")(n)
+		*final = s == "final"
+		return err
+	}
 }
 
 func visibility(hidden *bool) field {

@@ -153,6 +153,8 @@ func TestParse_Refuses(t *testing.T) {
 		"Checker without run":   {run + "checker: {files: [check.py]}\ntests: [{compare: checker}]", "line 2: the checker has nothing to run"},
 		"Nothing to compare":    {run + "tests: [{compare: tokens}]", "no output to compare with"},
 		"Exit":                  {run + "tests: [{exit: 300}]", "from 0 to 255"},
+		"When":                  {run + "tests: [{output: x, when: public}]", "one of always, final"},
+		"OnlyFinal":             {run + "when: final\ntests: [{output: x}]", "public ones need a test as well"},
 		"Visibility":            {run + "tests: [{output: x, visibility: secret}]", "one of public, hidden"},
 		"Points negative":       {run + "tests: [{output: x, points: -1}]", "number from 0"},
 		"Points NaN":            {run + "tests: [{output: x, points: .nan}]", "number from 0"},

@@ -2,6 +2,7 @@ package cases
 
 import (
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,28 @@ func (p *Plan) Tests() []*Test {
 	return all
 }
 
+// HasFinal reports whether some tests are for final submissions only.
+func (p *Plan) HasFinal() bool {
+	return slices.ContainsFunc(p.Tests(), func(t *Test) bool { return t.Final })
+}
+
+// Public is the plan for public submissions: without the tests that are for final ones only, and without groups that
+// have no others.
+func (p *Plan) Public() *Plan {
+	public := *p
+	public.Groups = nil
+	for _, g := range p.Groups {
+		g.Tests = slices.DeleteFunc(slices.Clone(g.Tests), func(t Test) bool { return t.Final })
+		g.Needs = slices.DeleteFunc(slices.Clone(g.Needs), func(name string) bool {
+			return !slices.ContainsFunc(public.Groups, func(other Group) bool { return other.Name == name })
+		})
+		if len(g.Tests) > 0 {
+			public.Groups = append(public.Groups, g)
+		}
+	}
+	return &public
+}
+
 // Group is tests that belong together. Tests outside of any group are one without a name.
 type Group struct {
 	Name string
@@ -50,6 +73,7 @@ type Test struct {
 	Limits      Limits
 	Points      float64 // to be won; a share of its group's where the group has points
 	Hidden      bool
+	Final       bool   // it is for final submissions only
 	Message     string // the author's hint, shown if the answer is wrong
 }
 

@@ -160,3 +160,23 @@ func TestReport_Coarse(t *testing.T) {
 	assert.Equal(t, core.Usage{CPUMs: 110, WallMs: 10, MemoryPeakBytes: 1 << 20}, coarse.Outcomes[1].Usage)
 	assert.Equal(t, used, r.Outcomes[1].Usage, "the report itself stays exact")
 }
+
+// A public submission has no tests that are for final ones, and no groups that have no others.
+func TestPublicPlan(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "run: p\ntests: [{name: a, output: x}, {name: b, output: x, when: final}]\n"+
+		"groups: [{name: g, when: final, tests: [{name: c, output: x}]}, {name: h, needs: [g], when: final, tests: [{name: d, output: x, when: always}]}]")
+	names := func(p *cases.Plan) (all []string) {
+		for _, t := range p.Tests() {
+			all = append(all, t.Title())
+		}
+		return all
+	}
+	require.True(t, p.HasFinal())
+	require.Equal(t, []string{"a", "b", "g/c", "h/d"}, names(p))
+	public := p.Public()
+	require.Equal(t, []string{"a", "h/d"}, names(public))
+	require.Empty(t, public.Groups[1].Needs)
+	require.False(t, public.HasFinal())
+	require.Equal(t, []string{"g"}, p.Groups[2].Needs, "the whole plan is as it was")
+}
