@@ -182,6 +182,21 @@ func (s *counted) Attempts(ctx context.Context, a string) ([]core.Attempt, error
 	return s.Store.Attempts(ctx, a)
 }
 
+func (s *counted) GetRosterImport(ctx context.Context, a string) (school.RosterImport, error) {
+	s.n.Add(1)
+	return s.Store.GetRosterImport(ctx, a)
+}
+
+func (s *counted) GetUsers(ctx context.Context, keys []string) ([]school.User, error) {
+	s.n.Add(1)
+	return s.Store.GetUsers(ctx, keys)
+}
+
+func (s *counted) Leads(ctx context.Context, class string, users []string) ([]school.Lead, error) {
+	s.n.Add(1)
+	return s.Store.Leads(ctx, class, users)
+}
+
 func (s *counted) GetComment(ctx context.Context, a string) (school.Comment, error) {
 	s.n.Add(1)
 	return s.Store.GetComment(ctx, a)
