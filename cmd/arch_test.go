@@ -335,7 +335,7 @@ func TestWhoUsesAStoreAsksForAPart(t *testing.T) {
 var writers = map[string][]string{
 	"AddComment":       {"core/classes/comment.go"},
 	"AddAuditEntry":    {"core/account/auditlog/log.go", "taskrunner/webhook.go"},
-	"AddIdentity":      {"core/account/identity.go"},
+	"AddIdentity":      {"core/account/identity.go", "core/account/platform.go"},
 	"AddToken":         {"core/account/link.go", "core/account/token.go"},
 	"Create":           {"core/requests/intake/batch.go", "core/requests/intake/submit.go"},
 	"CreateBatch":      {"core/requests/intake/batch.go"},
@@ -353,6 +353,7 @@ var writers = map[string][]string{
 	"PutImage":         {"core/images/keep.go"},
 	"PutJobType":       {"core/requests/jobtype.go"},
 	"PutJoinToken":     {"core/cluster/join/redeem.go", "core/cluster/join/service.go"},
+	"PutLTI":           {"core/classes/lti/records.go"},
 	"PutPool":          {"core/requests/intake/intake.go"},
 	"PutSchedule":      {"core/classes/schedule.go", "overseer/schedules.go"},
 	"PutUser":          {"core/account/bootstrap.go", "core/classes/user.go"},

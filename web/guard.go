@@ -35,9 +35,12 @@ func headers(secure bool, next http.Handler) http.Handler {
 	})
 }
 
-// sameSite refuses requests that a browser sends from another site's page.
-func sameSite(origins []string, next http.Handler) (http.Handler, error) {
+// sameSite refuses requests that a browser sends from another site's page, except to some patterns.
+func sameSite(origins, open []string, next http.Handler) (http.Handler, error) {
 	protection := http.NewCrossOriginProtection()
+	for _, pattern := range open {
+		protection.AddInsecureBypassPattern(pattern)
+	}
 	for _, origin := range origins {
 		if err := protection.AddTrustedOrigin(origin); err != nil {
 			return nil, core.Wrap(err, core.CodeInvalid, origin, "%s is no origin: use one such as https://drover.example.org", origin)

@@ -30,6 +30,8 @@ type Handlers struct {
 	Events http.Handler // under /events/
 	Pages  http.Handler // all else
 	Checks map[string]service.Check
+
+	CrossSite []string // patterns of Pages that answer forms of other sites, and prove in another way that they are meant
 }
 
 // Handler dispatches to the handlers, behind what all requests pass. Returns INVALID for a URL that cannot be an
@@ -55,7 +57,7 @@ func Handler(cfg Config, d Handlers) (http.Handler, error) {
 	if cfg.URL.Host == "" {
 		return nil, core.Errorf(core.CodeInvalid, cfg.URL.String(), "%s is no address of a site: use one such as https://drover.example.org", cfg.URL)
 	}
-	protected, err := sameSite([]string{origin}, compressed)
+	protected, err := sameSite([]string{origin}, d.CrossSite, compressed)
 	if err != nil {
 		return nil, err
 	}

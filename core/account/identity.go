@@ -32,12 +32,7 @@ func (d *Service) SignInOIDC(ctx context.Context, c Claim) (SignedIn, error) {
 	if err != nil {
 		return SignedIn{}, err
 	}
-	u, err := d.enabled(ctx, handle)
-	if err != nil {
-		return SignedIn{}, err
-	}
-	a, err := d.Store.GetAccount(ctx, u.Handle)
-	return d.welcome(u, a), err
+	return d.signedIn(ctx, handle)
 }
 
 // tie ties an identity to the user that has its address.

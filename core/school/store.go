@@ -11,4 +11,5 @@ type ResultStore interface {
 	Submissions
 	Experiments
 	Comments
+	LTI
 }

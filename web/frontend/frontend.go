@@ -18,6 +18,7 @@ import (
 	"drover/web/compat/judge0"
 	"drover/web/compat/tango"
 	"drover/web/live"
+	"drover/web/lti"
 	"drover/web/operator"
 	"drover/web/page"
 	"drover/web/services"
@@ -83,13 +84,17 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 		Tango:  tango.New(p.Deps, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
-		Checks: p.Checks,
+		Checks: p.Checks, CrossSite: lti.CrossSite,
 	})
 }
 
 // Sections returns the sections of all pages.
 func Sections(p services.Deps, k *session.Keeper, provider *sign.Provider) []page.Section {
-	return []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+	all := []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+	if p.LTI != nil {
+		all = append(all, lti.Section(p, k))
+	}
+	return all
 }
 
 // Callbacks returns the makers of callbacks, by compatible API.

@@ -10,6 +10,7 @@ import (
 	"drover/core"
 	"drover/core/account"
 	"drover/core/classes"
+	"drover/core/classes/lti"
 	"drover/core/cluster/join"
 	"drover/core/cluster/operate"
 	"drover/core/requests"
@@ -25,6 +26,7 @@ type Deps struct {
 	Cluster  *operate.Service
 	Leases   Leases // nil: there are none, see LeaseService
 	Accounts *account.Service
+	LTI      *lti.Service // nil: nobody comes from learning platforms
 	Join     *join.Service
 	Live     *live.Streams
 	Limits   core.Limiter

@@ -43,6 +43,8 @@ type usersData struct {
 	Roles  []core.UserRole
 	Form   userForm // of a new user
 	Grants []choice
+
+	Platforms bool // people come from learning platforms too
 }
 
 // usersData reads a page of users.
@@ -50,7 +52,7 @@ func (s *pages) usersData(r *page.Request, form userForm) (usersData, error) {
 	f := usersFilter{
 		Text: strings.TrimSpace(r.URL.Query().Get("text")), Role: r.URL.Query().Get("role"), State: r.URL.Query().Get("state"), After: r.URL.Query().Get("after"),
 	}
-	d := usersData{Filter: f, Roles: clusterRoles, Form: form, Grants: grants(r, form.Roles)}
+	d := usersData{Filter: f, Roles: clusterRoles, Form: form, Grants: grants(r, form.Roles), Platforms: s.LTI != nil}
 	size, after := usersRead, f.After
 	if f.none() {
 		size = usersShown + 1

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/classes/lti"
 	"drover/core/cloud"
 	"drover/core/cluster/join"
 	"drover/core/cluster/lease"
@@ -211,6 +213,13 @@ func MakeData(cfg *config.Config) error {
 func (h *Cluster) Accounts() (*account.Service, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
 	return &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}, err
+}
+
+// LTI makes the service of learning platforms, whose people reach the site by a URL.
+func (h *Cluster) LTI(accounts *account.Service, at *url.URL) *lti.Service {
+	return &lti.Service{
+		Store: h.Store, Classes: h.Classes(), Accounts: accounts, Limits: h.Redis, Addresses: h.Webhooks, URL: at, Name: h.Config.SiteName,
+	}
 }
 
 // Joins makes the service of tokens by which machines join, which hands out nothing.

@@ -168,7 +168,7 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 		Judge0: frontend.Judge0{Pool: h.Config.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.Webhooks,
 	}, frontend.Deps{
 		Deps: services.Deps{
-			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
+			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, LTI: h.LTI(f.Accounts, f.URL), Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
 		},
 		Redis: h.Redis, Checks: checksOf(h),
 	})

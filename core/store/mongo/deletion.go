@@ -95,7 +95,7 @@ func (s *Store) dependents(in, id string) []func(ctx context.Context) error {
 		own := m{"user": id}
 		return []func(context.Context) error{these(deadlines, own), these(tokens, own), these(identities, own)}
 	case classes:
-		return []func(context.Context) error{these(webhooks, m{"class": id}), these(imports, m{"_id": id}), func(ctx context.Context) error { return s.dismiss(ctx, id) }}
+		return []func(context.Context) error{these(webhooks, m{"class": id}), these(imports, m{"_id": id}), these(ltiRecords, m{"class": id}), func(ctx context.Context) error { return s.dismiss(ctx, id) }}
 	case assignments:
 		class, handle := splitName(id)
 		which := m{"class": class, "assignment": handle}

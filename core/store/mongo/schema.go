@@ -39,6 +39,7 @@ const (
 	instances   = "instances"      // of host providers
 	joins       = "join_tokens"    // of hosts; only the hashes of the secrets
 	imports     = "roster_imports" // the last of each class
+	ltiRecords  = "lti"            // of learning platforms; may hold a private key
 
 	stateChanges = "state_changes"
 	buckets      = "buckets" // of statistics
@@ -102,6 +103,8 @@ var indexes = []index{
 	{leads, "user", false, by("class", "user", "assignment")},
 	{leads, "assignment", false, by("class", "assignment", "user")},
 	{leads, "submission", false, by("submission")},
+	{ltiRecords, "kind", false, by("kind", "name")},
+	{ltiRecords, "class", false, by("class")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{comments, "submission", false, by("submission", "_id")},
 	{comments, "open", false, by("open", "class", "assignment")},

@@ -58,6 +58,9 @@ func (s *Store) DeleteClass(ctx context.Context, handle string) error {
 		if _, err := t.exec("DELETE FROM roster_imports WHERE class = ?", handle); err != nil {
 			return 0, err
 		}
+		if _, err := t.exec("DELETE FROM lti WHERE class = ? AND class <> ''", handle); err != nil {
+			return 0, err
+		}
 		return t.exec("DELETE FROM enrolments WHERE class = ?", handle)
 	})
 	return err

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes, lti}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -183,4 +183,17 @@ CREATE INDEX comments_assignment ON comments (class, assignment, id);
 CREATE INDEX comments_open ON comments (class, assignment, id) WHERE open = 1;
 CREATE INDEX comments_drafts ON comments (class, assignment, submission, id) WHERE released = 0;
 CREATE INDEX comments_unread ON comments (user, id) WHERE unread = 1;
+`
+
+// lti came with version 19: what connects classes with learning platforms. A doc may hold a private key.
+const lti = `
+CREATE TABLE lti (
+	kind     TEXT NOT NULL,
+	id       TEXT NOT NULL,
+	class    TEXT NOT NULL, -- '' is none
+	revision INTEGER NOT NULL,
+	doc      BLOB NOT NULL, -- JSON
+	PRIMARY KEY (kind, id)
+) STRICT;
+CREATE INDEX lti_class ON lti (class, kind, id) WHERE class <> '';
 `

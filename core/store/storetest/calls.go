@@ -30,7 +30,7 @@ type Call = func(ctx context.Context, s school.ResultStore) error
 func Calls(spec core.Spec) map[string]Call {
 	all := requestCalls(spec)
 	for _, more := range []map[string]Call{
-		batchCalls(spec), joinCalls(), changeCalls(spec), taskCalls(), leaseCalls(), instanceCalls(), rosterCalls(), importCalls(), courseworkCalls(), accountCalls(), statisticCalls(),
+		batchCalls(spec), joinCalls(), changeCalls(spec), taskCalls(), leaseCalls(), instanceCalls(), rosterCalls(), importCalls(), ltiCalls(), courseworkCalls(), accountCalls(), statisticCalls(),
 	} {
 		maps.Copy(all, more)
 	}

@@ -213,6 +213,8 @@ func accountTests() []test {
 		{"AccountsDelete", accountsDelete},
 		{"WaysIn", waysIn},
 		{"RosterImports", rosterImports},
+		{"LTI", ltiRecords},
+		{"LTIRefuses", ltiRefuses},
 		{"UsersAtOnce", usersAtOnce},
 		{"Tokens", tokens},
 		{"TokensRefuse", tokensRefuse},

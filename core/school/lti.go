@@ -1,0 +1,193 @@
+package school
+
+import (
+	"cmp"
+	"context"
+	digest "crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"drover/core"
+)
+
+// LTIKind is what a record about learning platforms is of.
+type LTIKind string
+
+// The kinds of records about learning platforms.
+const (
+	LTIKeys      LTIKind = "key"      // the site's own key pair
+	LTIPlatforms LTIKind = "platform" // an LTIPlatform
+	LTICourses   LTIKind = "course"   // an LTICourse
+	LTILinks     LTIKind = "link"     // an LTILink
+)
+
+// LTIRecord is a record about learning platforms, as a result store keeps it.
+type LTIRecord struct {
+	Kind     LTIKind         `json:"kind"`
+	ID       string          `json:"id"`              // unique among its kind
+	Class    string          `json:"class,omitempty"` // with which it is deleted; "" for none
+	Doc      json.RawMessage `json:"doc"`             // may be secret
+	Revision int64           `json:"revision"`
+}
+
+// LTI keeps what connects classes with learning platforms, such as Canvas and Moodle.
+type LTI interface {
+	// PutLTI creates or changes a record as every Put of Roster does. Returns NOTFOUND also if it names a class that
+	// is not there, CONFLICT if the class is being deleted.
+	PutLTI(ctx context.Context, r LTIRecord) (revision int64, err error)
+	// GetLTI returns NOTFOUND.
+	GetLTI(ctx context.Context, kind LTIKind, id string) (LTIRecord, error)
+	// ListLTI lists records of a kind with ids after the given one, in order of id; of one class, or of all for "".
+	ListLTI(ctx context.Context, kind LTIKind, class, after string, limit int) ([]LTIRecord, error)
+	// DeleteLTI removes a record. Returns false if there is none.
+	DeleteLTI(ctx context.Context, kind LTIKind, id string) (bool, error)
+}
+
+// Check returns INVALID or LIMIT. No error repeats the content.
+func (r LTIRecord) Check() error {
+	if len(r.Doc) > MaxLTIRecord {
+		return core.Errorf(core.CodeLimit, r.ID, "a record of kind %s has %d bytes, at most %d are allowed", r.Kind, len(r.Doc), MaxLTIRecord)
+	}
+	if r.Class != "" && !core.ValidName(r.Class) {
+		return core.CheckName("class", r.Class)
+	}
+	return cmp.Or(core.CheckNames("kind", string(r.Kind), "record", r.ID), core.CheckRevision(r.ID, r.Revision))
+}
+
+// NoLTI refuses to find a record about a learning platform.
+var NoLTI = core.Refuse(core.CodeNotFound, "there is no such record of a learning platform: %s")
+
+// Bounds of what is kept of learning platforms.
+const (
+	MaxLTIRecord      = 1 << 20 // bytes
+	MaxLTIDeployments = 50      // of one platform
+	MaxLTIURL         = 1000    // bytes
+	MaxLTIIssuer      = 400     // bytes: identities have it with the name of the platform
+	MaxLTIID          = 255     // bytes of an id that a platform gives
+)
+
+// LTIPlatform is a learning platform whose users may come to this site, such as a school's Canvas or Moodle.
+type LTIPlatform struct {
+	ID          string   `json:"id"`          // its permanent name here
+	Name        string   `json:"name"`        // for people
+	Issuer      string   `json:"issuer"`      // URL by which it names itself
+	Client      string   `json:"client_id"`   // this site's id there
+	Deployments []string `json:"deployments"` // where it may be used there; empty: everywhere
+	AuthURL     string   `json:"auth_url"`    // where browsers are sent
+	TokenURL    string   `json:"token_url"`   // where this site gets its tokens; "" without grades and rosters
+	KeysURL     string   `json:"jwks_url"`    // its public keys
+	NewClasses  bool     `json:"new_classes"` // its teachers may make classes here
+	Created     int64    `json:"created_ms"`
+	Revision    int64    `json:"revision"`
+}
+
+// Check returns INVALID or LIMIT.
+func (p *LTIPlatform) Check() error {
+	if len(p.Deployments) > MaxLTIDeployments {
+		return core.Errorf(core.CodeLimit, p.ID, "platform %s has %d deployments, at most %d are allowed", p.ID, len(p.Deployments), MaxLTIDeployments)
+	}
+	for i, d := range p.Deployments {
+		if err := CheckLTIID(p.ID, "deployment", d); err != nil {
+			return err
+		}
+		if slices.Contains(p.Deployments[:i], d) {
+			return core.Errorf(core.CodeInvalid, p.ID, "deployment %.80q is named twice", d)
+		}
+	}
+	return cmp.Or(
+		core.CheckName("platform", p.ID), core.CheckTitle(p.ID, "name", p.Name), CheckLTIID(p.ID, "client id", p.Client), core.CheckTimes(p.ID, p.Created),
+		CheckLTIURL(p.ID, "issuer", p.Issuer), core.CheckLine(p.ID, "issuer", p.Issuer, MaxLTIIssuer), CheckLTIURL(p.ID, "address of sign-in", p.AuthURL), CheckLTIURL(p.ID, "address of keys", p.KeysURL),
+		optional(p.ID, "address of tokens", p.TokenURL),
+	)
+}
+
+// optional checks a URL that may be left out.
+func optional(id, what, s string) error {
+	if s == "" {
+		return nil
+	}
+	return CheckLTIURL(id, what, s)
+}
+
+// CheckLTIID checks an id that a platform gives. Returns INVALID or LIMIT.
+func CheckLTIID(id, what, s string) error {
+	if s == "" {
+		return core.Errorf(core.CodeInvalid, id, "the %s is missing", what)
+	}
+	return core.CheckLine(id, what, s, MaxLTIID)
+}
+
+// CheckLTIURL checks an address at a platform. Which schemes may be asked is decided when it is asked. Returns INVALID
+// or LIMIT.
+func CheckLTIURL(id, what, s string) error {
+	if err := core.CheckLine(id, what, s, MaxLTIURL); err != nil {
+		return err
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || strings.ContainsAny(s, " ;,'\"\\") {
+		return core.Errorf(core.CodeInvalid, id, "the %s %.80q must have the form https://host/path", what, s)
+	}
+	return nil
+}
+
+// LTICourse is a course of a platform whose people come to a class.
+type LTICourse struct {
+	Platform   string `json:"platform"`
+	Deployment string `json:"deployment"`
+	Context    string `json:"context"` // the platform's id of the course
+	Title      string `json:"title,omitempty"`
+	Class      string `json:"class"`
+	Members    string `json:"members_url,omitempty"` // where the platform lists its people; "" if it does not
+	By         string `json:"by"`                    // who connected it
+	At         int64  `json:"at_ms"`
+	Revision   int64  `json:"revision"`
+}
+
+// ID is the id of the course's record.
+func (c *LTICourse) ID() string { return LTIID(c.Platform, c.Deployment, c.Context) }
+
+// Check returns INVALID or LIMIT.
+func (c *LTICourse) Check() error {
+	return cmp.Or(
+		core.CheckNames("platform", c.Platform, "class", c.Class, "user", c.By), CheckLTIID(c.Class, "deployment", c.Deployment),
+		CheckLTIID(c.Class, "course", c.Context), core.CheckLine(c.Class, "title", c.Title, core.MaxLine), optional(c.Class, "address of members", c.Members),
+		core.CheckTimes(c.Class, c.At),
+	)
+}
+
+// LTILink is a link in a platform's course that leads to an assignment.
+type LTILink struct {
+	Platform   string `json:"platform"`
+	Deployment string `json:"deployment"`
+	Context    string `json:"context"`
+	Link       string `json:"link"` // the platform's id of the link
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	LineItem   string `json:"line_item,omitempty"` // address of its column in the platform's gradebook; "" for none
+	At         int64  `json:"at_ms"`
+	Revision   int64  `json:"revision"`
+}
+
+// ID is the id of the link's record.
+func (l *LTILink) ID() string { return LTIID(l.Platform, l.Deployment, l.Context, l.Link) }
+
+// Check returns INVALID or LIMIT.
+func (l *LTILink) Check() error {
+	return cmp.Or(
+		core.CheckNames("platform", l.Platform, "class", l.Class, "assignment", l.Assignment), CheckLTIID(l.Class, "deployment", l.Deployment),
+		CheckLTIID(l.Class, "course", l.Context), CheckLTIID(l.Class, "link", l.Link), optional(l.Class, "address of scores", l.LineItem), core.CheckTimes(l.Class, l.At),
+	)
+}
+
+// LTIID makes the id of a record from ids that a platform gives.
+func LTIID(parts ...string) string {
+	sum := digest.New()
+	for _, p := range parts {
+		_, _ = fmt.Fprintf(sum, "%d:%s\n", len(p), p) // a hash takes everything
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:20])
+}

@@ -1,0 +1,114 @@
+// Package lti has the pages by which people of learning platforms come to classes, and those on which admins add
+// platforms. What it decides is core/classes/lti's.
+//
+// A launch is a window of its own: no page of the site is ever shown in a frame of another site, except the one with
+// the link that opens that window, and that one only in a frame of its platform.
+package lti
+
+import (
+	"embed"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"drover/core"
+	"drover/core/classes/lti"
+	"drover/web/page"
+	"drover/web/services"
+	"drover/web/session"
+)
+
+//go:embed pages/*.html
+var files embed.FS
+
+// pages answer from the parts of the site.
+type pages struct {
+	services.Deps
+
+	keeper *session.Keeper
+}
+
+// Section returns the pages; they need the service LTI.
+func Section(p services.Deps, k *session.Keeper) page.Section {
+	s := &pages{Deps: p, keeper: k}
+	return page.Section{Name: "lti", Pages: files, Routes: []page.Route{
+		{Pattern: "GET /lti/login", Public: true, Serve: s.login},
+		{Pattern: "POST /lti/login", Public: true, Serve: s.login},
+		{Pattern: "POST /lti/launch", Public: true, Serve: s.launch},
+		{Pattern: "GET /lti/jwks", Public: true, Serve: s.jwks},
+		{Pattern: "GET /lti/config.json", Public: true, Serve: s.config},
+		{Pattern: "GET /lti/tie", Serve: s.tie},
+		{Pattern: "POST /lti/tie", Serve: s.doTie},
+		{Pattern: "GET /lti/connect", Serve: s.connect},
+		{Pattern: "POST /lti/connect", Serve: s.doConnect},
+		{Pattern: "GET /lti/link", Serve: s.link},
+		{Pattern: "POST /lti/link", Serve: s.doLink},
+		manage("GET /lti/platforms", s.platforms),
+		manage("POST /lti/platforms", s.addPlatform),
+		manage("GET /lti/platforms/{platform}", s.platform),
+		manage("POST /lti/platforms/{platform}", s.editPlatform),
+		manage("POST /lti/platforms/{platform}/remove", s.removePlatform),
+	}}
+}
+
+// CrossSite are the routes to which pages of platforms send forms: each proves in its own way that it is meant.
+var CrossSite = []string{"POST /lti/login", "POST /lti/launch"}
+
+func manage(pattern string, serve func(*page.Request) error) page.Route {
+	return page.Route{Pattern: pattern, Action: core.ActUserManage, Serve: serve}
+}
+
+// cookieName is the name of the cookie that binds a login to its browser.
+func (s *pages) cookieName() string {
+	if s.secure() {
+		return "__Host-drover-lti"
+	}
+	return "drover-lti"
+}
+
+func (s *pages) secure() bool { return s.URL.Scheme == "https" }
+
+// keep gives the browser the cookie of a login. The launch is a form of another site, so the cookie has to be one that
+// such forms carry.
+func (s *pages) keep(r *page.Request, cookie string) {
+	c := &http.Cookie{
+		Name: s.cookieName(), Value: cookie, Path: "/", MaxAge: int((2 * lti.LoginLife) / time.Second), HttpOnly: true, Secure: s.secure(), SameSite: http.SameSiteLaxMode,
+	}
+	if s.secure() {
+		c.SameSite = http.SameSiteNoneMode
+	}
+	http.SetCookie(r.W, c)
+}
+
+// kept returns the cookie of a login; "" for none.
+func (s *pages) kept(r *page.Request) string {
+	c, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// framed lets a page be shown in a frame of a platform.
+func framed(r *page.Request, address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	h := r.W.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors "+u.Scheme+"://"+u.Host)
+	h.Del("X-Frame-Options") // it cannot name a site
+}
+
+// writeJSON answers what programs of platforms ask for.
+func writeJSON(r *page.Request, content any) error {
+	raw, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
+		return core.Wrap(err, core.CodeInternal, "", "it cannot be written as JSON")
+	}
+	r.W.Header().Set("Content-Type", "application/json")
+	r.W.Header().Set("Cache-Control", "max-age=300")
+	_, _ = r.W.Write(append(raw, '\n')) // the reader has gone away
+	return nil
+}
