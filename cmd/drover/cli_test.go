@@ -75,6 +75,7 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 		"bad flag":      {[]string{"run", "--nosuch"}, 2, "", `nosuch`},
 		"bad setting":   {[]string{"run", "--poll", "soon", "--", "true"}, 2, "", `--poll`},
 		"no file":       {[]string{"run", "--file", "/no/such/file", "--", "true"}, 2, "", `/no/such/file`},
+		"nobody left":   {[]string{"run", "--embedded", "--no-wait", "--", "true"}, 2, "", `do not go together`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := h.run(test.args...)
@@ -83,6 +84,10 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 			require.Regexp(t, test.stderr, stderr)
 		})
 	}
+	id := strings.TrimSpace(h.said("run", "--no-wait", "--", "sh", "-c", "echo later; exit 3"))
+	require.True(t, core.ValidName(id), id)
+	h.awaitLeft(0)
+	require.Equal(t, "later\n", h.said("request", "output", id))
 	up.stop()
 	h.requireNothingLeft()
 }

@@ -21,18 +21,21 @@ func RunCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "collect", Usage: "keep the file or folder `PATH` of the command's folder with the result, see drover request files; repeatable"},
 		&cli.StringFlag{Name: "stdin", Usage: "give the command the file `PATH` as standard input, or - for drover's own"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for the command; repeatable"},
-		rawFlag(), embeddedFlag(), access.AsFlag(),
+		noWaitFlag(), rawFlag(), embeddedFlag(), access.AsFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
 		Name: "run", Usage: "run a command in a fresh VM", ArgsUsage: "-- CMD ARG...", OnUsageError: terminal.UsageError,
 		Description: "Streams the command's output as it comes and exits with its exit code; 124 if it ran into its time\n" +
 			"limit, 128 and the signal's number if a signal ended it, 130 if it was cancelled, 125 if drover could\n" +
-			"not bring it to an end. Ctrl-C cancels it.\n" +
+			"not bring it to an end. Ctrl-C cancels it. With --no-wait prints the request's id at once, for drover request.\n" +
 			"Example: drover run --stdin input.txt -- wc -l",
 		Flags: terminal.WithSettings(append(own, terminal.JSONFlag()), "client"),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 && !c.IsSet("type") {
 				return core.Errorf(core.CodeInvalid, "", "no command to run: drover run [flags] -- CMD ARG...")
+			}
+			if err := checkNoWait(c); err != nil {
+				return err
 			}
 			return wiring.MaybeEmbedded(c, runOn)
 		},
@@ -53,6 +56,23 @@ func requestFlags() []cli.Flag {
 		&cli.StringFlag{Name: "memory", Usage: "most memory, a `SIZE` such as 64MiB", DefaultText: "the pool's"},
 		dryRunFlag(),
 	}
+}
+
+func noWaitFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-wait", Usage: "print the request's id and do not wait for the result", DisableDefaultText: true}
+}
+
+// checkNoWait returns INVALID if nobody would be left to run the request.
+func checkNoWait(c *cli.Context) error {
+	if c.Bool("embedded") && c.Bool("no-wait") {
+		return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the cluster ends with the command")
+	}
+	return nil
+}
+
+// sayRequested prints the id of a request that nobody waits for.
+func sayRequested(c *cli.Context, v requests.View) error {
+	return terminal.Say(c, map[string]any{"id": v.ID, "state": v.State}, "%s", v.ID)
 }
 
 func embeddedFlag() cli.Flag {
@@ -106,6 +126,9 @@ func runOn(c *cli.Context, d access.Backend) error {
 	v, err := d.SubmitRequest(c.Context, draft)
 	if err != nil {
 		return err
+	}
+	if c.Bool("no-wait") {
+		return sayRequested(c, v)
 	}
 	f := NewFollower(d, v.ID).tells(c)
 	f.embedded = c.Bool("embedded")

@@ -24,8 +24,7 @@ func SubmitCommand() *cli.Command {
 		&cli.StringFlag{Name: "assignment", Usage: "what it is submitted for: `NAME`"},
 		&cli.BoolFlag{Name: "supersede", Usage: "withdraw the submitter's older waiting request for the same assignment", DisableDefaultText: true},
 		&cli.BoolFlag{Name: "final", Usage: "run the harness's final actions too", DisableDefaultText: true},
-		&cli.BoolFlag{Name: "no-wait", Usage: "print the request's id and do not wait for the result", DisableDefaultText: true},
-		embeddedFlag(),
+		noWaitFlag(), embeddedFlag(),
 	}, requestFlags()...)
 	return &cli.Command{
 		Name: "submit", Usage: "submit for an assignment, or grade a submission by a harness", UsageText: submitUsage, OnUsageError: terminal.UsageError,
@@ -45,8 +44,8 @@ func SubmitCommand() *cli.Command {
 			if c.String("harness") == "" && !c.IsSet("type") || len(c.StringSlice("submission")) == 0 {
 				return core.Errorf(core.CodeInvalid, "", "what is to be graded, and by what? %s", submitUsage)
 			}
-			if c.Bool("embedded") && c.Bool("no-wait") {
-				return core.Errorf(core.CodeInvalid, "", "--embedded and --no-wait do not go together: the cluster ends with the command")
+			if err := checkNoWait(c); err != nil {
+				return err
 			}
 			return wiring.MaybeEmbedded(c, submitOn)
 		},
@@ -76,7 +75,7 @@ func submitOn(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	if c.Bool("no-wait") {
-		return terminal.Say(c, map[string]any{"id": v.ID, "state": v.State}, "%s", v.ID)
+		return sayRequested(c, v)
 	}
 	f := NewFollower(d, v.ID).tells(c)
 	f.embedded = c.Bool("embedded")
