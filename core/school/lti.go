@@ -23,6 +23,8 @@ const (
 	LTIPlatforms LTIKind = "platform" // an LTIPlatform
 	LTICourses   LTIKind = "course"   // an LTICourse
 	LTILinks     LTIKind = "link"     // an LTILink
+	LTIMembers   LTIKind = "member"   // an LTIMember
+	LTISents     LTIKind = "sent"     // an LTISent, with the id of its link
 )
 
 // LTIRecord is a record about learning platforms, as a result store keeps it.
@@ -181,6 +183,44 @@ func (l *LTILink) Check() error {
 		core.CheckNames("platform", l.Platform, "class", l.Class, "assignment", l.Assignment), CheckLTIID(l.Class, "deployment", l.Deployment),
 		CheckLTIID(l.Class, "course", l.Context), CheckLTIID(l.Class, "link", l.Link), optional(l.Class, "address of scores", l.LineItem), core.CheckTimes(l.Class, l.At),
 	)
+}
+
+// LTIMember is somebody who came from a course.
+type LTIMember struct {
+	Platform string `json:"platform"`
+	Context  string `json:"context"`
+	Subject  string `json:"subject"` // the platform's permanent name for the user
+	User     string `json:"user"`
+	Class    string `json:"class"`
+}
+
+// ID is the id of the member's record.
+func (m *LTIMember) ID() string { return LTIID(m.Platform, m.Context, m.Subject) }
+
+// Check returns INVALID or LIMIT.
+func (m *LTIMember) Check() error {
+	return cmp.Or(
+		core.CheckNames("platform", m.Platform, "class", m.Class, "user", m.User), CheckLTIID(m.Class, "course", m.Context), CheckLTIID(m.Class, "subject", m.Subject),
+	)
+}
+
+// LTISent is which scores a platform has of a link.
+type LTISent struct {
+	LineItem string              `json:"line_item"` // of which it is
+	Scores   map[string]LTIScore `json:"scores"`    // subject → what the platform took last
+}
+
+// LTIScore is a score that a platform took.
+type LTIScore struct {
+	Score *float64 `json:"score"` // nil: submitted, without a score yet
+	Most  *float64 `json:"max_score"`
+	At    int64    `json:"at_ms"` // its timestamp, later than those before
+}
+
+// Same reports whether two scores differ in nothing but their time.
+func (s LTIScore) Same(o LTIScore) bool {
+	same := func(a, b *float64) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return same(s.Score, o.Score) && same(s.Most, o.Most)
 }
 
 // LTIID makes the id of a record from ids that a platform gives.

@@ -93,7 +93,7 @@ func (s *pages) configuration() map[string]any {
 	return map[string]any{
 		"title": s.Name, "description": "Programming assignments, tested automatically", "target_link_uri": launch,
 		"oidc_initiation_url": s.URL.JoinPath("lti", "login").String(), "public_jwk_url": s.URL.JoinPath("lti", "jwks").String(),
-		"scopes": []string{}, "custom_fields": map[string]string{},
+		"scopes": []string{"https://purl.imsglobal.org/spec/lti-ags/scope/score"}, "custom_fields": map[string]string{},
 		"extensions": []any{map[string]any{
 			"platform": "canvas.instructure.com", "privacy_level": "public", "domain": s.URL.Hostname(),
 			"settings": map[string]any{"placements": []any{

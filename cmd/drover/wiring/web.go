@@ -20,9 +20,11 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/account"
+	"drover/core/classes/lti"
 	"drover/core/config"
 	"drover/core/requests"
 	"drover/core/service"
+	"drover/core/service/clock"
 	"drover/web"
 	"drover/web/compat/judge0"
 	"drover/web/frontend"
@@ -66,6 +68,7 @@ type Website struct {
 	Accounts *account.Service
 	watch    *requests.Watch
 	address  service.Service // publishes the URL
+	scores   service.Service // sends scores to learning platforms
 }
 
 // NewWebsite listens where the settings say.
@@ -98,7 +101,7 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 
 // Services are the site's loops.
 func (f *Website) Services() []service.Service {
-	return []service.Service{f.Server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address}
+	return []service.Service{f.Server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address, f.scores}
 }
 
 // certificateOf returns the site's certificate; nil if it speaks http.
@@ -140,6 +143,9 @@ func OIDCProvider(cfg *config.Config) (*sign.Provider, error) {
 	return p, err
 }
 
+// scoresEvery is the time between two looks at scores that platforms do not have.
+const scoresEvery = 10 * time.Second
+
 // poolNews is for how long the state of a pool is shared by all who wait for it.
 const poolNews = 2 * time.Second
 
@@ -161,6 +167,8 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 	if err != nil {
 		return nil, err
 	}
+	platforms := h.LTI(f.Accounts, f.URL)
+	f.scores = scoresOf(platforms, log)
 	backend := h.Requests()
 	backend.Watch, backend.Keep = f.watch, poolNews
 	return frontend.New(frontend.Config{
@@ -168,10 +176,22 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 		Judge0: frontend.Judge0{Pool: h.Config.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.Webhooks,
 	}, frontend.Deps{
 		Deps: services.Deps{
-			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, LTI: h.LTI(f.Accounts, f.URL), Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
+			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, LTI: platforms, Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
 		},
 		Redis: h.Redis, Checks: checksOf(h),
 	})
+}
+
+// scoresOf is the loop that sends scores to learning platforms.
+func scoresOf(platforms *lti.Service, log logrus.FieldLogger) service.Service {
+	return service.Service{Name: "scores", Run: func(ctx context.Context) error {
+		return service.Every(ctx, clock.Real{}, scoresEvery, func(ctx context.Context) error {
+			if _, err := platforms.Round(ctx); err != nil && ctx.Err() == nil {
+				log.WithError(err).Warn("scores were not sent to a learning platform; they are tried again")
+			}
+			return nil
+		})
+	}}
 }
 
 // languagesOf reads the table of languages that a setting names; nil without one.

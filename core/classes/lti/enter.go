@@ -99,6 +99,9 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 	if err := s.renew(ctx, c, l.Members); err != nil {
 		return Entry{}, err
 	}
+	if err := s.meet(ctx, c, l, handle); err != nil {
+		return Entry{}, err
+	}
 	to, err := s.destination(ctx, c.Class, l, handle)
 	return Entry{In: &in, To: to}, err
 }
@@ -198,6 +201,26 @@ func (s *Service) join(ctx context.Context, c school.LTICourse, user string, rol
 		return err
 	}
 	return s.Classes.Enrol(ctx, core.System(), c.Class, user, role)
+}
+
+// meet keeps by which name the platform knows a member, for scores.
+func (s *Service) meet(ctx context.Context, c school.LTICourse, l *Launch, user string) error {
+	m := school.LTIMember{Platform: c.Platform, Context: c.Context, Subject: l.Subject, User: user, Class: c.Class}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	have, revision, err := get[school.LTIMember](ctx, s.Store, school.LTIMembers, m.ID())
+	if err == nil && have == m {
+		return nil
+	}
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return err
+	}
+	_, err = put(ctx, s.Store, school.LTIRecord{Kind: school.LTIMembers, ID: m.ID(), Class: m.Class, Revision: revision}, m)
+	if core.Is(err, core.CodeConflict) {
+		return nil // another launch of the same user has kept it
+	}
+	return err
 }
 
 // renew keeps where the platform lists the members of a course.

@@ -42,11 +42,15 @@ type Service struct {
 	mu    sync.Mutex
 	own   *ownKeys
 	asked map[string]*http.Client
+
+	access map[string]accessToken // by platform
+	failed map[string]failure     // by link
 }
 
 // Store is what a Service needs of the result store.
 type Store interface {
 	school.LTI
+	school.Counting
 	core.AuditLog
 }
 

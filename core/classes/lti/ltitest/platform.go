@@ -62,6 +62,10 @@ type Platform struct {
 	mu        sync.Mutex
 	published []jose.JSONWebKey
 	asked     int // for keys
+	tool      func() jose.JSONWebKeySet
+	tokens    int              // that were given
+	scores    []map[string]any // that were taken
+	down      bool
 }
 
 // New starts a platform with one key.
@@ -76,6 +80,8 @@ func New(t *testing.T) *Platform {
 		p.asked++
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: p.published})
 	})
+	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("POST /items/1/lineitem/scores", p.score)
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	return p
@@ -142,4 +148,67 @@ func Sign(t *testing.T, key any, id string, how jose.SignatureAlgorithm, claims 
 func (p *Platform) Token(t *testing.T, claims any) string {
 	t.Helper()
 	return Sign(t, p.Key.Private, p.Key.ID, jose.RS256, claims)
+}
+
+// LineItem is the address of a column in the platform's gradebook, as Moodle forms it.
+func (p *Platform) LineItem() string { return p.URL + "/items/1/lineitem?type_id=3" }
+
+// Knows gives the platform the tool's keys.
+func (p *Platform) Knows(keys func() jose.JSONWebKeySet) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tool = keys
+}
+
+// Fail has the gradebook fail, or not any more.
+func (p *Platform) Fail(down bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = down
+}
+
+// Scores are those that were taken, and how many tokens were given for them.
+func (p *Platform) Scores() (scores []map[string]any, tokens int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]map[string]any{}, p.scores...), p.tokens
+}
+
+// accessToken is what the platform gives.
+const accessToken = "token-of-the-platform"
+
+func (p *Platform) token(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var claims jwt.Claims
+	signed, err := jwt.ParseSigned(r.PostFormValue("client_assertion"), []jose.SignatureAlgorithm{jose.RS256})
+	if err == nil {
+		err = signed.Claims(p.tool(), &claims)
+	}
+	if err == nil {
+		err = claims.Validate(jwt.Expected{Issuer: Client, Subject: Client, AnyAudience: jwt.Audience{p.URL + "/token"}, Time: time.Now()})
+	}
+	if err != nil || claims.ID == "" || r.PostFormValue("grant_type") != "client_credentials" || r.PostFormValue("scope") == "" {
+		http.Error(w, "invalid_client", http.StatusUnauthorized)
+		return
+	}
+	p.tokens++
+	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": accessToken, "token_type": "bearer", "expires_in": 3600})
+}
+
+func (p *Platform) score(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var score map[string]any
+	switch {
+	case p.down:
+		http.Error(w, "away", http.StatusServiceUnavailable)
+	case r.Header.Get("Authorization") != "Bearer "+accessToken:
+		http.Error(w, "no token", http.StatusUnauthorized)
+	case r.Header.Get("Content-Type") != "application/vnd.ims.lis.v1.score+json" || r.URL.RawQuery != "type_id=3" || json.NewDecoder(r.Body).Decode(&score) != nil:
+		http.Error(w, "no score", http.StatusBadRequest)
+	default:
+		p.scores = append(p.scores, score)
+		w.WriteHeader(http.StatusNoContent)
+	}
 }
