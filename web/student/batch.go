@@ -106,7 +106,7 @@ func (d *student) batch(r *page.Request) error {
 	for i := range found.Items {
 		one := &found.Items[i]
 		line, _, _ := strings.Cut(one.Stdout, "\n")
-		ran := one.State.Terminal() && readResult(r, &one.Result).Ran >= 0
+		ran := one.State.Terminal() && readResult(r, &one.Result, nil, "").Ran >= 0
 		b.Rows = append(b.Rows, jobRow{*one, states[one.State].said(r), ran, line})
 		b.Type, b.Pool = one.Type, one.Pool
 	}

@@ -96,7 +96,7 @@ func (d *student) batchCSV(r *page.Request) error {
 
 // cellsOf returns a job's row of a CSV. A cell is empty if there is no such number.
 func cellsOf(r *page.Request, v *requests.JobResult) []string {
-	is := readResult(r, &v.Result)
+	is := readResult(r, &v.Result, nil, "")
 	ran := v.State.Terminal() && is.Ran >= 0
 	cells := []string{
 		strconv.Itoa(v.Job), v.ID, string(v.State), numberIf(ran, int64(v.ExitCode)), v.Signal, scoreOf(v.Score), scoreOf(v.MaxScore),

@@ -121,7 +121,7 @@ func (d *student) request(r *page.Request) error {
 	if text := blames[v.Blame]; text != "" {
 		q.Blame = r.T(text)
 	}
-	q.Outcome = readResult(r, &q.Result)
+	q.Outcome = readResult(r, &q.Result, nil, "")
 	q.Outcome.Exit = q.Outcome.Exit || len(v.Command) > 0 && q.Outcome.Ran >= 0
 	q.Found = fileRows(path("requests", id, "files"), v.Files)
 	return r.Render("student/request", q)

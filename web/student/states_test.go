@@ -85,13 +85,40 @@ func TestDifferenceOfATest(t *testing.T) {
 		}
 	})
 	body := w.get("ann", at)
-	require.Contains(t, body, "<del>- &lt;b&gt;two&lt;/b&gt;\n</del><ins>+ ```··\n</ins><span>  last\n</span>")
-	require.Contains(t, body, "<ins>+ x→\t\n</ins>")
-	require.Equal(t, 2, strings.Count(body, `class="difference"`), "only where both are shown and differ")
+	require.Contains(t, body, "Wrong on one")
+	require.Contains(t, body, `<span class="l">same`+"\n"+`</span><span class="l"><mark>&lt;b&gt;two&lt;/b&gt;</mark>`)
+	require.Contains(t, body, "<mark>```  </mark>", "blanks do not count where the words differ")
+	require.Contains(t, body, "<mark>x→\t</mark>", "a line that nobody expected")
+	require.Equal(t, 3, strings.Count(body, `class="want"`))
+	require.Equal(t, 1, strings.Count(body, `<details class="card test" id="t1" open`))
+	require.Equal(t, 1, strings.Count(body, " open>"), "only the first one that failed")
 	require.Contains(t, body, "1 of 4 passed.")
+	require.Contains(t, body, `href="#t3"`)
 	require.Contains(t, body, "odd &lt;i&gt;")
 	w.language = "de"
 	require.Contains(t, w.get("ann", at), "falsche Antwort")
+}
+
+// A build that failed says first what the compiler said, and leads to the line.
+func TestBuildThatFailed(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1")
+	at := w.submitTo("ann", "hw1", sent{"files", "rle.c", "int main(void) {\n"})
+	w.grade(func(r *core.Result) {
+		r.Tests = []core.Test{
+			{Name: "build", Verdict: core.TestBuildError, Message: "build error: exit code 1\n\n```\nIn file included from /usr/include/x.h:9:\n./rle.c:5:3: error: expected <b>\n```\n"},
+			{Name: "runs", MaxScore: 4, Verdict: core.TestSkipped, Message: "skipped\n"},
+			{Name: "large", MaxScore: 6, Verdict: core.TestSkipped, Message: "skipped\n"},
+		}
+	})
+	body := w.get("ann", at)
+	require.Contains(t, body, "Does not compile: rle.c line 5")
+	require.Contains(t, body, "In file included from /usr/include/x.h:9:")
+	require.Contains(t, body, `<a href="`+at+`/files/rle.c?lines=5#L5">./rle.c:5:3: error: expected &lt;b&gt;</a>`)
+	require.Less(t, strings.Index(body, "What the compiler says"), strings.Index(body, "Not run:"))
+	require.Contains(t, body, "0 of 2 passed.")
+	require.NotContains(t, body, `<details class="card test"`, "what did not run is said in a line")
 }
 
 // The plot and its words show the scores in order of time.

@@ -37,8 +37,8 @@ func (d *student) submission(r *page.Request) error {
 	}
 	s := submission{Is: v, Assignment: as, Outcome: v.Outcome, Badge: r.Outcome(v.Outcome), End: ending(r, v), Others: sub.User != r.Actor().Handle}
 	s.Score, s.Max = v.Score, v.MaxScore
-	s.Result = readResult(r, v.Result)
-	s.Files = fileRows(path("submissions", sub.ID, "files"), sub.Files)
+	s.Result = readResult(r, v.Result, sub.Files, submissionFiles(sub.ID))
+	s.Files = fileRows(submissionFiles(sub.ID), sub.Files)
 	if err := d.follow(r, &s); err != nil {
 		return err
 	}
