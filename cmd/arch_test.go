@@ -355,6 +355,7 @@ var writers = map[string][]string{
 	"PutJoinToken":     {"core/cluster/join/redeem.go", "core/cluster/join/service.go"},
 	"PutLTI":           {"core/classes/lti/records.go"},
 	"PutPool":          {"core/requests/intake/intake.go"},
+	"PutRosterImport":  {"core/classes/import.go", "core/classes/undo.go"},
 	"PutSchedule":      {"core/classes/schedule.go", "overseer/schedules.go"},
 	"PutUser":          {"core/account/bootstrap.go", "core/classes/user.go"},
 	"PutWebhook":       {"core/classes/webhook.go", "taskrunner/webhook.go"},

@@ -151,8 +151,22 @@ func userCalls() []call {
 	}
 }
 
+// imported has imported a roster into cs101.
+func imported(w *fixture, n int) string {
+	handle := anotherUser(w, n)
+	require.NoError(w.t, done(w.reg.ImportRoster(w.t.Context(), w.as("tess"), "cs101", strings.NewReader("handle\n"+handle), classes.ImportOptions{})))
+	w.log.clear()
+	return handle
+}
+
 func classCalls() []call {
 	return []call{
+		{action: core.ActEnrolStudent, method: "LastImport", prepare: imported, do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.LastImport(w.t.Context(), a, "cs101"))
+		}},
+		{action: core.ActEnrolStudent, method: "UndoImport", prepare: imported, do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.UndoImport(w.t.Context(), a, "cs101"))
+		}},
 		{action: core.ActRosterView, method: "FindMembers", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.FindMembers(w.t.Context(), a, "cs101", classes.RosterQuery{Text: "ann", Limit: 10}))
 		}},
@@ -184,7 +198,7 @@ func classCalls() []call {
 			return done(w.reg.ViewMember(w.t.Context(), a, "cs101", "ann"))
 		}},
 		{action: core.ActEnrolStudent, method: "ImportRoster", do: func(w *fixture, a core.Actor, _ string) error {
-			return done(w.reg.ImportRoster(w.t.Context(), a, "cs101", strings.NewReader("handle\nnick\n"), true))
+			return done(w.reg.ImportRoster(w.t.Context(), a, "cs101", strings.NewReader("handle\nnick\n"), classes.ImportOptions{DryRun: true}))
 		}},
 		{action: core.ActAuditView, method: "AuditEntries", do: func(w *fixture, a core.Actor, _ string) error {
 			return done(w.reg.AuditEntries(w.t.Context(), a, core.AuditFilter{Class: "cs101"}))

@@ -59,7 +59,7 @@ func TestDeleteClass(t *testing.T) {
 		func() error { return w.reg.Enrol(ctx, tess, "cs101", "nick", core.RoleStudent) },
 		func() error { return w.reg.Drop(ctx, tess, "cs101", "ann") },
 		func() error {
-			return done(w.reg.ImportRoster(ctx, tess, "cs101", strings.NewReader("handle\nnick\n"), false))
+			return done(w.reg.ImportRoster(ctx, tess, "cs101", strings.NewReader("handle\nnick\n"), classes.ImportOptions{DryRun: false}))
 		},
 		func() error { return done(w.reg.CreateAssignment(ctx, tess, as)) },
 		func() error { return done(w.reg.EditAssignment(ctx, tess, as)) },

@@ -1,14 +1,16 @@
 package classes
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"drover/core"
 	"drover/core/account/auditlog"
@@ -17,21 +19,34 @@ import (
 
 // Bounds on a roster that is imported.
 const (
-	MaxImportRows     = 10_000
+	MaxImportRows     = school.MaxImportedRows
 	MaxImportBytes    = 4 << 20
-	MaxImportTroubles = 100 // faulty lines that are listed; all are counted
+	MaxImportTroubles = 100  // faulty lines that are listed; all are counted
+	MaxImportLines    = 1000 // lines of which the report says what happens
 )
+
+// ImportOptions say how a roster is read.
+type ImportOptions struct {
+	DryRun  bool
+	Columns []string // what each column of the file is, see RosterColumns; nil: what its name says
+	Names   bool     // give existing users the names of the file, too; needs the right to manage users
+}
 
 // Imported is what an import of a roster did, or would do.
 type Imported struct {
-	DryRun   bool      `json:"dry_run,omitempty"` // nothing was changed
-	Rows     int       `json:"rows"`
-	Created  int       `json:"created"`  // users
-	Enrolled int       `json:"enrolled"` // users, including created ones
-	Changed  int       `json:"changed"`  // to another role
-	Same     int       `json:"same"`     // already in the class with that role
-	Failed   int       `json:"failed"`
-	Troubles []Trouble `json:"troubles,omitempty"` // why, for the first MaxImportTroubles
+	DryRun   bool           `json:"dry_run,omitempty"` // nothing was changed
+	ID       string         `json:"id,omitempty"`      // of an import that changed something
+	Header   []string       `json:"header"`            // the file's first line
+	Columns  []string       `json:"columns"`           // what each column was taken for
+	Rows     int            `json:"rows"`
+	Created  int            `json:"created"`  // users
+	Enrolled int            `json:"enrolled"` // users, including created ones
+	Changed  int            `json:"changed"`  // to another role, section or name
+	Same     int            `json:"same"`     // already in the class as the line says
+	Skipped  int            `json:"skipped"`  // lines that are of no person
+	Failed   int            `json:"failed"`
+	Troubles []Trouble      `json:"troubles,omitempty"` // why, for the first MaxImportTroubles
+	Lines    []ImportedLine `json:"lines,omitempty"`    // the first MaxImportLines
 }
 
 // Trouble describes the fault of one line of a file.
@@ -40,69 +55,94 @@ type Trouble struct {
 	Text string `json:"text"`
 }
 
-// importing is an import in progress.
-type importing struct {
-	r     *Service
-	a     core.Actor
-	class string
-	names map[string]int // of a column → its index
-	lines map[string]int // handle or e-mail address → the line that has it
-	done  Imported
-}
-
-// The columns of a roster.
+// What an import does with a line.
 const (
-	colHandle = "handle"
-	colName   = "name"
-	colEmail  = "email"
-	colRole   = "role"
+	LineCreated  = "created"  // makes the user, and enrols it
+	LineEnrolled = "enrolled" // enrols a user that there is
+	LineChanged  = "changed"
+	LineSame     = "same"
+	LineSkipped  = "skipped"
+	LineWrong    = "wrong"
 )
 
-// ImportRoster enrols the users in a CSV file with a line of column names: handle, name, email, role, in any order,
-// at least handle or email; the default role is student. Unknown users are created if the actor may do that. Existing
-// data stays, so importing the same file again changes nothing. Faulty lines are reported and skipped. With dry run,
-// nothing is changed and the same report is made.
+// ImportedLine is what an import did, or would do, with one line.
+type ImportedLine struct {
+	Line    int           `json:"line"`
+	Does    string        `json:"does"`
+	User    string        `json:"user,omitempty"`
+	Name    string        `json:"name,omitempty"`
+	Email   string        `json:"email,omitempty"`
+	Role    core.UserRole `json:"role,omitempty"`
+	Section string        `json:"section,omitempty"`
+	Text    string        `json:"text,omitempty"` // what is wrong, or what changes
+
+	row  school.ImportedRow
+	user school.User // that is made or renamed
+}
+
+// importing is an import in progress.
+type importing struct {
+	r       *Service
+	a       core.Actor
+	class   string
+	opts    ImportOptions
+	file    rosterFile
+	users   map[string]*school.User // by handle and e-mail address
+	members map[string]school.Enrolment
+	lines   map[string]int // handle or e-mail address → the line that has it
+	plan    []ImportedLine
+}
+
+// ImportRoster enrols the people of a file: a table with names of columns in its first line. Users are known by
+// handle, login, e-mail address or, within the class, by name; unknown ones are created if the actor may do that.
+// What a line does not say stays as it is, so importing the same file again changes nothing. Faulty lines are reported
+// and skipped. With dry run, nothing is changed and the same report is made. What is to change is recorded first, for
+// UndoImport.
 //
-// Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT if the file as a whole is faulty; and UNAVAILABLE, with
-// what was done so far.
-func (r *Service) ImportRoster(ctx context.Context, a core.Actor, class string, file io.Reader, dry bool) (Imported, error) {
+// Returns NOTFOUND, FORBIDDEN, CONFLICT; INVALID and LIMIT if the file as a whole is faulty, with its columns if they
+// could be read; and UNAVAILABLE after a part was done: the same file again does the rest.
+func (r *Service) ImportRoster(ctx context.Context, a core.Actor, class string, file io.Reader, opts ImportOptions) (Imported, error) {
 	if _, err := r.openClass(ctx, a, class, core.ActEnrolStudent); err != nil {
 		return Imported{}, err
 	}
-	limited := &io.LimitedReader{R: file, N: MaxImportBytes + 1}
-	rows := csv.NewReader(withoutMark(limited))
-	rows.FieldsPerRecord, rows.ReuseRecord, rows.TrimLeadingSpace = -1, true, true
-	im := importing{r: r, a: a, class: class, names: map[string]int{}, lines: map[string]int{}, done: Imported{DryRun: dry}}
-	if err := im.header(rows); err != nil {
-		return im.done, err
-	}
-	for {
-		row, err := rows.Read()
-		switch {
-		case limited.N <= 0:
-			return im.done, core.Errorf(core.CodeLimit, class, "the roster has more than %d bytes: import it in parts", MaxImportBytes)
-		case errors.Is(err, io.EOF):
-			return im.done, nil
-		case err != nil:
-			return im.done, unreadable(class, err)
-		case im.done.Rows == MaxImportRows:
-			return im.done, core.Errorf(core.CodeLimit, class, "the roster has more than %d lines: import it in parts", MaxImportRows)
-		}
-		line, _ := rows.FieldPos(0)
-		im.done.Rows++
-		if err := im.row(ctx, line, row); err != nil {
-			return im.done, err
+	if opts.Names {
+		if err := core.Allow(a, core.ActUserManage, core.Object{}); err != nil {
+			return Imported{}, err
 		}
 	}
+	f, err := readRoster(class, file, opts.Columns)
+	im := &importing{r: r, a: a, class: class, opts: opts, file: f, lines: map[string]int{}}
+	if err != nil {
+		return im.report(""), err
+	}
+	if err := im.lookUp(ctx); err != nil {
+		return im.report(""), err
+	}
+	for i, row := range f.rows {
+		l := ImportedLine{Line: f.lines[i]}
+		if err := im.line(ctx, row, &l); err != nil {
+			if !lineFault(err) {
+				return im.report(""), err
+			}
+			l.Does, l.Text = LineWrong, auditlog.Sentence(err.Error())
+		}
+		im.plan = append(im.plan, l)
+	}
+	if opts.DryRun {
+		return im.report(""), nil
+	}
+	id, err := im.apply(ctx)
+	return im.report(id), err
 }
 
-// withoutMark skips the byte order mark that some programs write first.
-func withoutMark(r io.Reader) io.Reader {
-	b := bufio.NewReader(r)
-	if start, err := b.Peek(3); err == nil && string(start) == "\ufeff" {
-		_, _ = b.Discard(3) // Peek has read these bytes
+// lineFault reports whether an error is about one line, so that the import goes on.
+func lineFault(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeNotFound, core.CodeConflict, core.CodeForbidden, core.CodeLimit:
+		return true
+	default:
+		return false
 	}
-	return b
 }
 
 func unreadable(class string, err error) error {
@@ -113,137 +153,116 @@ func unreadable(class string, err error) error {
 	return core.Wrap(err, core.CodeInvalid, class, "the roster cannot be read")
 }
 
-func (im *importing) header(rows *csv.Reader) error {
-	names, err := rows.Read()
-	if errors.Is(err, io.EOF) {
-		return core.Errorf(core.CodeInvalid, im.class, "the roster is empty: its first line names the columns, such as handle,name,email,role")
-	}
-	if err != nil {
-		return unreadable(im.class, err)
-	}
-	for i, name := range names {
-		name = strings.ToLower(strings.TrimSpace(name))
-		if !slices.Contains([]string{colHandle, colName, colEmail, colRole}, name) {
-			return core.Errorf(core.CodeInvalid, im.class, "the roster's first line names the column %.40q: use %s, %s, %s and %s, with commas between them",
-				name, colHandle, colName, colEmail, colRole)
+// report counts what the plan does.
+func (im *importing) report(id string) Imported {
+	done := Imported{DryRun: im.opts.DryRun, ID: id, Header: im.file.header, Columns: im.file.columns, Rows: len(im.plan)}
+	for _, l := range im.plan {
+		switch l.Does {
+		case LineCreated:
+			done.Created++
+			done.Enrolled++
+		case LineEnrolled:
+			done.Enrolled++
+		case LineChanged:
+			done.Changed++
+		case LineSame:
+			done.Same++
+		case LineSkipped:
+			done.Skipped++
+		default:
+			done.Failed++
+			if len(done.Troubles) < MaxImportTroubles {
+				done.Troubles = append(done.Troubles, Trouble{l.Line, l.Text})
+			}
 		}
-		if _, twice := im.names[name]; twice {
-			return core.Errorf(core.CodeInvalid, im.class, "the roster's first line names the column %s twice", name)
-		}
-		im.names[name] = i
 	}
-	_, handles := im.names[colHandle]
-	_, emails := im.names[colEmail]
-	if !handles && !emails {
-		return core.Errorf(core.CodeInvalid, im.class, "the roster's first line names neither %s nor %s: nobody could say who is meant", colHandle, colEmail)
-	}
-	return nil
+	done.Lines = im.plan[:min(len(im.plan), MaxImportLines)]
+	return done
 }
 
-// row enrols the user of a line. It returns an error if the import cannot continue.
-func (im *importing) row(ctx context.Context, line int, row []string) error {
-	err := im.enrol(ctx, line, row)
-	switch core.CodeOf(err) {
-	case "":
-		return nil
-	case core.CodeInvalid, core.CodeNotFound, core.CodeConflict, core.CodeForbidden, core.CodeLimit:
-		im.done.Failed++
-		if len(im.done.Troubles) < MaxImportTroubles {
-			im.done.Troubles = append(im.done.Troubles, Trouble{line, auditlog.Sentence(err.Error())})
+// apply does what the plan says, some lines at once: the store waits for its disk once for all of them.
+func (im *importing) apply(ctx context.Context) (id string, err error) {
+	record := school.RosterImport{Class: im.class, ID: im.r.newID(), By: im.a.Handle, At: im.r.now().UnixMilli()}
+	var todo []int
+	for i, l := range im.plan {
+		if l.Does == LineCreated || l.Does == LineEnrolled || l.Does == LineChanged {
+			record.Rows, todo = append(record.Rows, l.row), append(todo, i)
 		}
-		return nil
-	default:
-		return core.Wrap(err, core.CodeOf(err), im.class, "the import stopped at line %d: import the same file again to go on", line)
 	}
+	if len(todo) == 0 {
+		return "", nil
+	}
+	if err := record.Check(); err != nil {
+		return "", err
+	}
+	last, err := im.r.Store.GetRosterImport(ctx, im.class)
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return "", err
+	}
+	record.Revision = last.Revision
+	entry := core.AuditEntry{Action: core.ActEnrolStudent, Class: im.class, Subject: im.class, Text: fmt.Sprintf("imports a roster of %d people, import %s", len(todo), record.ID)}
+	if err := im.r.change(ctx, im.a, entry, func() error {
+		_, err := im.r.Store.PutRosterImport(ctx, record)
+		return err
+	}); err != nil {
+		return "", err
+	}
+	return record.ID, im.each(ctx, todo, record.At)
 }
 
-func (im *importing) enrol(ctx context.Context, line int, row []string) error {
-	field := func(name string) string {
-		if i, ok := im.names[name]; ok && i < len(row) {
-			return strings.TrimSpace(row[i])
-		}
-		return ""
+// each makes the changes of lines.
+func (im *importing) each(ctx context.Context, todo []int, at int64) error {
+	var mu sync.Mutex
+	var work errgroup.Group
+	work.SetLimit(8)
+	for _, i := range todo {
+		l := &im.plan[i]
+		work.Go(func() error {
+			err := im.do(ctx, l, at)
+			if err == nil {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			l.Does, l.Text = LineWrong, auditlog.Sentence(err.Error())
+			if lineFault(err) {
+				return nil
+			}
+			return core.Wrap(err, core.CodeOf(err), im.class, "the import stopped at line %d: import the same file again to go on", l.Line)
+		})
 	}
-	if len(row) > len(im.names) {
-		return core.Errorf(core.CodeInvalid, im.class, "it has %d columns, and the first line only %d", len(row), len(im.names))
-	}
-	role := cmp.Or(core.UserRole(strings.ToLower(field(colRole))), core.RoleStudent)
-	given := school.User{Handle: field(colHandle), Name: field(colName), Email: strings.ToLower(field(colEmail))}
-	who := cmp.Or(given.Handle, given.Email)
-	if who == "" {
-		return core.Errorf(core.CodeInvalid, im.class, "it names nobody: fill in the %s or the %s", colHandle, colEmail)
-	}
-	u, err := im.r.Store.GetUser(ctx, who)
-	missing := core.Is(err, core.CodeNotFound)
-	if err != nil && !missing {
-		return err
-	}
-	if missing {
-		u = given
-	}
-	for _, name := range []string{u.Handle, u.Email} {
-		if before, twice := im.lines[name]; twice && name != "" {
-			return core.Errorf(core.CodeInvalid, name, "%s is in line %d already", name, before)
-		}
-		im.lines[name] = line
-	}
-	if missing {
-		return im.create(ctx, u, role)
-	}
-	return im.put(ctx, u.Handle, role)
+	return work.Wait()
 }
 
-// create creates a user and enrols it.
-func (im *importing) create(ctx context.Context, u school.User, role core.UserRole) error {
-	if core.Allow(im.a, core.ActUserManage, core.Object{}) != nil {
-		return core.Errorf(core.CodeNotFound, u.Handle, "there is no user %.80q: ask an admin to make it", cmp.Or(u.Handle, u.Email))
-	}
-	u, err := im.r.newUser(u)
-	if err != nil {
-		return err
-	}
-	if err := (school.Enrolment{Class: im.class, User: u.Handle, Role: role}).Check(); err != nil {
-		return err
-	}
-	if u.Email != "" {
-		other, err := im.r.Store.GetUser(ctx, u.Email)
-		if err == nil {
-			return core.Errorf(core.CodeConflict, u.Handle, "the e-mail address %s is that of user %s", u.Email, other.Handle)
-		}
-		if !core.Is(err, core.CodeNotFound) {
+// do makes the changes of a line.
+func (im *importing) do(ctx context.Context, l *ImportedLine, at int64) error {
+	row := l.row
+	if row.Created {
+		if _, err := im.r.putUser(ctx, im.a, l.user, "creates user "+row.User); err != nil {
 			return err
 		}
 	}
-	if im.done.DryRun {
-		im.done.Created++
-		im.done.Enrolled++
+	if row.Renamed {
+		if _, err := im.r.putUser(ctx, im.a, l.user, fmt.Sprintf("changes user %s: name from %q to %q", row.User, shorten(row.OldName), shorten(row.Name))); err != nil {
+			return err
+		}
+	}
+	if row.Role == row.OldRole && row.Section == row.OldSection {
 		return nil
 	}
-	if _, err := im.r.putUser(ctx, im.a, u, "creates user "+u.Handle); err != nil {
-		return err
-	}
-	im.done.Created++
-	return im.put(ctx, u.Handle, role)
+	e := school.Enrolment{Class: im.class, User: row.User, Role: row.Role, Section: row.Section, Since: at}
+	return cmp.Or(e.Check(), im.r.enrol(ctx, im.a, e, row.OldRole))
 }
 
-// put enrols an existing user.
-func (im *importing) put(ctx context.Context, user string, role core.UserRole) error {
-	e, old, err := im.r.enrolment(ctx, im.a, im.class, user, role)
-	if err != nil {
-		return err
+// roleOf reads a role as other systems write it, too.
+func roleOf(text string) core.UserRole {
+	switch text = strings.ToLower(text); text {
+	case "ta", "tutor", "assistant", "taenrollment", "teaching assistant":
+		return core.RoleAssistant
+	case "studentenrollment", "learner":
+		return core.RoleStudent
+	case "teacherenrollment", "instructor":
+		return core.RoleTeacher
 	}
-	if old != role && !im.done.DryRun {
-		err = im.r.enrol(ctx, im.a, e, old)
-	}
-	switch {
-	case err != nil:
-		return err
-	case old == role:
-		im.done.Same++
-	case old == "":
-		im.done.Enrolled++
-	default:
-		im.done.Changed++
-	}
-	return nil
+	return core.UserRole(text)
 }

@@ -42,6 +42,7 @@ type Store interface {
 	core.Schedules
 	core.Counted
 
+	WaysIn(ctx context.Context, users []string) ([]school.WayIn, error)
 	Get(ctx context.Context, id string) (core.Row, error)
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)

@@ -15,9 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/classes"
 	"drover/core/school"
 	"drover/web/api"
 )
+
+// undoable has imported a roster into cs101.
+func undoable(w *fixture, n int) string {
+	handle := anotherUser(w, n)
+	_, err := w.reg.ImportRoster(w.t.Context(), w.as("root").Actor, "cs101", strings.NewReader("handle\n"+handle), classes.ImportOptions{})
+	require.NoError(w.t, err)
+	return handle
+}
 
 // samples has one for every operation.
 func samples() map[string]sample {
@@ -50,6 +59,7 @@ func samples() map[string]sample {
 
 		"listMembers": {}, "enrol": {prepare: anotherUser, path: "/classes/cs101/members/{id}", body: says(object{"role": "student"})},
 		"drop":           {prepare: member, path: "/classes/cs101/members/{id}"},
+		"undoImport":     {prepare: undoable},
 		"importRoster":   {raw: func(*testing.T) (string, string) { return "text/csv", "handle\nnick\n" }, path: "/classes/cs101/roster?dry_run=true"},
 		"listDeadlines":  {},
 		"setDeadline":    {prepare: assignment, path: hw1 + "/deadlines/cleo", body: says(object{"due_ms": theDue + hour})},

@@ -13,7 +13,8 @@ func rosterTable() []entry {
 		is(Operation{"listMembers", get, "/classes/{class}/members", core.ActRosterView, school.ScopeRead, 0, "List the members of a class, by handle"}, (*server).listMembers),
 		is(Operation{"enrol", put, "/classes/{class}/members/{user}", core.ActEnrolStudent, school.ScopeTeach, 0, "Enrol a user in a class, or change the role there; roles other than student need more rights"}, (*server).enrol),
 		is(Operation{"drop", remove, "/classes/{class}/members/{user}", core.ActEnrolStudent, school.ScopeTeach, 0, "Drop a user from a class; submissions stay"}, (*server).drop),
-		is(Operation{"importRoster", post, "/classes/{class}/roster", core.ActEnrolStudent, school.ScopeTeach, 0, "Enrol the users in a CSV file with the columns handle, name, email, role"}, (*server).importRoster),
+		is(Operation{"importRoster", post, "/classes/{class}/roster", core.ActEnrolStudent, school.ScopeTeach, 0, "Enrol the people of a table: its first line names the columns, as drover, Canvas and Moodle do"}, (*server).importRoster),
+		is(Operation{"undoImport", post, "/classes/{class}/roster/undo", core.ActEnrolStudent, school.ScopeTeach, 0, "Undo the last import into a class"}, (*server).undoImport),
 		is(Operation{"listDeadlines", get, "/classes/{class}/deadlines", core.ActDeadlineEdit, school.ScopeRead, 0, "List users' own deadlines in a class: all for staff, the caller's with user"}, (*server).listDeadlines),
 		is(Operation{"setDeadline", put, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, school.ScopeTeach, 0, "Set a user's own deadlines"}, (*server).setDeadline),
 		is(Operation{"removeDeadline", remove, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, school.ScopeTeach, 0, "Remove a user's own deadlines"}, (*server).removeDeadline),
@@ -63,10 +64,16 @@ func (s *server) drop(ctx context.Context, a core.Actor, in *struct {
 
 func (s *server) importRoster(ctx context.Context, a core.Actor, in *struct {
 	InClass
-	Dry bool `query:"dry_run" doc:"only report what would be done"`
+	Dry     bool     `query:"dry_run" doc:"only report what would be done"`
+	Names   bool     `query:"names" doc:"give existing users the names of the file, too; needs the right to manage users"`
+	Columns []string `query:"columns" maxItems:"1000" doc:"what each column is, in the order of the file: handle, login, email, name, first_name, last_name, sorted_name, section, role or ignored; empty: what its name says"`
 },
 ) (*answer[classes.Imported], error) {
-	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, classes.MaxImportBytes+1), in.Dry))
+	return answered(s.Classes.ImportRoster(ctx, a, in.Class, s.body(ctx, classes.MaxImportBytes+1), classes.ImportOptions{DryRun: in.Dry, Columns: in.Columns, Names: in.Names}))
+}
+
+func (s *server) undoImport(ctx context.Context, a core.Actor, in *InClass) (*answer[classes.Undone], error) {
+	return answered(s.Classes.UndoImport(ctx, a, in.Class))
 }
 
 // DeadlinePage is a list of deadlines, which are few enough for one page.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"drover/core"
 	"drover/core/classes"
@@ -29,10 +30,19 @@ func (c *Client) Drop(ctx context.Context, class, user string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: []string{"classes", class, "members", user}})
 }
 
-// ImportRoster enrols the users in a CSV file; a dry run only reports what would be done.
-func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error) {
+// UndoImport undoes the last import into a class.
+func (c *Client) UndoImport(ctx context.Context, class string) (classes.Undone, error) {
+	return post[classes.Undone](ctx, c, nil, "classes", class, "roster", "undo")
+}
+
+// ImportRoster enrols the people of a table; a dry run only reports what would be done.
+func (c *Client) ImportRoster(ctx context.Context, class string, csv io.Reader, opts classes.ImportOptions) (classes.Imported, error) {
+	query := values("dry_run", strconv.FormatBool(opts.DryRun), "names", strconv.FormatBool(opts.Names))
+	if len(opts.Columns) > 0 {
+		query.Set("columns", strings.Join(opts.Columns, ","))
+	}
 	return ask[classes.Imported](ctx, c, call{
-		method: http.MethodPost, path: []string{"classes", class, "roster"}, query: values("dry_run", strconv.FormatBool(dry)),
+		method: http.MethodPost, path: []string{"classes", class, "roster"}, query: query,
 		stream: func() upload { return upload{kind: "text/csv", from: io.NopCloser(csv)} },
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,6 +191,11 @@ func staffSamples() map[string]sample {
 		"POST /classes/{class}/edit":          {form: revision(class, "title", "Other")},
 		"POST /classes/{class}/roster":        {form: func(w *fixture, _ string) form { return form{"user", newUser(w), "role", "student"} }},
 		"POST /classes/{class}/roster/change": {form: func(w *fixture, _ string) form { return form{"member", member(w), "do", "drop"} }},
+		"POST /classes/{class}/roster/import/undo": {form: func(w *fixture, _ string) form {
+			_, err := w.deps.Classes.ImportRoster(w.t.Context(), w.as("root"), "cs101", strings.NewReader("handle\n"+newUser(w)), classes.ImportOptions{})
+			require.NoError(w.t, err)
+			return nil
+		}},
 		"POST /classes/{class}/roster/import": {
 			form: func(w *fixture, _ string) form {
 				return form{"text", "handle\n" + newUser(w), "sure", "yes"}

@@ -1,6 +1,7 @@
 package staff_test
 
 import (
+	"drover/core/classes"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestDeadlinesArePaged(t *testing.T) {
 	for i := range 130 {
 		list.WriteString(zed(i) + "\n")
 	}
-	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(list.String()), false)
+	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(list.String()), classes.ImportOptions{DryRun: false})
 	require.NoError(t, err)
 	for i := range 130 {
 		require.NoError(t, w.reg.Store.PutDeadline(t.Context(), school.Deadline{Class: "cs101", Assignment: "hw1", User: zed(i), Due: start, By: "tess", Since: start}))

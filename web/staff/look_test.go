@@ -55,7 +55,7 @@ func (w *fixture) sample() []string {
 	for i := range 24 {
 		fmt.Fprintf(&list, "student-%02d,Student Number %d,student-%02d@a-school-with-a-long-name.example.org\n", i, i, i)
 	}
-	_, err := w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader(list.String()), false)
+	_, err := w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader(list.String()), classes.ImportOptions{DryRun: false})
 	require.NoError(w.t, err)
 	w.lease("exam", "cs101")
 	w.lease("contest", "cs202")

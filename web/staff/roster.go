@@ -17,6 +17,7 @@ func (s *staff) rosterRoutes() []page.Route {
 		{Pattern: "POST /classes/{class}/roster/change", Action: core.ActEnrolStudent, Serve: s.changeRoster},
 		{Pattern: "GET /classes/{class}/roster/import", Action: core.ActEnrolStudent, Serve: s.importForm},
 		{Pattern: "POST /classes/{class}/roster/import", Action: core.ActEnrolStudent, Body: maxImportBody, Serve: s.importRoster},
+		{Pattern: "POST /classes/{class}/roster/import/undo", Action: core.ActEnrolStudent, Serve: s.undoImport},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/classes"
 )
 
 func (w *fixture) role(class, user string) core.UserRole {
@@ -62,7 +63,7 @@ func TestRosterIsPaged(t *testing.T) {
 	for i := range 150 {
 		lines.WriteString(zed(i) + "\n")
 	}
-	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(lines.String()), false)
+	_, err := w.reg.ImportRoster(t.Context(), w.as("root"), "cs101", strings.NewReader(lines.String()), classes.ImportOptions{DryRun: false})
 	require.NoError(t, err)
 	first := w.shows("tess", "/classes/cs101/roster")
 	require.Less(t, len(first), 90_000, "a first page is small")
@@ -104,6 +105,15 @@ func TestImportShowsFirstWhatItWouldDo(t *testing.T) {
 	require.Equal(t, core.RoleStudent, w.role("cs101", "nick"))
 	require.Equal(t, core.RoleAssistant, w.role("cs101", "ann"))
 
+	text = again(t, w.send("root", at, newUpload().field(t, "text", "Wer;Wo\nzoe;zoe@example.org")), "who is meant")
+	require.Contains(t, text, `<label for="column-1">Wo</label>`, "one can say what the columns are")
+	leads(t, w.send("root", at, newUpload().field(t, "text", "Wer;Mail\nmia;mia@example.org").field(t, "column", "handle").field(t, "column", "email").field(t, "sure", "yes")))
+	require.Equal(t, core.RoleStudent, w.role("cs101", "mia"))
+	require.Contains(t, w.shows("root", at), "Undo the last import")
+	leads(t, w.post("root", at+"/undo"))
+	require.NotContains(t, w.shows("root", "/classes/cs101/roster"), "mia@example.org")
+	again(t, w.post("root", at+"/undo"), "undone already")
+
 	require.Equal(t, "/classes/cs101/roster", leads(t, w.send("root", at, newUpload().field(t, "text", "handle,email\nzoe,zoe@example.org").field(t, "sure", "yes"))))
 	require.Equal(t, core.RoleStudent, w.role("cs101", "zoe"))
 }
@@ -113,7 +123,7 @@ func TestAWrongRosterComesBack(t *testing.T) {
 	w := newFixture(t)
 	at := "/classes/cs101/roster/import"
 	again(t, w.send("tess", at, newUpload().field(t, "text", " ")), "Choose a file")
-	text := again(t, w.send("tess", at, newUpload().field(t, "text", "surname\n</textarea>"+evil)), "handle")
+	text := again(t, w.send("tess", at, newUpload().field(t, "text", "surname\n</textarea>"+evil)), "CSV")
 	require.NotContains(t, text, "<script>alert")
 	require.Contains(t, text, "surname\n&lt;/textarea&gt;")
 	again(t, w.send("tess", at, newUpload().file(t, "file", "r.csv", []byte("handle\n"+strings.Repeat("x,", 5<<20/2)))), "bytes")

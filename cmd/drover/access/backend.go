@@ -49,7 +49,8 @@ type classBackend interface {
 	Roster(ctx context.Context, class, after string, limit int) ([]classes.Member, error)
 	Enrol(ctx context.Context, class, user string, role core.UserRole) error
 	Drop(ctx context.Context, class, user string) error
-	ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error)
+	ImportRoster(ctx context.Context, class string, csv io.Reader, opts classes.ImportOptions) (classes.Imported, error)
+	UndoImport(ctx context.Context, class string) (classes.Undone, error)
 	// MakeLink makes a link by which a user can sign in once, within life; 0 is an hour.
 	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
 	// MakeLinks makes such links for a page of a class's members; next begins the page after.

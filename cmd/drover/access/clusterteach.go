@@ -19,8 +19,12 @@ func (s *Session) Drop(ctx context.Context, class, user string) error {
 	return s.Reg.Drop(ctx, s.Actor, class, user)
 }
 
-func (s *Session) ImportRoster(ctx context.Context, class string, csv io.Reader, dry bool) (classes.Imported, error) {
-	return s.Reg.ImportRoster(ctx, s.Actor, class, csv, dry)
+func (s *Session) ImportRoster(ctx context.Context, class string, csv io.Reader, opts classes.ImportOptions) (classes.Imported, error) {
+	return s.Reg.ImportRoster(ctx, s.Actor, class, csv, opts)
+}
+
+func (s *Session) UndoImport(ctx context.Context, class string) (classes.Undone, error) {
+	return s.Reg.UndoImport(ctx, s.Actor, class)
 }
 
 func (s *Session) Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error) {

@@ -38,7 +38,12 @@ func ClassCommand() *cli.Command {
 			access.BackendCommand("members", "list the members of a class, by handle", "CLASS", "drover class members cs101", terminal.PageFlags("after", "user `HANDLE`"), listMembers),
 			access.BackendCommand("enrol", "put users into a class, or give them another role there", "CLASS USER...", "drover class enrol --role teacher cs101 tom", []cli.Flag{role}, enrol),
 			access.BackendCommand("drop", "remove users from a class; their submissions stay", "CLASS USER...", "drover class drop cs101 ann", nil, drop),
-			access.BackendCommand("import", "enrol the users of a CSV file with the columns handle, name, email, role; - is the standard input", "CLASS FILE", "drover class import --dry-run cs101 roster.csv", []cli.Flag{dry}, importRoster),
+			access.BackendCommand("import", "enrol the people of a table (CSV, also of Canvas, Moodle and Excel), or undo the last import; - is the standard input", "CLASS [FILE]", "drover class import --dry-run cs101 roster.csv", []cli.Flag{
+				dry,
+				&cli.StringFlag{Name: "columns", Usage: "what each column is, such as `last_name,first_name,email,ignored`; otherwise the first line's names say it"},
+				&cli.BoolFlag{Name: "names", Usage: "give existing users the names of the file, too; for admins"},
+				&cli.BoolFlag{Name: "undo", Usage: "undo the last import: drop whom it enrolled, restore roles, sections and names, delete users that it made and nothing else uses"},
+			}, importRoster),
 		},
 	}
 }

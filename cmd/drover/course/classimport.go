@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,6 +15,9 @@ import (
 )
 
 func importRoster(c *cli.Context, d access.Backend) error {
+	if c.Bool("undo") {
+		return undoImport(c, d)
+	}
 	args, err := terminal.ExactArgs(c, "the class", "a CSV file, or - for the standard input")
 	if err != nil {
 		return err
@@ -27,7 +31,11 @@ func importRoster(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	done, err := d.ImportRoster(c.Context, class.Handle, in, c.Bool("dry-run"))
+	opts := classes.ImportOptions{DryRun: c.Bool("dry-run"), Names: c.Bool("names")}
+	if text := c.String("columns"); text != "" {
+		opts.Columns = strings.Split(text, ",")
+	}
+	done, err := d.ImportRoster(c.Context, class.Handle, in, opts)
 	if err != nil && done.Rows == 0 {
 		return err
 	}
@@ -37,6 +45,28 @@ func importRoster(c *cli.Context, d access.Backend) error {
 	if err == nil && done.Failed > 0 {
 		return terminal.ExitCode(terminal.ExitUsage)
 	}
+	return err
+}
+
+// undoImport undoes the last import into a class.
+func undoImport(c *cli.Context, d access.Backend) error {
+	args, err := terminal.ExactArgs(c, "the class")
+	if err != nil {
+		return err
+	}
+	class, err := d.FindClass(c.Context, args[0])
+	if err != nil {
+		return err
+	}
+	done, err := d.UndoImport(c.Context, class.Handle)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return terminal.PrintJSON(c.App.Writer, done)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "class %s: the last import is undone: %d dropped (%d users deleted), %d changed back; %d stay as somebody changed them since\n",
+		class.Handle, done.Dropped, done.Deleted, done.Changed, done.Kept)
 	return err
 }
 
@@ -50,11 +80,11 @@ func printImported(c *cli.Context, class string, done classes.Imported) error {
 	if left := done.Failed - len(done.Troubles); left > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "drover: and %d more lines\n", left)
 	}
-	did := "class %s: %d of %d lines done: %d enrolled (%d users made), %d given another role, %d there already; %d wrong\n"
+	did := "class %s: %d of %d lines done: %d enrolled (%d users made), %d changed, %d there already; %d wrong\n"
 	if done.DryRun {
-		did = "class %s, dry run: %d of %d lines are right: %d to enrol (%d users to make), %d to give another role, %d there already; %d wrong\n"
+		did = "class %s, dry run: %d of %d lines are right: %d to enrol (%d users to make), %d to change, %d there already; %d wrong\n"
 	}
-	_, err := fmt.Fprintf(c.App.Writer, did, class, done.Rows-done.Failed, done.Rows, done.Enrolled, done.Created, done.Changed, done.Same, done.Failed)
+	_, err := fmt.Fprintf(c.App.Writer, did, class, done.Rows-done.Failed-done.Skipped, done.Rows-done.Skipped, done.Enrolled, done.Created, done.Changed, done.Same, done.Failed)
 	return err
 }
 
