@@ -305,6 +305,12 @@ func assignmentCalls() []call {
 		{action: core.ActGradeView, method: "Progress", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Progress(w.t.Context(), a, "cs101", id))
 		}},
+		{action: core.ActGradeView, method: "Overview", do: func(w *fixture, a core.Actor, _ string) error {
+			return done(w.reg.Overview(w.t.Context(), a, "cs101"))
+		}},
+		{action: core.ActGradeView, method: "Standings", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Standings(w.t.Context(), a, "cs101", id))
+		}},
 		{action: core.ActGradeView, method: "Missing", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Missing(w.t.Context(), a, "cs101", id, "", 10))
 		}},

@@ -19,7 +19,7 @@ import (
 var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
 	"ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
-	"Deadlines", "Gradebook", "Counts", "Progress", "Missing", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
+	"Deadlines", "Gradebook", "Counts", "Progress", "Missing", "Standings", "Overview", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress", "Stats", "StatsSeries",
 	"ViewHarness", "OpenHarness", "StageHarness", "ViewStagedHarness", "DraftCases",
 	"ImportRoster", // a dry run is what calls tries; import_test.go does it in earnest

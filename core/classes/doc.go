@@ -51,6 +51,7 @@
 //	Progress Report GradeHistory Missing       grade.view
 //	Gradebook                                  grade.view
 //	Counts                                     assignment.view; another's: submission.view
+//	Standings Overview                         grade.view
 //	Stats StatsSeries                          grade.view
 //	ChangeGrade                                grade.change                             INVALID without a reason
 //	StartTask                                  the kind's; one's own: its own right     CONFLICT: class or assignment is being deleted

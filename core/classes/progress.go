@@ -3,6 +3,8 @@ package classes
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"drover/core"
 	"drover/core/harness"
@@ -132,4 +134,28 @@ func (d *Distribution) spread(scores []float64) {
 	}
 	n := len(scores)
 	d.Mean, d.Median = sum/float64(n), (scores[(n-1)/2]+scores[n/2])/2
+}
+
+// Spark is a bar of a small picture of a distribution, 100 wide and 24 high.
+type Spark struct{ X, Y, Height int }
+
+// Bars returns the distribution as a small picture.
+func (d Distribution) Bars() []Spark {
+	const high = 24
+	most := max(slices.Max(d.Counts[:]), 1)
+	all := make([]Spark, len(d.Counts))
+	for i, n := range d.Counts {
+		height := max(n*high/most, min(n, 1), 0)
+		all[i] = Spark{i*100/Buckets + 1, high - height, height}
+	}
+	return all
+}
+
+// Words returns the counts as text.
+func (d Distribution) Words() string {
+	all := make([]string, len(d.Counts))
+	for i, n := range d.Counts {
+		all[i] = strconv.Itoa(n)
+	}
+	return strings.Join(all, ", ")
 }

@@ -22,6 +22,7 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 		"pairs":    pairs,
 		"crumbs":   crumbs,
 		"percent":  percent,
+		"share":    func(part, whole int) int { return percent(float64(part), float64(whole)) },
 		"allow":    allow,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/web/page"
+	"drover/web/services"
 )
 
 func (s *staff) gradeRoutes() []page.Route {
@@ -25,7 +26,16 @@ type gradePage struct {
 	classes.SubmissionView
 	Class, Assignment, User string
 	History                 []core.AuditEntry // of the user's submissions to the assignment
+	Walk                    *services.Walk    // nil unless the reader came from a list
 	Typed                   url.Values
+}
+
+// Query returns the query of the page, which keeps the list from which the reader came.
+func (p gradePage) Query() string {
+	if p.Walk == nil {
+		return ""
+	}
+	return "?" + url.Values{services.FromKey: {p.Walk.From}}.Encode()
 }
 
 func (s *staff) gradePage(r *page.Request) (gradePage, error) {
@@ -43,6 +53,9 @@ func (s *staff) gradePage(r *page.Request) (gradePage, error) {
 	}
 	if g := sub.Grade; g != nil && g.MaxScore != nil {
 		p.Typed.Set("max_score", pointsText(*g.MaxScore))
+	}
+	if p.Walk, err = s.WalkOf(r.Context(), r.Actor(), r.URL.Query(), sub); err != nil {
+		return p, err
 	}
 	p.History, err = s.Classes.GradeHistory(r.Context(), r.Actor(), sub.Class, sub.Assignment, sub.User)
 	return p, err
@@ -83,9 +96,9 @@ func (s *staff) changeGrade(r *page.Request) error {
 		return r.Again(err, "staff/grade", p)
 	}
 	if back {
-		return r.Redirect(gradePath(p.Submission.ID), r.T("The grade was undone: the result counts again."))
+		return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade was undone: the result counts again."))
 	}
-	return r.Redirect(gradePath(p.Submission.ID), r.T("The grade is changed."))
+	return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade is changed."))
 }
 
 // points reads a number of points; empty is nil.

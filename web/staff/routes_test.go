@@ -111,7 +111,7 @@ func (s *campus) path(route page.Route) (method, path string) {
 func (s *campus) pages() []string {
 	var all []string
 	for _, route := range s.routes {
-		if method, path := s.path(route); method == http.MethodGet && !strings.Contains(path, "/harness/files/") && !strings.HasSuffix(path, "/gradebook/file") {
+		if method, path := s.path(route); method == http.MethodGet && !strings.Contains(path, "/harness/files/") && !strings.HasSuffix(path, "/gradebook/file") && !strings.HasSuffix(path, "/csv") {
 			all = append(all, path)
 		}
 	}

@@ -58,12 +58,13 @@ func (s *staff) studentPage(r *page.Request, assignment string) (*studentPage, e
 		}
 		p.Assignment = &v.Assignments[i]
 	}
-	all, unlisted := s.find(r, school.SubmissionFilter{Class: p.Class, Assignment: assignment, User: p.User, Before: r.URL.Query().Get("before")}, "")
-	if gone && len(all.Found) == 0 {
+	f := school.SubmissionFilter{Class: p.Class, Assignment: assignment, User: p.User, Before: r.URL.Query().Get("before"), Limit: submissionRows}
+	all, unlisted := s.Classes.ListSubmissions(r.Context(), r.Actor(), f)
+	if gone && len(all) == 0 {
 		return p, err
 	}
-	if p.Found = all.Found; all.Before != "" {
-		p.Next = "?" + url.Values{"before": {all.Before}}.Encode()
+	if p.Found = all; len(all) == submissionRows {
+		p.Next = "?" + url.Values{"before": {all[len(all)-1].Submission.ID}}.Encode()
 	}
 	return p, unlisted
 }

@@ -12,6 +12,7 @@ const classesShown = 100
 type home struct {
 	Classes []classes.ClassEntry
 	Next    string
+	Glances map[string]*classes.Overview // of the classes that the reader teaches
 	Work    work
 	News    []classes.Unread // comments and answers that the reader has not seen
 }
@@ -41,6 +42,9 @@ func (d *student) home(r *page.Request) error {
 	if len(all) == classesShown {
 		h.Next = more(r.Request, "after", all[len(all)-1].Handle)
 	}
+	if h.Glances, err = d.glances(r, all); err != nil {
+		return err
+	}
 	titles := make(map[string]string, len(all))
 	for _, c := range all {
 		titles[c.Handle] = c.Title
@@ -51,7 +55,24 @@ func (d *student) home(r *page.Request) error {
 	if h.News, err = d.deps.Classes.UnreadComments(r.Context(), r.Actor()); err != nil {
 		return err
 	}
+	h.tell(r)
 	return r.Render("student/home", h)
+}
+
+// tell says of assignments that the reader teaches how many have submitted, not what the reader has.
+func (h *home) tell(r *page.Request) {
+	for i := range h.Work.Rows {
+		row := &h.Work.Rows[i]
+		o := h.Glances[row.AssignmentEntry.Class]
+		if o == nil {
+			continue
+		}
+		for _, t := range o.Tallies {
+			if t.Handle == row.Handle {
+				row.Progress, row.Submitted = badge{Kind: "calm", Text: r.T("%d of %d submitted", t.Submitted, t.Students)}, 0
+			}
+		}
+	}
 }
 
 // work lists the assignments of a class, or for "" those of all the actor's classes.
@@ -77,8 +98,9 @@ func (d *student) work(r *page.Request, class string, titles map[string]string) 
 
 // class is one class with its assignments.
 type class struct {
-	Class classes.ClassEntry
-	Work  work
+	Class    classes.ClassEntry
+	Overview *classes.Overview // nil for students
+	Work     work
 }
 
 func (d *student) class(r *page.Request) error {
@@ -90,5 +112,9 @@ func (d *student) class(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Render("student/class", class{c, w})
+	o, err := d.overview(r, c.Handle)
+	if err != nil {
+		return err
+	}
+	return r.Render("student/class", class{c, o, w})
 }

@@ -4,6 +4,7 @@ import (
 	"drover/core"
 	"drover/core/classes"
 	"drover/web/page"
+	"drover/web/services"
 	"drover/web/transfer"
 )
 
@@ -23,6 +24,7 @@ type submission struct {
 	Files      []fileRow
 	Result     *result // nil until there is one
 	Tries      []try
+	Walk       *services.Walk // nil unless staff came from a list
 }
 
 func (d *student) submission(r *page.Request) error {
@@ -40,6 +42,9 @@ func (d *student) submission(r *page.Request) error {
 	s.Result = readResult(r, v.Result, sub.Files, submissionFiles(sub.ID))
 	s.Files = fileRows(submissionFiles(sub.ID), sub.Files)
 	if err := d.follow(r, &s); err != nil {
+		return err
+	}
+	if s.Walk, err = d.deps.WalkOf(r.Context(), r.Actor(), r.URL.Query(), sub); err != nil {
 		return err
 	}
 	return r.Render("student/submission", s)

@@ -31,7 +31,7 @@ type mark struct {
 func marksOf(r *core.Result) []mark {
 	all := make([]mark, 0, len(r.Tests))
 	for i := range r.Tests {
-		all = append(all, mark{r.Tests[i].Group, r.Tests[i].Name, passed(&r.Tests[i])})
+		all = append(all, mark{r.Tests[i].Group, r.Tests[i].Name, r.Tests[i].Passed()})
 	}
 	return all
 }
