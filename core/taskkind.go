@@ -33,6 +33,7 @@ type TaskArg struct {
 	Label   string // label of flags and forms; pages translate it
 	Default string // the value if it is left out, as forms show it
 	Most    int    // maximum in bytes; 0 is maxArg
+	Choices string // words with | between them, one of which a text must be; "" is any text
 }
 
 // ArgType says which values an argument can have.
@@ -256,6 +257,9 @@ func (a TaskArg) read(raw json.RawMessage) (any, error) {
 func (a TaskArg) readText(raw json.RawMessage) (any, error) {
 	var text string
 	err := json.Unmarshal(raw, &text)
+	if err == nil && text != "" && a.Choices != "" && !slices.Contains(strings.Split(a.Choices, "|"), text) {
+		return nil, Errorf(CodeInvalid, a.Name, "%s must be %s, not %.60q", a.Flag(), strings.ReplaceAll(a.Choices, "|", " or "), text)
+	}
 	empty := text == "" && (a.Type == ArgClass || a.Type == ArgAssignment)
 	if err != nil || empty || len(text) > a.most() || !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }) {
 		return nil, a.invalid(string(raw))

@@ -67,13 +67,24 @@ func (a *Archive) handle(ctx context.Context, job *Job) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	made := packing{blobs: a.blobs, total: total, job: job}
+	if args.For != "" && args.User != "" {
+		return End{}, core.Errorf(core.CodeInvalid, args.Class+"/"+args.Assignment, "an archive for a similarity checker is of all students: name no user")
+	}
+	if args.Pseudonyms && args.For == "" {
+		return End{}, core.Errorf(core.CodeInvalid, args.Class+"/"+args.Assignment, "pseudonyms are for an archive that is for a similarity checker: say which")
+	}
+	made := packing{blobs: a.blobs, total: total, job: job, args: args}
 	d, err := a.put(ctx, "submissions.zip", "application/zip", 2*maxArchiveBytes, func(w io.Writer) error {
 		made.zip = zip.NewWriter(w)
 		if err := p.each(ctx, func(s *school.Submission) error { return made.add(ctx, s) }); err != nil {
 			return err
 		}
-		if args.User == "" {
+		switch {
+		case args.For == school.ForDolos:
+			if err := a.info(ctx, &made); err != nil {
+				return err
+			}
+		case args.User == "" && args.For == "":
 			if err := a.index(ctx, &made); err != nil {
 				return err
 			}
@@ -128,7 +139,7 @@ func (p *picking) each(ctx context.Context, fn func(*school.Submission) error) e
 		switch {
 		case p.staff[s.Submission.User]:
 			return nil
-		case p.args.Latest:
+		case p.args.Latest || p.args.For != "":
 			return fn(&s.Submission)
 		}
 		return p.of(ctx, s.Submission.User, fn)
@@ -177,6 +188,8 @@ type packing struct {
 	zip   *zip.Writer
 	job   *Job
 	total int64 // submissions
+	args  school.ArchiveArgs
+	rows  []compared // of info.csv
 
 	user        string
 	moments     map[string]int // times of the user's submissions, with their number
@@ -198,6 +211,9 @@ func (p *packing) add(ctx context.Context, s *school.Submission) error {
 		folder = fmt.Sprintf("%s-%d", folder, n)
 	}
 	folder = portable.Part(s.User) + "/" + folder + "/"
+	if p.args.For != "" {
+		folder = p.compare(s)
+	}
 	if len(s.Files) == 0 {
 		if _, err := p.zip.CreateHeader(&zip.FileHeader{Name: folder, Modified: at}); err != nil {
 			return err
@@ -221,6 +237,9 @@ func (p *packing) pack(ctx context.Context, folder string, names *portable.Names
 	if err == nil {
 		if err = p.write(folder+name, r, at); err == nil {
 			p.files++
+			if p.args.For == school.ForDolos {
+				p.rows[len(p.rows)-1].files = append(p.rows[len(p.rows)-1].files, folder+name)
+			}
 			return nil
 		}
 	}

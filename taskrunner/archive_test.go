@@ -78,6 +78,41 @@ func TestArchive(t *testing.T) { // W18
 	}
 }
 
+// Dolos and MOSS take what counts of each student, one folder each; with pseudonyms nothing names a student.
+func TestArchivesForSimilarity(t *testing.T) {
+	t.Parallel()
+	s := newClass(t)
+	s.submit("cs/hw1", "ann", time.Second, s.files("main.c", "old"))
+	s.submit("cs/hw1", "ann", time.Minute, s.files("main.c", "three", "lib/x.h", "x"))
+	s.submit("cs/hw1", "bob", time.Hour, s.files("main.c", "bob's"))
+	s.submit("cs/hw1", "tea", time.Hour, s.files("main.c", "the solution"))
+	made := func(args school.ArchiveArgs) map[string]string {
+		args.Class, args.Assignment = "cs", "hw1"
+		end, err := s.run(s.archive().Kind(), args)
+		require.NoError(t, err)
+		return unzip(t, s.fetch(end.Download))
+	}
+	require.Equal(t, map[string]string{"ann/main.c": "three", "ann/lib/x.h": "x", "bob/main.c": "bob's"}, made(school.ArchiveArgs{For: school.ForMoss}))
+	got := made(school.ArchiveArgs{For: school.ForDolos})
+	require.Len(t, got, 4)
+	require.Regexp(t, `^filename,full_name,id,status,submission_id,created_at,labels\nann/main.c,ann,(\w+),submitted,\w+,2026-10-01 12:01:00 \+0000,ann\nann/lib/x.h,ann,.*\nbob/main.c,bob,`, got[infoFile])
+	secret := made(school.ArchiveArgs{For: school.ForDolos, Pseudonyms: true})
+	require.Len(t, secret, 4)
+	for name, content := range secret {
+		require.NotRegexp(t, `ann|bob/|bob,|01[a-z0-9]{24}`, name+content)
+		require.Regexp(t, `^(s-[0-9a-f]{12}/|info.csv$)`, name)
+	}
+	for _, args := range []school.ArchiveArgs{{For: school.ForMoss, User: "ann"}, {Pseudonyms: true}} {
+		args.Class, args.Assignment = "cs", "hw1"
+		_, err := s.run(s.archive().Kind(), args)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	}
+	k, err := school.TaskKinds().Find(school.KindArchive)
+	require.NoError(t, err)
+	_, err = k.Read([]byte(`{"class":"cs","assignment":"hw1","for":"jplag"}`))
+	require.ErrorContains(t, err, "for must be dolos or moss")
+}
+
 func TestAnArchiveIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	s := newClass(t)

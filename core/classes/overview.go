@@ -15,7 +15,7 @@ type Tally struct {
 
 	Handle    string       `json:"handle"`
 	Hidden    bool         `json:"hidden,omitempty"` // from students
-	Students  int          `json:"students"` // in the class
+	Students  int          `json:"students"`         // in the class
 	Submitted int          `json:"submitted"`
 	Waiting   int          `json:"waiting"`  // for their tests, or while they run
 	Fault     int          `json:"fault"`    // of the platform or the harness

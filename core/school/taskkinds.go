@@ -34,6 +34,8 @@ func ownTaskKinds() core.TaskKinds {
 				class, assignment,
 				{Name: "user", Type: core.ArgUser, Label: "Only those of this user, by handle"},
 				{Name: "latest", Type: core.ArgFlag, Label: "Only the one of each user that counts"},
+				{Name: "for", Type: core.ArgText, Label: "What counts of each student, in the form of a similarity checker: dolos or moss", Choices: ForDolos + "|" + ForMoss},
+				{Name: "pseudonyms", Type: core.ArgFlag, Label: "With pseudonyms in place of names, for a similarity checker"},
 			},
 			Right: core.ActExport, Own: core.ActSubmissionView,
 			Command: "assignment archive", Schedulable: true, Rate: core.TaskRate{Most: 2},
@@ -91,7 +93,15 @@ type ArchiveArgs struct {
 	Assignment string `json:"assignment"`
 	User       string `json:"user,omitempty"` // only this user's submissions; "" is every student's
 	Latest     bool   `json:"latest,omitempty"`
+	For        string `json:"for,omitempty"`        // ForDolos or ForMoss: the submissions that count, in that program's form
+	Pseudonyms bool   `json:"pseudonyms,omitempty"` // with For
 }
+
+// The similarity checkers for which archives are made.
+const (
+	ForDolos = "dolos" // a folder for each submission, and info.csv
+	ForMoss  = "moss"  // a folder for each submission, for moss -d
+)
 
 // AssignmentCSVArgs are the arguments of an assignment's CSV.
 type AssignmentCSVArgs struct {

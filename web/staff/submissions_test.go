@@ -103,7 +103,9 @@ func TestWalkThroughAList(t *testing.T) {
 	ann := w.submit("ann", "hw1")
 	w.grade(nil)
 	cleo := w.submit("cleo", "hw1")
-	w.grade(func(r *core.Result) { r.State, r.Score, r.MaxScore, r.Blame = core.RequestDead, nil, nil, core.BlamePlatform })
+	w.grade(func(r *core.Result) {
+		r.State, r.Score, r.MaxScore, r.Blame = core.RequestDead, nil, nil, core.BlamePlatform
+	})
 	tina := w.submit("tina", "hw1")
 	w.grade(nil)
 	at := func(id, query string) string { return w.shows("tina", "/submissions/"+id+"/grade"+query) }
