@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"drover/core"
-	"drover/core/harness/cases"
 )
 
 // Move is what became of one test of one submission.
@@ -34,14 +33,6 @@ func marksOf(r *core.Result) []mark {
 		all = append(all, mark{r.Tests[i].Group, r.Tests[i].Name, r.Tests[i].Passed()})
 	}
 	return all
-}
-
-// passed reports whether a test won its points; one without points says so by its verdict.
-func passed(t *core.Test) bool {
-	if t.MaxScore > 0 {
-		return t.Score >= t.MaxScore
-	}
-	return t.Verdict == "" || t.Verdict == cases.Accepted
 }
 
 // TestChange sums up what became of one test in all submissions.
