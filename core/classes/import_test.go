@@ -97,12 +97,11 @@ type counting struct {
 }
 
 func (c *counting) Read(p []byte) (int, error) {
-	n := 0
-	for n+len(c.line) <= len(p) {
-		n += copy(p[n:], c.line)
+	for i := range p {
+		p[i] = c.line[(c.n+i)%len(c.line)]
 	}
-	c.n += n
-	return n, nil
+	c.n += len(p)
+	return len(p), nil
 }
 
 func TestImportRefuses(t *testing.T) {

@@ -165,3 +165,31 @@ func (d intaking) RetryTask(ctx context.Context, id string) (core.Task, error) {
 	}
 	return d.Intake.RetryTask(ctx, id)
 }
+
+func (s watched) AddComment(ctx context.Context, c school.Comment) error {
+	if err := s.step("add comment"); err != nil {
+		return err
+	}
+	return s.ResultStore.AddComment(ctx, c)
+}
+
+func (s watched) EditComment(ctx context.Context, id, text string, at int64) error {
+	if err := s.step("edit comment"); err != nil {
+		return err
+	}
+	return s.ResultStore.EditComment(ctx, id, text, at)
+}
+
+func (s watched) DeleteComment(ctx context.Context, id string) error {
+	if err := s.step("delete comment"); err != nil {
+		return err
+	}
+	return s.ResultStore.DeleteComment(ctx, id)
+}
+
+func (s watched) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64) (int, error) {
+	if err := s.step("release comments"); err != nil {
+		return 0, err
+	}
+	return s.ResultStore.ReleaseComments(ctx, class, assignment, submission, at)
+}

@@ -172,16 +172,6 @@ func (s *counted) Pools(ctx context.Context) ([]core.Pool, error) {
 	return s.Store.Pools(ctx)
 }
 
-func (s *counted) Leads(ctx context.Context, a string, b []string) ([]school.Lead, error) {
-	s.n.Add(1)
-	return s.Store.Leads(ctx, a, b)
-}
-
-func (s *counted) GetUsers(ctx context.Context, a []string) ([]school.User, error) {
-	s.n.Add(1)
-	return s.Store.GetUsers(ctx, a)
-}
-
 func (s *counted) Standings(ctx context.Context, a, b, c string, d int) ([]school.Standing, error) {
 	s.n.Add(1)
 	return s.Store.Standings(ctx, a, b, c, d)
@@ -190,6 +180,11 @@ func (s *counted) Standings(ctx context.Context, a, b, c string, d int) ([]schoo
 func (s *counted) Attempts(ctx context.Context, a string) ([]core.Attempt, error) {
 	s.n.Add(1)
 	return s.Store.Attempts(ctx, a)
+}
+
+func (s *counted) WaysIn(ctx context.Context, a []string) ([]school.WayIn, error) {
+	s.n.Add(1)
+	return s.Store.WaysIn(ctx, a)
 }
 
 func (s *counted) GetRosterImport(ctx context.Context, a string) (school.RosterImport, error) {
