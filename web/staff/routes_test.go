@@ -34,7 +34,7 @@ func newCampus(t *testing.T, text string) *campus {
 	w.graded("hw1", func(as *school.Assignment) { as.Title, as.Text, as.ShowOutput = text, text, true })
 	require.NoError(t, w.reg.SetDeadline(ctx, tess, school.Deadline{Class: "cs101", Assignment: "hw1", User: "ann", Due: start + 2*day, Reason: text}))
 
-	_, err = w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader("handle\nann\n"), classes.ImportOptions{})
+	_, err = w.reg.ImportRoster(ctx, w.as("root"), "cs101", strings.NewReader("handle,email\nzed,zed@example.org\n"), classes.ImportOptions{})
 	require.NoError(t, err)
 
 	h := classes.NewSubmission{Class: "cs101", Assignment: "hw1", Files: files(strings.ReplaceAll(text, "/", "-"), "print()")}
