@@ -143,8 +143,7 @@ type LTICourse struct {
 	Context    string `json:"context"` // the platform's id of the course
 	Title      string `json:"title,omitempty"`
 	Class      string `json:"class"`
-	Members    string `json:"members_url,omitempty"` // where the platform lists its people; "" if it does not
-	By         string `json:"by"`                    // who connected it
+	By         string `json:"by"` // who connected it
 	At         int64  `json:"at_ms"`
 	Revision   int64  `json:"revision"`
 }
@@ -156,7 +155,7 @@ func (c *LTICourse) ID() string { return LTIID(c.Platform, c.Deployment, c.Conte
 func (c *LTICourse) Check() error {
 	return cmp.Or(
 		core.CheckNames("platform", c.Platform, "class", c.Class, "user", c.By), CheckLTIID(c.Class, "deployment", c.Deployment),
-		CheckLTIID(c.Class, "course", c.Context), core.CheckLine(c.Class, "title", c.Title, core.MaxLine), optional(c.Class, "address of members", c.Members),
+		CheckLTIID(c.Class, "course", c.Context), core.CheckLine(c.Class, "title", c.Title, core.MaxLine),
 		core.CheckTimes(c.Class, c.At),
 	)
 }

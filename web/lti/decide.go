@@ -20,8 +20,6 @@ type decision struct {
 	Classes  []classes.ClassEntry      // that the reader teaches
 	Assigns  []classes.AssignmentEntry // of the class
 	Form     school.Class              // of a new class, as typed
-	Chosen   string
-	Wrong    bool
 }
 
 func (s *pages) decision(r *page.Request) (decision, error) {

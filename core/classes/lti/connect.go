@@ -3,14 +3,11 @@ package lti
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 
 	"drover/core"
 	"drover/core/account"
 	"drover/core/school"
 )
-
-func asError(err error, to **core.Error) bool { return errors.As(err, to) }
 
 // Tie ties the identity of a launch to the actor, who has signed in here by other means, in the browser that launched:
 // somebody else's link would tie somebody else's identity. The launch is then repeated. Returns FORBIDDEN, CONFLICT.
@@ -46,7 +43,7 @@ func (s *Service) Connect(ctx context.Context, a core.Actor, sealed, class strin
 
 func (s *Service) connect(ctx context.Context, a core.Actor, d Pending, p school.LTIPlatform, class string) (string, error) {
 	c := school.LTICourse{
-		Platform: p.ID, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Class: class, Members: d.Members, By: a.Handle, At: s.now().UnixMilli(),
+		Platform: p.ID, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Class: class, By: a.Handle, At: s.now().UnixMilli(),
 	}
 	err := s.change(ctx, a, class, class, "connects class "+class+" with course "+d.Title+" ("+d.Context+") of learning platform "+p.ID, func() error {
 		_, err := s.putCourse(ctx, c)
@@ -69,7 +66,7 @@ func (s *Service) connect(ctx context.Context, a core.Actor, d Pending, p school
 func (d *Pending) launch(p school.LTIPlatform) *Launch {
 	return &Launch{
 		Platform: p, Subject: d.Subject, Role: d.Role, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Link: d.Link, LinkTitle: d.LinkTitle,
-		LineItem: d.LineItem, Members: d.Members,
+		LineItem: d.LineItem,
 	}
 }
 

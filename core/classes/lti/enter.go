@@ -2,6 +2,7 @@ package lti
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -23,7 +24,6 @@ type Pending struct {
 	Link       string        `json:"l,omitempty"`
 	LinkTitle  string        `json:"lt,omitempty"`
 	LineItem   string        `json:"i,omitempty"`
-	Members    string        `json:"m,omitempty"`
 	Role       core.UserRole `json:"r,omitempty"`
 	Expires    int64         `json:"x"`
 }
@@ -37,7 +37,7 @@ const pendingLife = 2 * LoginLife
 func (s *Service) pending(ctx context.Context, l *Launch, user string) (string, error) {
 	return s.Seal(ctx, pendingPurpose, Pending{
 		User: user, Browser: l.Browser, Platform: l.Platform.ID, Subject: l.Subject, Deployment: l.Deployment, Context: l.Context, Title: l.Title, Link: l.Link, LinkTitle: l.LinkTitle,
-		LineItem: l.LineItem, Members: l.Members, Role: l.Role, Expires: s.now().Add(pendingLife).UnixMilli(),
+		LineItem: l.LineItem, Role: l.Role, Expires: s.now().Add(pendingLife).UnixMilli(),
 	})
 }
 
@@ -94,9 +94,6 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 		return Entry{In: &in, To: "/lti/connect?" + url.Values{"t": {sealed}}.Encode()}, err
 	}
 	if err := s.join(ctx, c, handle, l.Role); err != nil {
-		return Entry{}, err
-	}
-	if err := s.renew(ctx, c, l.Members); err != nil {
 		return Entry{}, err
 	}
 	if err := s.meet(ctx, c, l, handle); err != nil {
@@ -174,7 +171,7 @@ func handleFor(l *Launch) string {
 
 func handleOf(err error) string {
 	var e *core.Error
-	if asError(err, &e) {
+	if errors.As(err, &e) {
 		return e.ID
 	}
 	return ""
@@ -223,25 +220,9 @@ func (s *Service) meet(ctx context.Context, c school.LTICourse, l *Launch, user 
 	return err
 }
 
-// renew keeps where the platform lists the members of a course.
-func (s *Service) renew(ctx context.Context, c school.LTICourse, members string) error {
-	if members == "" || members == c.Members {
-		return nil
-	}
-	c.Members = members
-	_, err := s.putCourse(ctx, c)
-	if core.Is(err, core.CodeConflict) {
-		return nil // another launch has it
-	}
-	return err
-}
-
 // destination returns where a launch leads: to the link's assignment, to the choice of one, or to the class.
 func (s *Service) destination(ctx context.Context, class string, l *Launch, user string) (string, error) {
 	home := "/classes/" + class
-	if l.Link == "" {
-		return home, nil
-	}
 	link, err := s.linked(ctx, class, l)
 	if err != nil {
 		return "", err
@@ -272,7 +253,7 @@ func (s *Service) linked(ctx context.Context, class string, l *Launch) (school.L
 	case err != nil && !core.Is(err, core.CodeNotFound):
 		return have, err
 	default:
-		handle := l.Assignment // that a choice here made
+		handle := l.Assignment
 		if !core.ValidName(handle) {
 			return school.LTILink{}, nil
 		}

@@ -18,8 +18,7 @@ import (
 const (
 	version = "1.3.0"
 
-	messageLink   = "LtiResourceLinkRequest"
-	messageChoice = "LtiDeepLinkingRequest"
+	message = "LtiResourceLinkRequest"
 )
 
 // Bounds on a launch.
@@ -42,18 +41,8 @@ type Launch struct {
 	Title      string // of the course
 	Link       string
 	LinkTitle  string
-	Assignment string // that the link was made for by a choice here; "" for none
+	Assignment string // that the link names by its custom parameter assignment; "" for none
 	LineItem   string
-	Members    string
-	Choice     *Choice // of a deep link; nil for the launch of a link
-}
-
-// Choice is a platform's question what a new link shall lead to.
-type Choice struct {
-	ReturnURL string
-	Data      string // to give back
-	Types     []string
-	Multiple  bool
 }
 
 // claims are those of an id_token.
@@ -79,19 +68,10 @@ type claims struct {
 		Label string `json:"label"`
 		Title string `json:"title"`
 	} `json:"https://purl.imsglobal.org/spec/lti/claim/context"`
-	Custom  map[string]json.RawMessage `json:"https://purl.imsglobal.org/spec/lti/claim/custom"`
-	Members struct {
-		URL string `json:"context_memberships_url"`
-	} `json:"https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"`
+	Custom map[string]json.RawMessage `json:"https://purl.imsglobal.org/spec/lti/claim/custom"`
 	Grades struct {
 		LineItem string `json:"lineitem"`
 	} `json:"https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"`
-	Choice struct {
-		ReturnURL string   `json:"deep_link_return_url"`
-		Types     []string `json:"accept_types"`
-		Multiple  bool     `json:"accept_multiple"`
-		Data      string   `json:"data"`
-	} `json:"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"`
 }
 
 // Accept checks a launch: the token that the platform signed, against the login that the browser began. Returns
@@ -167,6 +147,8 @@ func (s *Service) addressed(p *school.LTIPlatform, standard *jwt.Claims, c *clai
 		return forbidden("the token answers another login: its nonce is another")
 	case c.Version != version:
 		return forbidden("the token is of version %.20q of LTI, not %s", c.Version, version)
+	case c.Message != message:
+		return forbidden("messages of type %.80q are not known here", c.Message)
 	case c.Deployment == "" || len(c.Deployment) > school.MaxLTIID || keep.Deployment != "" && keep.Deployment != c.Deployment:
 		return forbidden("the token does not name the deployment of this login")
 	case len(p.Deployments) > 0 && !slices.Contains(p.Deployments, c.Deployment):
@@ -201,21 +183,8 @@ func (s *Service) launch(p school.LTIPlatform, subject string, c *claims) (Launc
 	if school.CheckLTIURL("", "", c.Grades.LineItem) == nil {
 		l.LineItem = c.Grades.LineItem
 	}
-	if school.CheckLTIURL("", "", c.Members.URL) == nil {
-		l.Members = c.Members.URL
-	}
-	switch c.Message {
-	case messageLink:
-		if l.Link == "" {
-			return l, forbidden("the token does not say which link was opened")
-		}
-	case messageChoice:
-		if school.CheckLTIURL("", "return address", c.Choice.ReturnURL) != nil || len(c.Choice.Data) > maxSealed/2 {
-			return l, forbidden("the token does not say where a choice is to be sent")
-		}
-		l.Choice = &Choice{ReturnURL: c.Choice.ReturnURL, Data: c.Choice.Data, Types: c.Choice.Types, Multiple: c.Choice.Multiple}
-	default:
-		return l, forbidden("messages of type %.80q are not known here", c.Message)
+	if l.Link == "" {
+		return l, forbidden("the token does not say which link was opened")
 	}
 	return l, nil
 }
