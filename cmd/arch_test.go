@@ -342,7 +342,7 @@ var writers = map[string][]string{
 	"CreateSubmission": {"core/classes/submit.go"},
 	"CreateTask":       {"core/requests/intake/task.go"},
 	"EndTask":          {"core/cluster/recovery/task.go", "core/requests/intake/task_stop.go", "taskrunner/work.go"},
-	"Enrol":            {"core/classes/roster.go"},
+	"Enrol":            {"core/classes/gradebook.go", "core/classes/roster.go"},
 	"FailTask":         {"core/cluster/recovery/task.go", "taskrunner/work.go"},
 	"PutAccount":       {"core/account/password.go", "core/account/service.go"},
 	"PutAssignment":    {"core/classes/assignment.go", "core/classes/decide.go", "core/classes/harness.go"},
