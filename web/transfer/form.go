@@ -23,6 +23,7 @@ const (
 	maxFields = 32
 	maxField  = 64 << 10
 	maxText   = 1 << 20 // of a typed file
+	maxTexts  = 20      // typed files that are remembered
 )
 
 // Names of fields of a form with files. They come before its files.
@@ -38,10 +39,20 @@ const Keep = "keep"
 // Form is a form with files that is being received.
 type Form struct {
 	Fields map[string]string // those before the first file
-	parts  *multipart.Reader
-	next   *multipart.Part // the first file
-	names  *portable.Names
+	// Texts are the typed files that have arrived so far, as typed, for a form that is shown again: at most 1 MiB.
+	Texts []Text
+	// Replaced drops a typed file whose name is that of a file before it. Otherwise it gets another name.
+	Replaced bool
+
+	parts *multipart.Reader
+	next  *multipart.Part // the first file; nil once it was read
+	names *portable.Names
+	sent  map[string]bool // paths of files that were yielded
+	kept  int             // bytes of Texts
 }
+
+// Text is a typed file.
+type Text struct{ Name, Content string }
 
 // Read reads a form up to its first file. Returns INVALID for what is no such form,
 // LIMIT for too many or too long fields.
@@ -50,7 +61,7 @@ func Read(body io.Reader, contentType string) (*Form, error) {
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return nil, core.Errorf(core.CodeInvalid, "", "a form with files is sent as multipart/form-data, not %.80q", contentType)
 	}
-	f := &Form{Fields: make(map[string]string), parts: multipart.NewReader(body, params["boundary"]), names: portable.NewNames()}
+	f := &Form{Fields: make(map[string]string), parts: multipart.NewReader(body, params["boundary"]), names: portable.NewNames(), sent: make(map[string]bool)}
 	for len(f.Fields) < maxFields {
 		part, err := f.parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
@@ -112,8 +123,13 @@ func fileName(p *multipart.Part) (name string, folder, file bool) {
 // folder's own name, an archive's as in Unpack.
 func (f *Form) Files() iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
+		noting := func(u intake.Upload, err error) bool {
+			f.sent[u.Path] = err == nil
+			return yield(u, err)
+		}
 		for part := f.next; part != nil; {
-			if !f.file(part, yield) {
+			f.next = nil
+			if !f.file(part, noting) {
 				return
 			}
 			var err error
@@ -123,6 +139,23 @@ func (f *Form) Files() iter.Seq2[intake.Upload, error] {
 				yield(intake.Upload{}, broken(err))
 				return
 			}
+		}
+	}
+}
+
+// Sent reports whether Files has yielded a file of that path.
+func (f *Form) Sent(path string) bool { return f.sent[path] }
+
+// Rest reads the form to its end, or to its first fault, for the Texts in it.
+func (f *Form) Rest() {
+	drop := func(intake.Upload, error) bool { return true }
+	for part := f.next; ; {
+		if part != nil && (part.FormName() == FieldText || part.FormName() == FieldName) {
+			f.file(part, drop)
+		}
+		var err error
+		if part, err = f.parts.NextRawPart(); err != nil {
+			return
 		}
 	}
 }
@@ -167,11 +200,21 @@ func (f *Form) file(p *multipart.Part, yield func(intake.Upload, error) bool) bo
 // typed yields the typed text, if there is any.
 func (f *Form) typed(c content, yield func(intake.Upload, error) bool) bool {
 	text, err := io.ReadAll(io.LimitReader(c, maxText+1))
-	name, named := safe(f.names, strings.TrimSpace(f.Fields[FieldName]))
+	// Browsers end the lines of a text area with CR LF.
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	typed := strings.TrimSpace(f.Fields[FieldName])
+	if plain, ok := safe(portable.NewNames(), typed); ok && f.Replaced && f.sent[plain] {
+		return true
+	}
+	if f.kept += len(text); f.kept <= maxText && len(f.Texts) < maxTexts {
+		f.Texts = append(f.Texts, Text{typed, string(text)})
+	}
+	if err == nil && len(text) == 0 {
+		return true
+	}
+	name, named := safe(f.names, typed)
 	switch {
 	case err != nil:
-	case len(text) == 0:
-		return true
 	case len(text) > maxText:
 		err = core.Errorf(core.CodeLimit, "", "the text is longer than %d bytes: submit it as a file", maxText)
 	case !named:
@@ -181,8 +224,7 @@ func (f *Form) typed(c content, yield func(intake.Upload, error) bool) bool {
 		yield(intake.Upload{}, err)
 		return false
 	}
-	// Browsers end the lines of a text area with CR LF.
-	return yield(intake.Upload{Path: name, Content: bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))}, nil)
+	return yield(intake.Upload{Path: name, Content: bytes.NewReader(text)}, nil)
 }
 
 // content reports errors of a part in words for its sender.

@@ -134,6 +134,7 @@ func TestAFormsFiles(t *testing.T) {
 		"what is no text":        {[]field{{"files", "a\u202eb?.py", "1"}}, map[string]string{"a_b_.py": "1"}},
 		"a text":                 {[]field{{"name", "", "main.py"}, {"text", "", "a\r\nb"}}, map[string]string{"main.py": "a\nb"}},
 		"a text after files":     {[]field{{"files", "a.py", "1"}, {"name", "", "../b.py"}, {"text", "", "2"}}, map[string]string{"a.py": "1", "b.py": "2"}},
+		"two texts":              {[]field{{"name", "", "a.py"}, {"text", "", "1"}, {"name", "", "b.py"}, {"text", "", "2"}}, map[string]string{"a.py": "1", "b.py": "2"}},
 		"no text":                {[]field{{"name", "", "main.py"}, {"text", "", ""}}, map[string]string{}},
 		"a zip":                  {[]field{{"files", "a.ZIP", zipped(t, "x.py", "1", "d/", "", "d/y.py", "2", "__MACOSX/._x.py", "3")}}, map[string]string{"x.py": "1", "d/y.py": "2"}},
 		"a zip of a folder":      {[]field{{"files", "hw1.zip", zipped(t, "hw1/x.py", "1")}}, map[string]string{"x.py": "1"}},
@@ -192,6 +193,48 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	_, err = taken(t, many...)
 	require.Equal(t, core.CodeLimit, core.CodeOf(err))
+}
+
+// A form that was refused is shown again with the texts that were typed, wherever it was refused.
+func TestTypedTextsAreKeptForAnotherTry(t *testing.T) {
+	t.Parallel()
+	fields := []field{{"files", "a.py", "1"}, {"files", "b.py", "2"}, {"name", "", "c.py"}, {"text", "", "x\r\ny"}, {"name", "", "d.py"}, {"text", "", ""}}
+	want := []transfer.Text{{Name: "c.py", Content: "x\ny"}, {Name: "d.py"}}
+	for read := range 4 {
+		body, kind := form(t, fields...)
+		f, err := transfer.Read(body, kind)
+		require.NoError(t, err)
+		n := 0
+		for u, err := range f.Files() {
+			require.NoError(t, err)
+			if n++; n > read {
+				break
+			}
+			require.NotEmpty(t, u.Path)
+		}
+		f.Rest()
+		require.Equal(t, want, f.Texts, read)
+	}
+}
+
+// In a form that was filled from earlier files, a chosen file replaces the text of its name.
+func TestAFileReplacesATypedOne(t *testing.T) {
+	t.Parallel()
+	for _, replaced := range []bool{false, true} {
+		body, kind := form(t, field{"files", "a.py", "new"}, field{"name", "", "a.py"}, field{"text", "", "old"})
+		f, err := transfer.Read(body, kind)
+		require.NoError(t, err)
+		f.Replaced = replaced
+		got := 0
+		for u, err := range f.Files() {
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, u.Content)
+			require.NoError(t, err)
+			got++
+		}
+		require.Equal(t, map[bool]int{false: 2, true: 1}[replaced], got)
+		require.True(t, f.Sent("a.py"))
+	}
 }
 
 // Links of zips are told by their mode only.
