@@ -3,6 +3,7 @@ package student
 import (
 	"cmp"
 	"crypto/rand"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -10,6 +11,7 @@ import (
 	"drover/core/harness"
 	"drover/core/school"
 	"drover/web/page"
+	"drover/web/transfer"
 )
 
 // attemptsShown is how many submissions a page lists.
@@ -26,22 +28,27 @@ type assignment struct {
 	Own      *school.Deadline // the reader's personal deadline, if there is one
 	Open     bool             // it accepts submissions
 	Limits   string           // on its files, in words
+	MaxFiles int              // that it accepts
+	Needed   string           // required files, one a line
 	Form     form
+	Last     *classes.SubmissionEntry // the reader's newest submission; nil for none, and where older ones are listed
 	Attempts []classes.SubmissionEntry
 	Plot     *plot // nil for too few scores
 	Next     string
 }
 
-// form is the form as typed, or its defaults.
-type form struct {
-	Key  string // idempotency key: sending the form twice makes one submission
-	Kind string
-	Keep bool   // do not unpack archives
-	Name string // of the text
-}
-
+// assignment shows an assignment; with "again", the form holds an earlier submission of the reader to it.
 func (d *student) assignment(r *page.Request) error {
-	a, err := d.readAssignment(r, form{Kind: harness.TestPublic})
+	filled := form{Kind: harness.TestPublic, Again: r.URL.Query().Get(fieldAgain)}
+	if filled.Again != "" {
+		e, err := d.earlier(r, filled.Again)
+		if err != nil {
+			return err
+		}
+		filled.Kind = e.kind
+		filled.fill(e)
+	}
+	a, err := d.readAssignment(r, filled)
 	if err != nil {
 		return err
 	}
@@ -55,11 +62,18 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 		return assignment{}, err
 	}
 	a := assignment{Is: is, Form: typed, Progress: progresses[is.Progress].said(r)}
-	a.Limits = r.N(cmp.Or(is.MaxFiles, core.MaxFiles), "At most %d file.", "At most %d files.")
+	a.MaxFiles, a.Needed = cmp.Or(is.MaxFiles, core.MaxFiles), strings.Join(is.Required, "\n")
+	a.Limits = r.N(a.MaxFiles, "At most %d file.", "At most %d files.")
 	if is.MaxBytes > 0 {
 		a.Limits += " " + r.T("At most %s together.", r.Size(is.MaxBytes))
 	}
 	a.Form.Key = rand.Text()
+	if len(a.Form.Texts) == 0 {
+		a.Form.Texts = []transfer.Text{{}}
+		if len(is.Required) > 0 && a.Form.Again == "" {
+			a.Form.Texts[0].Name = is.Required[0]
+		}
+	}
 	a.Due, a.Cutoff = absolute(r, is.Due), absolute(r, is.Cutoff)
 	if a.Class, err = reg.ViewClass(ctx, actor, is.Class); err != nil {
 		return a, err
@@ -78,10 +92,15 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 			return a, err
 		}
 	}
-	mine := core.Object{Class: is.Class, Owner: actor.Handle}
-	late := is.Cutoff != 0 && r.Now().UnixMilli() > is.Cutoff
-	a.Open = !is.Deleting && core.Allow(actor, core.ActSubmit, mine) == nil && (!late || core.Allow(actor, core.ActSubmitFor, mine) == nil)
+	a.Open = d.takes(r, is)
 	return a, d.attempts(r, &a)
+}
+
+// takes reports whether an assignment accepts submissions of the reader now.
+func (d *student) takes(r *page.Request, is classes.AssignmentEntry) bool {
+	mine := core.Object{Class: is.Class, Owner: r.Actor().Handle}
+	late := is.Cutoff != 0 && r.Now().UnixMilli() > is.Cutoff
+	return !is.Deleting && core.Allow(r.Actor(), core.ActSubmit, mine) == nil && (!late || core.Allow(r.Actor(), core.ActSubmitFor, mine) == nil)
 }
 
 func absolute(r *page.Request, ms int64) string {
@@ -100,6 +119,9 @@ func (d *student) attempts(r *page.Request, a *assignment) error {
 		return err
 	}
 	a.Attempts = all
+	if len(all) > 0 && r.URL.Query().Get("before") == "" {
+		a.Last = &all[0]
+	}
 	a.Plot = drawScores(r, a.Attempts)
 	if len(all) == attemptsShown {
 		a.Next = more(r.Request, "before", all[len(all)-1].Submission.ID)

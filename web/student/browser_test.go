@@ -215,7 +215,7 @@ func TestSubmittingByABrowser(t *testing.T) {
 		tab.Goto(site + "/classes/cs101/assignments/hw1")
 		if script { // refused first, and then sent from the same page
 			tab.Press("Submit")
-			tab.Await("no file was submitted")
+			tab.Await("Choose a file or type one first.")
 		}
 		tab.Choose("#f-files", file)
 		if script {
@@ -230,6 +230,33 @@ func TestSubmittingByABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, "main.py", all[0].Submission.Files[0].Path)
+}
+
+// What is missing is said before anything is sent. A typed file is submitted, and edited from its result.
+func TestTypingAndSubmittingAgainInABrowser(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1", func(as *school.Assignment) { as.Rules.Required = []string{"sort.py"} })
+	other := filepath.Join(t.TempDir(), "other.py")
+	require.NoError(t, os.WriteFile(other, []byte("x"), 0o600))
+	tab := browsertest.Start(t).Tab(t)
+	tab.Goto(w.serve("ann") + "/classes/cs101/assignments/hw1")
+	tab.Absent("Its text")
+	tab.Choose("#f-files", other)
+	tab.Press("Submit")
+	tab.Await("These files are missing: sort.py")
+	tab.Press("Type")
+	tab.Fill("#f-text-0", "print()\nprint()")
+	tab.Await("there")
+	require.EqualValues(t, 2, tab.Number(`document.querySelectorAll(".gutter > span").length`))
+	tab.Press("Submit")
+	tab.Await("What was submitted")
+	tab.Press("Submit again")
+	tab.Await("This starts with an earlier submission.")
+	require.EqualValues(t, 1, tab.Number(`Number([...document.querySelectorAll("textarea")].some((area) => area.value === "print()\nprint()"))`))
+	require.Empty(t, tab.Axe())
+	tab.Width(360)
+	require.Zero(t, tab.Overflow())
 }
 
 // The main way, in each browser: files are chosen and sent, and the page that follows shows by itself how the tests go

@@ -21,6 +21,7 @@ type submission struct {
 	Score, Max *float64
 	End        string // how its tests ended and whose fault it was; "" for a good end
 	Others     bool   // it belongs to another user
+	Again      bool   // the reader may submit it again, with changes
 	Files      []fileRow
 	Result     *result // nil until there is one
 	Tries      []try
@@ -38,6 +39,7 @@ func (d *student) submission(r *page.Request) error {
 		return err
 	}
 	s := submission{Is: v, Assignment: as, Outcome: v.Outcome, Badge: r.Outcome(v.Outcome), End: ending(r, v), Others: sub.User != r.Actor().Handle}
+	s.Again = !s.Others && d.takes(r, as)
 	s.Score, s.Max = v.Score, v.MaxScore
 	s.Result = readResult(r, v.Result, sub.Files, submissionFiles(sub.ID))
 	s.Files = fileRows(submissionFiles(sub.ID), sub.Files)
