@@ -72,7 +72,7 @@ func (s *pages) secure() bool { return s.URL.Scheme == "https" }
 // keep gives the browser the cookie of a login. The launch is a form of another site, so the cookie has to be one that
 // such forms carry.
 func (s *pages) keep(r *page.Request, cookie string) {
-	c := &http.Cookie{
+	c := &http.Cookie{ //nolint:gosec // it is secure wherever the site is
 		Name: s.cookieName(), Value: cookie, Path: "/", MaxAge: int((2 * lti.LoginLife) / time.Second), HttpOnly: true, Secure: s.secure(), SameSite: http.SameSiteLaxMode,
 	}
 	if s.secure() {

@@ -115,8 +115,7 @@ func (s *Service) Lead(ctx context.Context, a core.Actor, sealed, assignment str
 		l.Revision = have.Revision
 	}
 	err = s.change(ctx, a, c.Class, assignment, "has link "+d.LinkTitle+" ("+d.Link+") of learning platform "+p.ID+" lead to "+c.Class+"/"+assignment, func() error {
-		_, err := s.putLink(ctx, l)
-		return err
+		return s.putLink(ctx, l)
 	})
 	return "/classes/" + c.Class + "/assignments/" + assignment, err
 }

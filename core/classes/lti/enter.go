@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"drover/core"
@@ -177,17 +178,9 @@ func handleOf(err error) string {
 	return ""
 }
 
-// rank orders roles of a class.
+// rank orders roles of a class; no role is below all of them.
 func rank(r core.UserRole) int {
-	switch r {
-	case core.RoleTeacher:
-		return 3
-	case core.RoleAssistant:
-		return 2
-	case core.RoleStudent:
-		return 1
-	}
-	return 0
+	return slices.Index([]core.UserRole{core.RoleStudent, core.RoleAssistant, core.RoleTeacher}, r)
 }
 
 // join makes a user a member of a course's class. A launch raises a role and never lowers it, so that a platform
@@ -266,7 +259,7 @@ func (s *Service) linked(ctx context.Context, class string, l *Launch) (school.L
 		wanted.Assignment, wanted.Revision = handle, have.Revision
 		have = wanted
 	}
-	if _, err := s.putLink(ctx, have); err != nil && !core.Is(err, core.CodeConflict) {
+	if err := s.putLink(ctx, have); err != nil && !core.Is(err, core.CodeConflict) {
 		return have, err
 	}
 	return have, nil

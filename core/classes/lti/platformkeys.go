@@ -101,7 +101,7 @@ func (s *Service) fetchKeys(ctx context.Context, address string) ([]jose.JSONWeb
 		return nil, err
 	}
 	r.Header.Set("Accept", "application/json")
-	raw, _, err := s.ask(r)
+	raw, err := s.ask(r)
 	if err != nil {
 		return nil, err
 	}
@@ -124,28 +124,28 @@ func (s *Service) fetchKeys(ctx context.Context, address string) ([]jose.JSONWeb
 	return keys, nil
 }
 
-// ask sends a request to a platform, and returns the body and the header of its answer. Returns UNAVAILABLE for an
+// ask sends a request to a platform, and returns the body of its answer. Returns UNAVAILABLE for an
 // answer that is not a success.
-func (s *Service) ask(r *http.Request) ([]byte, http.Header, error) {
+func (s *Service) ask(r *http.Request) ([]byte, error) {
 	answer, err := s.client(r.URL).Do(r)
 	if err != nil {
 		var sent *url.Error // its text has the address, which may be a secret of the platform
 		if errors.As(err, &sent) {
 			err = sent.Err
 		}
-		return nil, nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "%s does not answer", r.URL.Host)
+		return nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "%s does not answer", r.URL.Host)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "the answer of %s ends early", r.URL.Host)
+		return nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "the answer of %s ends early", r.URL.Host)
 	case len(raw) > maxAnswer:
-		return nil, nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "the answer of %s is too long", r.URL.Host)
+		return nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "the answer of %s is too long", r.URL.Host)
 	case answer.StatusCode/100 != 2:
-		return nil, nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "%s answers with status %d", r.URL.Host, answer.StatusCode)
+		return nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "%s answers with status %d", r.URL.Host, answer.StatusCode)
 	}
-	return raw, answer.Header, nil
+	return raw, nil
 }
 
 // client returns a client for a scheme.

@@ -62,11 +62,12 @@ func (s *Service) putCourse(ctx context.Context, c school.LTICourse) (int64, err
 	return put(ctx, s.Store, school.LTIRecord{Kind: school.LTICourses, ID: c.ID(), Class: c.Class, Revision: c.Revision}, c)
 }
 
-func (s *Service) putLink(ctx context.Context, l school.LTILink) (int64, error) {
+func (s *Service) putLink(ctx context.Context, l school.LTILink) error {
 	if err := l.Check(); err != nil {
-		return 0, err
+		return err
 	}
-	return put(ctx, s.Store, school.LTIRecord{Kind: school.LTILinks, ID: l.ID(), Class: l.Class, Revision: l.Revision}, l)
+	_, err := put(ctx, s.Store, school.LTIRecord{Kind: school.LTILinks, ID: l.ID(), Class: l.Class, Revision: l.Revision}, l)
+	return err
 }
 
 // course returns the class with which a course is connected. Returns NOTFOUND.

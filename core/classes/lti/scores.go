@@ -233,7 +233,7 @@ func (s *Service) post(ctx context.Context, p *school.LTIPlatform, lineItem, sub
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/vnd.ims.lis.v1.score+json")
-	if _, _, err = s.ask(r); err != nil {
+	if _, err = s.ask(r); err != nil {
 		s.forget(p) // it may have been revoked
 	}
 	return err

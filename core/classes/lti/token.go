@@ -54,7 +54,7 @@ func (s *Service) token(ctx context.Context, p *school.LTIPlatform) (string, err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
-	raw, _, err := s.ask(r)
+	raw, err := s.ask(r)
 	if err != nil {
 		return "", err
 	}
