@@ -60,6 +60,7 @@ const (
 	ActEnrolTeacher    Action = "enrol.teacher" // enrol and drop; the same for the two below
 	ActEnrolAssistant  Action = "enrol.teaching_assistant"
 	ActEnrolStudent    Action = "enrol.student"
+	ActInvite          Action = "invite" // make and withdraw invitations of students who never signed in
 	ActAssignmentView  Action = "assignment.view"
 	ActAssignmentPeek  Action = "assignment.peek" // see it before it is visible
 	ActAssignmentEdit  Action = "assignment.edit" // create, change, harness, delete
@@ -125,6 +126,7 @@ func Rights() []Right {
 		{ActEnrolTeacher, admin, false},
 		{ActEnrolAssistant, teach, false},
 		{ActEnrolStudent, staff, false},
+		{ActInvite, teach, false},
 		{ActAssignmentView, member, false},
 		{ActAssignmentPeek, staff, false},
 		{ActAssignmentEdit, staff, false},

@@ -130,7 +130,7 @@ func (d *Service) link(ctx context.Context, secret string) (school.Token, error)
 		return school.Token{}, ErrLink
 	case err != nil:
 		return school.Token{}, err
-	case t.Kind != school.TokenLink || t.Expires <= d.now().UnixMilli():
+	case t.Kind != school.TokenLink && t.Kind != school.TokenInvite || t.Expires <= d.now().UnixMilli():
 		return school.Token{}, ErrLink
 	}
 	return t, nil
@@ -142,8 +142,8 @@ func void(link school.Token, a school.Account) bool {
 	return link.Created <= max(a.SignedOut, a.ChangedAt)
 }
 
-// RedeemLink signs in the user of a link, and uses the link up. The user's password, if any, is removed, and sessions
-// end. Returns FORBIDDEN.
+// RedeemLink signs in the user of a link or of an invitation, and uses it up. The user's password, if any, is removed,
+// and sessions end; an invitation is good only for a user without a way in. Returns FORBIDDEN.
 func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, error) {
 	t, err := d.link(ctx, secret)
 	if err != nil {
@@ -160,6 +160,9 @@ func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, erro
 	if void(t, a) {
 		return SignedIn{}, ErrLink
 	}
+	if err := d.invited(ctx, t, &u); err != nil {
+		return SignedIn{}, err
+	}
 	ids, err := d.Store.Identities(ctx, u.Handle)
 	if err != nil {
 		return SignedIn{}, err
@@ -172,7 +175,7 @@ func (d *Service) RedeemLink(ctx context.Context, secret string) (SignedIn, erro
 	}
 	err = d.change(ctx, own(u.Handle), u.Handle, "signs in by a link, in place of a password", func() error {
 		a, err = d.put(ctx, u.Handle, func(a *school.Account) error {
-			if void(t, *a) {
+			if void(t, *a) || t.Kind == school.TokenInvite && a.Password != "" {
 				return ErrLink
 			}
 			a.Password, a.ChangedAt = "", d.next(*a)

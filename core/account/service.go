@@ -29,9 +29,11 @@ type Store interface {
 
 	PutUser(ctx context.Context, u school.User) (revision int64, err error)
 	GetUser(ctx context.Context, handle string) (school.User, error)
+	GetUsers(ctx context.Context, keys []string) ([]school.User, error)
 	ListUsers(ctx context.Context, after string, limit int) ([]school.User, error)
 	GetClass(ctx context.Context, handle string) (school.Class, error)
 	Members(ctx context.Context, class, after string, limit int) ([]school.Enrolment, error)
+	Memberships(ctx context.Context, user string) ([]school.Enrolment, error)
 }
 
 // SignedIn is an authenticated user.
@@ -58,8 +60,10 @@ func (d *Service) newID() string {
 // change writes a sentence about a user's account to the audit log and then does what it says.
 func (d *Service) change(ctx context.Context, a core.Actor, user, text string, do func() error) error {
 	entry := core.AuditEntry{Action: core.ActAccount, Subject: user, Text: text}
-	return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}.Do(ctx, a, entry, do)
+	return d.log().Do(ctx, a, entry, do)
 }
+
+func (d *Service) log() auditlog.Log { return auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID} }
 
 // put changes an account by edit, and repeats that after a concurrent change.
 func (d *Service) put(ctx context.Context, user string, edit func(a *school.Account) error) (school.Account, error) {

@@ -59,7 +59,7 @@ func (w *fixture) actor(who string) core.Actor {
 func object(r core.Right) core.Object {
 	var o core.Object
 	classless := []core.Action{core.ActUserManage, core.ActUserView, core.ActSchedule}
-	if r.Action == core.ActLeaseView || !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
+	if r.Action == core.ActLeaseView || r.Action == core.ActInvite || !slices.Contains(classless, r.Action) && !slices.Contains(elsewhere, r.Action) {
 		o.Class = "cs101"
 	}
 	if r.Owner {
@@ -131,7 +131,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks", "CountQuestions", "UnreadComments"}
 
 // elsewhere are the actions of core/requests, core/account, core/cluster/operate and core/cluster/lease, whose calls are held against the same table.
-var elsewhere = []core.Action{core.ActAccount, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl, core.ActLeaseView, core.ActLeaseManage, core.ActClusterView, core.ActClusterOperate}
+var elsewhere = []core.Action{core.ActAccount, core.ActInvite, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl, core.ActLeaseView, core.ActLeaseManage, core.ActClusterView, core.ActClusterOperate}
 
 func TestEveryCallIsTried(t *testing.T) {
 	t.Parallel()
