@@ -68,6 +68,35 @@ func linksOnASite(h *testCluster, s *testSite) {
 		h.refused(terminal.ExitUsage, refused.want, strings.Fields(refused.args)...)
 	}
 	s.login("tom")
+	invitationsOnASite(h, s, good)
+}
+
+// invitationsOnASite are invitations by a host's operator, who is no user, and by the teacher of the class.
+func invitationsOnASite(h *testCluster, s *testSite, good func(link string)) {
+	h.t.Helper()
+	t := h.t
+	for _, line := range []string{"class add inv", "class enrol --role teacher inv tom", "user add --name =Ida ida", "user add ivo", "class enrol inv ida ivo"} {
+		h.said(strings.Fields(line)...)
+	}
+	rows, err := csv.NewReader(strings.NewReader(h.said("class", "invite", "--csv", "--days", "60", "inv"))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	require.Equal(t, []string{"name", "email", "handle", "link", "expires"}, rows[0])
+	require.Equal(t, []string{"'=Ida", "", "ida"}, rows[1][:3])
+	good(rows[1][3])
+	require.Empty(t, h.said("class", "invite", "inv"), "both have one")
+	handle, link, _ := strings.Cut(strings.TrimSpace(s.said("class", "invite", "inv", "ivo")), "\t")
+	require.Equal(t, "ivo", handle)
+	good(link)
+	u, err := url.Parse(rows[2][3])
+	require.NoError(t, err)
+	require.Error(t, s.site.Accounts.LookAtLink(t.Context(), u.Query().Get("token")), "it was made anew")
+	s.refused(terminal.ExitNotFound, "no student", "class", "invite", "inv", "tom")
+	for _, refused := range []struct{ args, want string }{
+		{"class invite --days 61 inv", "use 1 to 60"}, {"class invite", "takes the class"}, {"class invite --csv --json inv", "exclude"},
+	} {
+		h.refused(terminal.ExitUsage, refused.want, strings.Fields(refused.args)...)
+	}
 }
 
 func TestWhichSiteALinkLeadsTo(t *testing.T) {

@@ -86,11 +86,21 @@ const bodyTimeout = 20 * time.Second
 // bodyBytes bounds a body of JSON: the longest is an assignment with its text.
 const bodyBytes = 256 << 10
 
+// group returns the page of the documentation on which the operation is: by the first part of its path, but for what
+// is about the people of a class, which would make the page of classes too long.
+func (op Operation) group() string {
+	parts := strings.Split(op.Path, "/")
+	if len(parts) > 3 && parts[1] == "classes" && slices.Contains([]string{"members", "roster", "invitations"}, parts[3]) {
+		return "people"
+	}
+	return parts[1]
+}
+
 // described returns the operation in huma's form.
 func (op Operation) described() huma.Operation {
 	d := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, DefaultStatus: op.Status,
-		Tags:         []string{strings.Split(op.Path, "/")[1]},
+		Tags:         []string{op.group()},
 		MaxBodyBytes: bodyBytes, BodyReadTimeout: bodyTimeout,
 		Metadata: map[string]any{operationKey: op},
 	}

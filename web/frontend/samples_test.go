@@ -190,6 +190,7 @@ func staffSamples() map[string]sample {
 
 		"POST /classes/{class}/edit":          {form: revision(class, "title", "Other")},
 		"POST /classes/{class}/roster":        {form: func(w *fixture, _ string) form { return form{"user", newUser(w), "role", "student"} }},
+		"POST /classes/{class}/invitations":   {form: func(w *fixture, _ string) form { return form{"student", member(w), "do", "some"} }, is: http.StatusOK},
 		"POST /classes/{class}/roster/change": {form: func(w *fixture, _ string) form { return form{"member", member(w), "do", "drop"} }},
 		"POST /classes/{class}/roster/import/undo": {form: func(w *fixture, _ string) form {
 			_, err := w.deps.Classes.ImportRoster(w.t.Context(), w.as("root"), "cs101", strings.NewReader("handle\n"+newUser(w)), classes.ImportOptions{})

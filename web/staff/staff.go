@@ -26,7 +26,7 @@ type staff struct {
 func Section(p services.Deps) page.Section {
 	s := &staff{Deps: p, room: make(chan struct{}, uploads)}
 	return page.Section{Name: "staff", Pages: files, Routes: slices.Concat(
-		s.classRoutes(), s.rosterRoutes(), s.studentRoutes(), s.auditRoutes(), s.statsRoutes(), s.leaseRoutes(), s.webhookRoutes(),
+		s.classRoutes(), s.rosterRoutes(), s.invitationRoutes(), s.studentRoutes(), s.auditRoutes(), s.statsRoutes(), s.leaseRoutes(), s.webhookRoutes(),
 		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
 		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(), s.gradebookRoutes(),
 	)}

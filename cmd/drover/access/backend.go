@@ -55,6 +55,8 @@ type classBackend interface {
 	MakeLink(ctx context.Context, user string, life time.Duration) (account.Link, error)
 	// MakeLinks makes such links for a page of a class's members; next begins the page after.
 	MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error)
+	// Invite makes links by which students of a class who never signed in do so once.
+	Invite(ctx context.Context, of account.Invites) (account.Invited, error)
 }
 
 // assignmentBackend is the part of a backend about assignments, deadlines, progress and grades.

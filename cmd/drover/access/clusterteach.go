@@ -117,3 +117,20 @@ func (s *Session) MakeLinks(ctx context.Context, of account.ClassLinks) (all []a
 	}
 	return all, next, err
 }
+
+// Invite makes links at the cluster's site.
+func (s *Session) Invite(ctx context.Context, of account.Invites) (account.Invited, error) {
+	site, err := s.SiteOfCluster(ctx, s.notes)
+	if err != nil {
+		return account.Invited{}, err
+	}
+	accounts, err := s.Accounts()
+	if err != nil {
+		return account.Invited{}, err
+	}
+	made, err := accounts.Invite(ctx, s.Actor, of)
+	for i := range made.Links {
+		made.Links[i] = made.Links[i].At(site)
+	}
+	return made, err
+}

@@ -44,6 +44,7 @@ func ClassCommand() *cli.Command {
 				&cli.BoolFlag{Name: "names", Usage: "give existing users the names of the file, too; for admins"},
 				&cli.BoolFlag{Name: "undo", Usage: "undo the last import: drop whom it enrolled, restore roles, sections and names, delete users that it made and nothing else uses"},
 			}, importRoster),
+			inviteCommand(),
 		},
 	}
 }

@@ -61,18 +61,11 @@ func makeLinks(c *cli.Context, d access.Backend, life time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if first && !c.Bool("json") {
-			_ = out.Write([]string{"name", "email", "handle", "link", "expires"}) // Error below has it
-		}
-		for _, l := range some {
-			all = append(all, l)
-			if !c.Bool("json") {
-				expires := time.UnixMilli(l.Expires).UTC().Format(time.RFC3339)
-				_ = out.Write([]string{portable.Cell(l.Name), portable.Cell(l.Email), l.User, l.URL, expires})
+		all = append(all, some...)
+		if !c.Bool("json") {
+			if err := writeLinks(out, some, first); err != nil {
+				return err
 			}
-		}
-		if out.Flush(); out.Error() != nil {
-			return out.Error()
 		}
 		of.After = next
 	}
@@ -84,3 +77,16 @@ func makeLinks(c *cli.Context, d access.Backend, life time.Duration) error {
 
 // linksAtOnce is how many links one call makes at most.
 const linksAtOnce = 100
+
+// writeLinks writes links as lines of CSV, after a line of names if they are the first ones.
+func writeLinks(out *csv.Writer, links []account.Link, first bool) error {
+	if first {
+		_ = out.Write([]string{"name", "email", "handle", "link", "expires"}) // Error below has it
+	}
+	for _, l := range links {
+		expires := time.UnixMilli(l.Expires).UTC().Format(time.RFC3339)
+		_ = out.Write([]string{portable.Cell(l.Name), portable.Cell(l.Email), l.User, l.URL, expires})
+	}
+	out.Flush()
+	return out.Error()
+}
