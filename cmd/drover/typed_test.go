@@ -84,6 +84,7 @@ var excused = map[string]string{
 	"README.md: go run ./cmd/drover demo":                                                    "is TestDemoGradesEverySubmissionAsExpected, and all tests",
 	"README.md: bin/drover demo --keep":                                                      "both stay up until Ctrl-C; TestDemoSite and TestCommandsAskASite do the same",
 	"README.md: sudo apt-get install lxc lxc-dev pkg-config gcc mmdebstrap":                  needsLXC,
+	"courses.md: drover class invite --csv --days 21 cs101 > invitations.csv":                "TestCommandsAskASite types it on a site, which the links lead to",
 	"api.md: export DROVER=https://drover.example.org/api/v1":                                otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: hw1-try-3" \`:                              otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: night-17" \`:                               otherMachine,
