@@ -87,6 +87,9 @@ func samples() map[string]sample {
 		"listSubmissions": {}, "listAssignmentSubmissions": {prepare: assignment},
 		"viewSubmission": {prepare: once(submitted)}, "downloadSubmissionFile": {prepare: once(submitted)}, "downloadSubmission": {prepare: once(submitted)},
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},
+		"listComments": {prepare: once(submitted)}, "addComment": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Name it."})},
+		"releaseComments": {prepare: once(submitted), blind: "cleo"}, "askQuestion": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Why?"})},
+		"answerQuestions": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Because."})},
 
 		"submitRequest": {raw: aRequest}, "previewRequest": {body: says(object{"pool": pool, "command": []string{"true"}})}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
 		"deleteRequest": {prepare: requested},

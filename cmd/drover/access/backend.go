@@ -98,6 +98,11 @@ type submissionBackend interface {
 	WriteZip(ctx context.Context, id string, to io.Writer) error
 	Resubmit(ctx context.Context, id string) error
 	CancelSubmission(ctx context.Context, id string) (core.RequestState, error)
+	Comments(ctx context.Context, submission string) ([]school.Comment, error)
+	AddComment(ctx context.Context, submission string, n classes.NewComment) (school.Comment, error)
+	ReleaseComments(ctx context.Context, submission string) (int, error)
+	Ask(ctx context.Context, submission, text string) (school.Comment, error)
+	Answer(ctx context.Context, submission, text string) (school.Comment, error)
 }
 
 // requestBackend is the part of a backend about requests.

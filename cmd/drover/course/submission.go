@@ -24,7 +24,7 @@ import (
 func SubmissionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "submission", Usage: "list and download submissions", OnUsageError: terminal.UsageError,
-		Subcommands: []*cli.Command{
+		Subcommands: append(commentCommands(),
 			access.BackendCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
 				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, terminal.ZoneFlag()}, terminal.PageFlags("before", "submission `ID`")), listSubmissions),
 			access.BackendCommand("missing", "list the students who have submitted nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
@@ -38,7 +38,7 @@ func SubmissionCommand() *cli.Command {
 				&cli.BoolFlag{Name: "no-wait", Usage: "do not wait for the report", DisableDefaultText: true},
 			}, resubmit),
 			access.BackendCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
-		},
+		),
 	}
 }
 
