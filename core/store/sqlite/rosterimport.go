@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 
 	"drover/core"
 	"drover/core/school"
@@ -41,8 +42,10 @@ func (s *Store) GetUsers(ctx context.Context, keys []string) ([]school.User, err
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	return documents[school.User](ctx, s, `SELECT doc FROM users WHERE handle IN (SELECT value FROM json_each(?1))
-		OR email <> '' AND email IN (SELECT value FROM json_each(?1)) ORDER BY handle`, list)
+	all, err := documents[school.User](ctx, s, `SELECT doc FROM users WHERE handle IN (SELECT value FROM json_each(?1))
+		OR email <> '' AND email IN (SELECT value FROM json_each(?1))`, list)
+	slices.SortFunc(all, func(a, b school.User) int { return cmp.Compare(a.Handle, b.Handle) })
+	return all, err
 }
 
 // keyList returns names as JSON, for json_each.
@@ -76,11 +79,16 @@ func (s *Store) WaysIn(ctx context.Context, users []string) ([]school.WayIn, err
 	if err != nil {
 		return nil, err
 	}
-	invited, err := s.tokens(ctx, "SELECT hash, used, doc FROM tokens WHERE kind = ? AND user IN (SELECT value FROM json_each(?)) ORDER BY created, id",
+	invited, err := s.tokens(ctx, "SELECT hash, used, doc FROM tokens WHERE kind = ? AND user IN (SELECT value FROM json_each(?))",
 		string(school.TokenInvite), list)
 	for n := range invited {
-		if i, is := at[invited[n].User]; is {
-			all[i].Invitation = &invited[n]
+		next := &invited[n]
+		i, is := at[next.User]
+		if !is {
+			continue
+		}
+		if last := all[i].Invitation; last == nil || cmp.Or(cmp.Compare(last.Created, next.Created), cmp.Compare(last.ID, next.ID)) < 0 {
+			all[i].Invitation = next
 		}
 	}
 	return all, err
