@@ -133,7 +133,7 @@ func (tab *Tab) Text(selector string) string {
 func (tab *Tab) Links() []string {
 	tab.t.Helper()
 	return get(tab, chromedp.Evaluate[[]string](
-		`[...new Set([...document.links].filter(a => a.origin === location.origin && !a.download).map(a => a.pathname + a.search))]`))
+		`[...new Set([...document.links].filter(a => a.origin === location.origin && !a.hasAttribute("download")).map(a => a.pathname + a.search))]`))
 }
 
 // Status is with what status the page was answered.
