@@ -9,6 +9,7 @@ import (
 )
 
 func TestOutcomeOf(t *testing.T) {
+	t.Parallel()
 	number := func(f float64) *float64 { return &f }
 	build := core.Test{Name: "build", Verdict: core.TestBuildError, Message: "build error: it ended with exit code 1"}
 	skipped := core.Test{Name: "a", MaxScore: 5, Verdict: core.TestSkipped}
@@ -25,8 +26,10 @@ func TestOutcomeOf(t *testing.T) {
 		"sums of tests":            {core.Result{State: core.RequestCompleted, Tests: []core.Test{{Score: 1, MaxScore: 1}, {MaxScore: 1}}}, core.ResultPartial},
 		"a build that failed":      {core.Result{State: core.RequestCompleted, Score: number(0), MaxScore: number(5), Tests: []core.Test{build, skipped}}, core.ResultBuildError},
 		"the same, nothing to win": {core.Result{State: core.RequestCompleted, Score: number(0), MaxScore: number(0), Tests: []core.Test{build}}, core.ResultBuildError},
-		"a message says so": {core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "x", MaxScore: 1, Message: "build error\nrle.c:5"}}},
-			core.ResultBuildError},
+		"a message says so": {
+			core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "x", MaxScore: 1, Message: "build error\nrle.c:5"}}},
+			core.ResultBuildError,
+		},
 		"one part did not build":  {core.Result{State: core.RequestCompleted, Score: number(5), MaxScore: number(10), Tests: []core.Test{build}}, core.ResultPartial},
 		"a refusal":               {core.Result{State: core.RequestFailed, Blame: core.BlameSubmission, Score: number(0)}, core.ResultFailed},
 		"too much memory":         {core.Result{State: core.RequestFailed, Blame: core.BlameSubmission, Limit: core.LimitMemory}, core.ResultFailed},
@@ -46,6 +49,7 @@ func TestOutcomeOf(t *testing.T) {
 
 // TestOutcomeOfState judges results that were recorded without an outcome as well.
 func TestOutcomeOfState(t *testing.T) {
+	t.Parallel()
 	half, whole := 0.5, 1.0
 	for name, c := range map[string]struct {
 		state core.RequestState
@@ -70,6 +74,7 @@ func TestOutcomeOfState(t *testing.T) {
 }
 
 func TestTestPassed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		test core.Test
 		want bool

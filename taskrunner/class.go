@@ -63,7 +63,8 @@ var errEnough = errors.New("enough")
 func eachWorth(ctx context.Context, store interface {
 	school.Submissions
 	school.Counting
-}, as *school.Assignment, fn func(*school.Standing) error) error {
+}, as *school.Assignment, fn func(*school.Standing) error,
+) error {
 	return eachPage(ctx, store, as.Class, as.Handle, "", func(page []school.Standing) error {
 		return school.Penalise(ctx, store, as, page)
 	}, fn)

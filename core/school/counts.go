@@ -133,6 +133,7 @@ func (a *Assignment) Leads(x, y Candidate) bool {
 		return x.Graded
 	}
 	switch a.Policy() {
+	case CountsNewest: // by time alone
 	case CountsFinal:
 		if final := x.Kind == "final"; final != (y.Kind == "final") {
 			return final

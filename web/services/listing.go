@@ -41,12 +41,12 @@ type Walk struct {
 func (d *Deps) WalkOf(ctx context.Context, a core.Actor, q url.Values, s school.Submission) (*Walk, error) {
 	from := q.Get(FromKey)
 	if !q.Has(FromKey) || core.Allow(a, core.ActGradeView, core.Object{Class: s.Class}) != nil {
-		return nil, nil //nolint:nilnil // no list is no fault
+		return nil, nil //nolint:nilnil,nilerr // no list is no fault
 	}
 	read, err := url.ParseQuery(from)
 	f := StudentFilter(read)
 	if err != nil || f.Check() != nil {
-		return nil, nil //nolint:nilnil // the same
+		return nil, nil //nolint:nilnil,nilerr // the same
 	}
 	all, err := d.Classes.Standings(ctx, a, s.Class, s.Assignment)
 	if err != nil {

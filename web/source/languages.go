@@ -132,7 +132,9 @@ func curly(language string) *grammar {
 		g.types = "bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize"
 		g.constants = "true false None Some Ok Err"
 		g.first = []chroma.Rule{
-			char, {Pattern: `'\w+`, Type: chroma.NameDecorator}, {Pattern: `#!?\[[^\]\n]{0,200}\]`, Type: chroma.NameDecorator},
+			char,
+			{Pattern: `'\w+`, Type: chroma.NameDecorator},
+			{Pattern: `#!?\[[^\]\n]{0,200}\]`, Type: chroma.NameDecorator},
 			{Pattern: `\w{1,100}!(?=[\(\[{ ])`, Type: chroma.NameFunction},
 		}
 	case "javascript":

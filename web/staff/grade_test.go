@@ -1,10 +1,11 @@
 package staff_test
 
 import (
-	"drover/core/classes"
 	"net/http"
 	"strings"
 	"testing"
+
+	"drover/core/classes"
 
 	"github.com/stretchr/testify/require"
 

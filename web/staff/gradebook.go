@@ -42,7 +42,7 @@ type grid struct {
 func (g grid) query(more ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(more); i += 2 {
-		v.Set(more[i], more[i+1])
+		v.Set(more[i], more[i+1]) //nolint:gosec // pairs
 	}
 	for name, value := range map[string]string{"section": g.Section, "name": g.Name} {
 		if value != "" {

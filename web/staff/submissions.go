@@ -92,9 +92,7 @@ func (s *staff) submissionsPage(r *page.Request) (*submissionsPage, error) {
 		Forms: taskForms(core.ArgAssignment, typed), Typed: typed,
 	}
 	p.From = services.StudentQuery(p.Filter).Encode()
-	for _, one := range []column{{Text: r.T("Student")}, {Text: r.T("Submitted")}, {Text: r.T("Score"), Number: true}} {
-		p.Columns = append(p.Columns, one)
-	}
+	p.Columns = []column{{Text: r.T("Student")}, {Text: r.T("Submitted")}, {Text: r.T("Score"), Number: true}}
 	for i, by := range []string{classes.ByName, classes.ByTime, classes.ByScore} {
 		p.Columns[i].order(p.Filter, by)
 	}

@@ -182,7 +182,7 @@ func rosterCalls() map[string]Call {
 }
 
 // courseworkCalls are those of Coursework, in what School fills.
-func courseworkCalls() map[string]Call {
+func courseworkCalls() map[string]Call { //nolint:revive // some lines for each method
 	return map[string]Call{
 		"PutAssignment": func(ctx context.Context, s school.ResultStore) error {
 			_, err := s.PutAssignment(ctx, Assignment("cs101", "hw2"))

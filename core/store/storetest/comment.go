@@ -18,9 +18,9 @@ func Comment(submission, id string) school.Comment {
 	}
 }
 
-// question returns one of ann about a submission of hers.
-func question(submission, id string) school.Comment {
-	c := Comment(submission, id)
+// question returns one of ann about her submission s.
+func question(id string) school.Comment {
+	c := Comment("s", id)
 	c.Kind, c.By, c.File, c.Line, c.Last, c.Released, c.Open = school.CommentQuestion, "ann", "", 0, 0, 7, true
 	return c
 }
@@ -68,7 +68,7 @@ func comments(t *testing.T, s school.ResultStore) {
 
 func commentsAnswered(t *testing.T, s school.ResultStore) {
 	School(t, s)
-	mustComment(t, s, question("s", "q1"), question("s", "q2"), Comment("s", "c"))
+	mustComment(t, s, question("q1"), question("q2"), Comment("s", "c"))
 	count := func() []school.QuestionCount {
 		all, err := s.CountQuestions(t.Context(), []string{"cs101", "cs202"})
 		require.NoError(t, err)
@@ -76,12 +76,12 @@ func commentsAnswered(t *testing.T, s school.ResultStore) {
 	}
 	require.Equal(t, []school.QuestionCount{{Class: "cs101", Assignment: "hw1", Open: 2}}, count())
 	require.Equal(t, []string{"q1", "q2"}, someComments(t, s, school.CommentFilter{Class: "cs101", Assignment: "hw1", Open: true}))
-	answer := question("s", "r")
+	answer := question("r")
 	answer.Kind, answer.By, answer.Open, answer.Unread = school.CommentAnswer, "tess", false, true
 	mustComment(t, s, answer)
 	require.Empty(t, count())
 	require.Equal(t, []string{"r"}, someComments(t, s, school.CommentFilter{User: "ann", Unread: true}))
-	mustComment(t, s, question("s", "u"))
+	mustComment(t, s, question("u"))
 	require.Equal(t, []school.QuestionCount{{Class: "cs101", Assignment: "hw1", Open: 1}}, count())
 	none, err := s.CountQuestions(t.Context(), []string{"cs202"})
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func commentsRefuse(t *testing.T, s school.ResultStore) {
 
 func commentsDeleted(t *testing.T, s school.ResultStore) {
 	School(t, s)
-	mustComment(t, s, Comment("s", "c"), question("s", "q"))
+	mustComment(t, s, Comment("s", "c"), question("q"))
 	removed, _, err := s.DeleteSubmissions(t.Context(), "cs101", "hw1", 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)

@@ -12,7 +12,7 @@ import (
 )
 
 // leadsCount compares which submissions count, after random writes, with the pure function of all of them.
-func leadsCount(t *testing.T, s school.ResultStore) {
+func leadsCount(t *testing.T, s school.ResultStore) { //nolint:revive // one table of random writes
 	ctx := t.Context()
 	rapid.Check(t, func(rt *rapid.T) {
 		prefix := NewID()
