@@ -46,8 +46,8 @@ type AssignmentFilter struct {
 	All   bool   // including those that ended more than a week ago
 }
 
-// ListAssignments lists the assignments that the actor may view, those that end last first, and returns how many it
-// left out because they ended too long ago. Returns NOTFOUND.
+// ListAssignments lists the assignments that the actor may view, what is due next first and what is over last, and
+// returns how many it left out because they ended too long ago. Returns NOTFOUND.
 func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f AssignmentFilter) (all []AssignmentEntry, left int, err error) {
 	classes := slices.Sorted(maps.Keys(a.In))
 	if f.Class != "" {
@@ -74,10 +74,26 @@ func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f Assignmen
 		all = slices.DeleteFunc(all, func(e AssignmentEntry) bool { return end(e.Assignment) <= since })
 		left = whole - len(all)
 	}
+	now := r.now().UnixMilli()
 	slices.SortStableFunc(all, func(x, y AssignmentEntry) int {
-		return cmp.Or(cmp.Compare(end(y.Assignment), end(x.Assignment)), cmp.Compare(x.Name(), y.Name()))
+		a, b := next(x.Assignment, now), next(y.Assignment, now)
+		if a == 0 && b == 0 { // both are over
+			return cmp.Or(cmp.Compare(end(y.Assignment), end(x.Assignment)), cmp.Compare(x.Name(), y.Name()))
+		}
+		return cmp.Or(cmp.Compare(b, 0)-cmp.Compare(a, 0), cmp.Compare(a, b), cmp.Compare(x.Name(), y.Name()))
 	})
 	return all, left, nil
+}
+
+// next is what comes next of an assignment, its due date or its cutoff; the end of time for never, 0 if it is over.
+func next(as school.Assignment, now int64) int64 {
+	switch {
+	case as.Due > now:
+		return as.Due
+	case end(as) > now:
+		return end(as)
+	}
+	return 0
 }
 
 // end is when an assignment ends: its cutoff, else its due date, else never.

@@ -175,10 +175,10 @@ func TestListAssignments(t *testing.T) {
 		got = append(got, e.Handle+": "+e.Progress)
 	}
 	assert.Equal(t, []string{
-		"never: not submitted yet", "open: not submitted yet", "done: submitted", "overdue: overdue", "mine: too late", "late: too late",
+		"overdue: overdue", "done: submitted", "open: not submitted yet", "never: not submitted yet", "mine: too late", "late: too late",
 	}, got)
 	assert.Equal(t, 1, left)
-	assert.Equal(t, s.At, all[2].Submitted)
+	assert.Equal(t, s.At, all[1].Submitted)
 	assert.True(t, all[4].Extended)
 
 	all, left, err = w.reg.ListAssignments(ctx, w.as("cleo"), classes.AssignmentFilter{})

@@ -37,7 +37,7 @@ func (n Needs) Any() bool { return n != Needs{} }
 type Overview struct {
 	Students int     `json:"students"`
 	Needs    Needs   `json:"needs"`
-	Tallies  []Tally `json:"assignments"` // those that end last first
+	Tallies  []Tally `json:"assignments"` // what is due next first
 }
 
 // Overview counts what counts of all students in all assignments of a class. Returns NOTFOUND, FORBIDDEN.

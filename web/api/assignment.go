@@ -10,8 +10,8 @@ import (
 
 func assignmentTable() []entry {
 	return []entry{
-		is(Operation{"listMyAssignments", get, "/assignments", "", school.ScopeRead, 0, "List the assignments of all the caller's classes, those that end last first"}, (*server).listMyAssignments),
-		is(Operation{"listAssignments", get, "/classes/{class}/assignments", core.ActAssignmentView, school.ScopeRead, 0, "List the assignments of a class, those that end last first"}, (*server).listAssignments),
+		is(Operation{"listMyAssignments", get, "/assignments", "", school.ScopeRead, 0, "List the assignments of all the caller's classes, what is due next first"}, (*server).listMyAssignments),
+		is(Operation{"listAssignments", get, "/classes/{class}/assignments", core.ActAssignmentView, school.ScopeRead, 0, "List the assignments of a class, what is due next first"}, (*server).listAssignments),
 		is(Operation{"createAssignment", post, "/classes/{class}/assignments", core.ActAssignmentEdit, school.ScopeTeach, 201, "Create an assignment, without a harness"}, (*server).createAssignment),
 		is(Operation{"viewAssignment", get, "/classes/{class}/assignments/{assignment}", core.ActAssignmentView, school.ScopeRead, 0, "Return an assignment, with the caller's deadlines"}, (*server).viewAssignment),
 		is(Operation{"changeAssignment", patch, "/classes/{class}/assignments/{assignment}", core.ActAssignmentEdit, school.ScopeTeach, 0, "Change an assignment"}, (*server).changeAssignment),

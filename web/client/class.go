@@ -35,7 +35,7 @@ func (c *Client) FindAssignment(ctx context.Context, query string) (school.Assig
 	return get[school.Assignment](ctx, c, values("query", query), "find", "assignment")
 }
 
-// ListAssignments lists assignments, those that end last first, and returns how many it left out because they ended
+// ListAssignments lists assignments, what is due next first, and returns how many it left out because they ended
 // long ago.
 func (c *Client) ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error) {
 	parts := []string{"assignments"}

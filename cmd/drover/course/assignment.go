@@ -21,7 +21,7 @@ func AssignmentCommand() *cli.Command {
 		Name: "assignment", Usage: "list, create and change assignments", OnUsageError: terminal.UsageError,
 		Description: "An assignment is named CLASS/ASSIGNMENT, each by any part of its handle or title, as long as that is one only; mine/ASSIGNMENT looks in your own classes.",
 		Subcommands: append([]*cli.Command{
-			access.BackendCommand("list", "list assignments, those that end last first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
+			access.BackendCommand("list", "list assignments, what is due next first", "[CLASS]", "drover assignment list cs101", []cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also those that ended more than a week ago", DisableDefaultText: true}, terminal.ZoneFlag(),
 			}, listAssignments),
 			access.BackendCommand("show", "show an assignment, its dates and those of single users", "CLASS/ASSIGNMENT", "drover assignment show cs101/hw1", []cli.Flag{terminal.ZoneFlag()}, showAssignment),
