@@ -198,7 +198,7 @@ func TestCalendarByTheCommandLine(t *testing.T) {
 func TestLeaseHelpHasAnExample(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
-	require.Zero(t, run(context.WithoutCancel(t.Context()), []string{"drover", "lease", "create", "--help"}, strings.NewReader(""), &out, &errs), errs.String())
+	require.Zero(t, typeIn(context.WithoutCancel(t.Context()), []string{"drover", "lease", "create", "--help"}, strings.NewReader(""), &out, &errs), errs.String())
 	for _, want := range []string{"--units POOL=N", "--hosts MIN-MAX", `--start "2026-12-01 14:00" --for 2h --units python=30`} {
 		require.Contains(t, out.String(), want)
 	}

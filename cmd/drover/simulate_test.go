@@ -47,7 +47,7 @@ waits, as set
  who sent  1 to 9         4            1  0s        2s   2s   2s
 `
 	var got, errs strings.Builder
-	code := run(context.Background(), []string{"drover", "simulate", "-", "--hosts", "1"}, strings.NewReader(trace), &got, &errs)
+	code := typeIn(context.Background(), []string{"drover", "simulate", "-", "--hosts", "1"}, strings.NewReader(trace), &got, &errs)
 	require.Zero(t, code, errs.String())
 	require.Equal(t, want, got.String())
 }
