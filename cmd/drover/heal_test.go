@@ -91,7 +91,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	require.NoError(t, h.cluster.Intake.SetPool(context.Background(), p))
 
 	out := h.said("host", "drain", "h1", "--preview")
-	require.Regexp(t, ids[0]+`-1 +default +normal +256MiB memory +testrunner@h1#0 +→ h2`, out)
+	require.Regexp(t, ids[0]+`-1 +default +normal +256 MiB memory +testrunner@h1#0 +→ h2`, out)
 	require.Regexp(t, ids[1]+`-1 .*→ parked: nothing fits`, out)
 	var plan []overseer.Planned
 	require.NoError(t, json.Unmarshal([]byte(h.said("host", "drain", "--preview", "--json", "h1")), &plan))

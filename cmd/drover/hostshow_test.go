@@ -65,7 +65,7 @@ func TestAHostIsShownWithWhatItProved(t *testing.T) {
 	for _, args := range [][]string{{"run", "--dry-run", "--pool", "huge", "--", "true"}, {"run", "--pool", "huge", "--", "true"}} {
 		_, errs, code = h.run(args...)
 		require.Equal(t, 2, code)
-		require.Contains(t, errs, "no host can ever hold a VM of pool huge: it takes 100TiB of memory")
+		require.Contains(t, errs, "no host can ever hold a VM of pool huge: it takes 100 TiB of memory")
 	}
 	_, errs, code = h.run("host", "set", "h1", "--overcommit-memory", "0.5")
 	require.Equal(t, 2, code)
