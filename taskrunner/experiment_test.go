@@ -57,7 +57,7 @@ func TestAnExperimentIsMadeShownAndApplied(t *testing.T) {
 			}
 			return 10, ""
 		})
-		require.Equal(t, "ready: 2 of 4 submissions get another verdict, 2 another verdict or score; flaky: 1 of 3 (33.3 %); without a result: 1", note.Note)
+		require.Equal(t, "ready: 2 of 4 submissions get another verdict, 2 another verdict or score; 2 gain points, 0 lose; flaky: 1 of 3 (33.3 %); without a result: 1", note.Note)
 		v, err := x.reg.ViewExperiment(ctx, x.tess, e.ID, classes.OutcomePage{})
 		require.NoError(t, err)
 		require.Equal(t, []experiment.Cell{{Old: "partial", New: "partial", Count: 1}, {Old: "partial", New: "passed", Count: 2}, {Old: "partial", New: "platform fault", Count: 1}}, v.Summary.Matrix)
