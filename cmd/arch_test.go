@@ -345,7 +345,7 @@ var writers = map[string][]string{
 	"Enrol":            {"core/classes/gradebook.go", "core/classes/roster.go"},
 	"FailTask":         {"core/cluster/recovery/task.go", "taskrunner/work.go"},
 	"PutAccount":       {"core/account/password.go", "core/account/service.go"},
-	"PutAssignment":    {"core/classes/assignment.go", "core/classes/decide.go", "core/classes/harness.go", "core/classes/harnessview.go"},
+	"PutAssignment":    {"core/classes/assignment.go", "core/classes/decide.go", "core/classes/harness.go"},
 	"PutClass":         {"core/classes/class.go"},
 	"PutDeadline":      {"core/classes/deadline.go"},
 	"PutExperiment":    {"core/classes/decide.go", "core/classes/experiment.go", "taskrunner/deletion.go", "taskrunner/experiment.go"},

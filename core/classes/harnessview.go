@@ -143,14 +143,7 @@ func (r *Service) SaveCases(ctx context.Context, a core.Actor, class, handle str
 		return school.Assignment{}, unpooled(as)
 	}
 	text := fmt.Sprintf("changes %s of the harness of %s, which had the digest %s", cases.File, as.Name(), e.Was)
-	err = r.change(ctx, a, aboutAssignment(core.ActAssignmentEdit, as, text), func() error {
-		if as.Harness, err = r.keepHarness(ctx, as, p); err != nil {
-			return err
-		}
-		as.Revision, err = r.Store.PutAssignment(ctx, as)
-		return err
-	})
-	return as, err
+	return r.putHarness(ctx, a, as, p, text)
 }
 
 func (r *Service) editCases(ctx context.Context, a core.Actor, class, handle string, e CasesEdit) (school.Assignment, harness.Package, error) {
