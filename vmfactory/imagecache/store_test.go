@@ -200,7 +200,7 @@ func TestGetWhatIsMissing(t *testing.T) {
 	store := s.open(t, imagecache.Config{Dir: dir, Refresh: time.Nanosecond})
 	_, err := store.Get(t.Context(), "debian")
 	requireCode(t, core.CodeNotFound, err)
-	require.ErrorContains(t, err, "drover image build")
+	require.ErrorContains(t, err, "build or import it first")
 	_, err = store.Get(t.Context(), "../debian")
 	requireCode(t, core.CodeInvalid, err)
 	s.image(t, "debian", "hello")

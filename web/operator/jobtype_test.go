@@ -61,7 +61,7 @@ func TestJobTypeIsSet(t *testing.T) {
 	}
 	require.Equal(t, want, w.typeNamed(t, "compile"))
 	html := w.shows(t, "olga", at)
-	for _, has := range []string{"64MiB</dd>", `<dt>Open files of a process</dt><dd>256 <span class="soft">(the pool&#39;s)`, "rosa, ann", "by=type", "sh -c &#39;make all\nrun&#39;</textarea>"} {
+	for _, has := range []string{"64 MiB</dd>", `<dt>Open files of a process</dt><dd>256 <span class="soft">(the pool&#39;s)`, "rosa, ann", "by=type", "sh -c &#39;make all\nrun&#39;</textarea>"} {
 		require.Contains(t, html, has)
 	}
 	require.NotContains(t, w.shows(t, "otto", at), "rosa, ann")
