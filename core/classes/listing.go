@@ -15,7 +15,9 @@ import (
 // StudentEntry is a member of a class, or a user who was one, with the submission to an assignment that counts.
 type StudentEntry struct {
 	Member
-	Counts *SubmissionEntry `json:"counts,omitempty"` // nil if nothing was submitted
+	Counts    *SubmissionEntry `json:"counts,omitempty"`    // nil if nothing was submitted
+	Questions int              `json:"questions,omitempty"` // of the student about any submission, without an answer
+	Asked     string           `json:"asked,omitempty"`     // id of the submission that the oldest of them is about
 }
 
 // Title returns the name, or the handle of a user without one.
@@ -51,7 +53,7 @@ func (r *Service) Standings(ctx context.Context, a core.Actor, class, assignment
 		for _, m := range members {
 			after = m.User
 			if its := counts[m.User]; its != nil || m.Role == core.RoleStudent {
-				all = append(all, StudentEntry{m, its})
+				all = append(all, StudentEntry{Member: m, Counts: its})
 				delete(counts, m.User)
 			}
 		}
@@ -60,10 +62,32 @@ func (r *Service) Standings(ctx context.Context, a core.Actor, class, assignment
 		}
 	}
 	for user, its := range counts { // of users who have left
-		all = append(all, StudentEntry{Member{Enrolment: school.Enrolment{Class: class, User: user}}, its})
+		all = append(all, StudentEntry{Member: Member{Enrolment: school.Enrolment{Class: class, User: user}}, Counts: its})
 	}
 	slices.SortFunc(all, func(x, y StudentEntry) int { return strings.Compare(x.User, y.User) })
-	return all, nil
+	return all, r.withQuestions(ctx, as, all)
+}
+
+// withQuestions adds to entries in order of user what their students ask.
+func (r *Service) withQuestions(ctx context.Context, as school.Assignment, all []StudentEntry) error {
+	for after := ""; ; {
+		f := school.CommentFilter{Class: as.Class, Assignment: as.Handle, Open: true, After: after, Limit: page}
+		open, err := r.Store.ListComments(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range open {
+			after = open[i].ID
+			at, is := slices.BinarySearchFunc(all, open[i].User, func(e StudentEntry, user string) int { return strings.Compare(e.User, user) })
+			if is {
+				all[at].Questions++
+				all[at].Asked = cmp.Or(all[at].Asked, open[i].Submission)
+			}
+		}
+		if len(open) < page {
+			return nil
+		}
+	}
 }
 
 // The kinds of entries that a StudentFilter may select alone.
@@ -72,12 +96,13 @@ const (
 	OnlyMissing   = "missing"   // a student who has submitted nothing
 	OnlyUngraded  = "ungraded"  // submitted, no score, and no tests that may yet give one
 	OnlyLate      = "late"
+	OnlyAsked     = "asked" // a question without an answer
 	OnlyFinal     = "final"
 )
 
 // Onlies returns all of them.
 func Onlies() []string {
-	return []string{OnlySubmitted, OnlyMissing, OnlyUngraded, OnlyLate, OnlyFinal}
+	return []string{OnlySubmitted, OnlyMissing, OnlyUngraded, OnlyLate, OnlyAsked, OnlyFinal}
 }
 
 // The orders of a list of students; with a minus before it, the reverse. Equal ones are in order of handle.
@@ -151,6 +176,8 @@ func (f *StudentFilter) matches(e *StudentEntry) bool {
 		return e.Counts != nil && e.Counts.Ungraded()
 	case OnlyLate:
 		return e.Counts != nil && e.Counts.Submission.Late
+	case OnlyAsked:
+		return e.Questions > 0
 	case OnlyFinal:
 		return e.Counts != nil && e.Counts.Submission.Kind == harness.TestFinal
 	}

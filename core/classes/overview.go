@@ -17,17 +17,19 @@ type Tally struct {
 	Hidden    bool         `json:"hidden,omitempty"` // from students
 	Students  int          `json:"students"`         // in the class
 	Submitted int          `json:"submitted"`
-	Waiting   int          `json:"waiting"`  // for their tests, or while they run
-	Fault     int          `json:"fault"`    // of the platform or the harness
-	Ungraded  int          `json:"ungraded"` // no score, and no tests that may yet give one; faults are not counted
+	Waiting   int          `json:"waiting"`   // for their tests, or while they run
+	Fault     int          `json:"fault"`     // of the platform or the harness
+	Questions int          `json:"questions"` // of students, without an answer
+	Ungraded  int          `json:"ungraded"`  // no score, and no tests that may yet give one; faults are not counted
 	Scores    Distribution `json:"scores"`
 }
 
 // Needs sums up what staff of a class have to look at.
 type Needs struct {
-	Waiting  int `json:"waiting"`
-	Fault    int `json:"fault"`
-	Ungraded int `json:"ungraded"`
+	Waiting   int `json:"waiting"`
+	Fault     int `json:"fault"`
+	Ungraded  int `json:"ungraded"`
+	Questions int `json:"questions"`
 }
 
 // Any reports whether there is something.
@@ -84,6 +86,21 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 			break
 		}
 	}
+	questions, err := r.CountQuestions(ctx, a, []string{class})
+	if err != nil {
+		return Overview{}, err
+	}
+	for _, q := range questions {
+		if at, is := by[q.Assignment]; is {
+			o.Tallies[at].Questions = q.Open
+		}
+	}
+	o.sum(scores)
+	return o, nil
+}
+
+// sum adds up what the assignments have.
+func (o *Overview) sum(scores [][]float64) {
 	for i := range o.Tallies {
 		t := &o.Tallies[i]
 		t.Students = o.Students
@@ -91,8 +108,8 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 		o.Needs.Waiting += t.Waiting
 		o.Needs.Fault += t.Fault
 		o.Needs.Ungraded += t.Ungraded
+		o.Needs.Questions += t.Questions
 	}
-	return o, nil
 }
 
 // count adds a submission, and its score to those of the others.

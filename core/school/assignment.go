@@ -139,6 +139,7 @@ type SubmissionFilter struct {
 	Class      string
 	Assignment string // its handle; with Class only
 	User       string
+	Asked      bool // only those with a question without an answer; with Class only
 	// Idempotency is a key chosen by the User, who must be named as well: at most one submission has it.
 	Idempotency string
 	Before      string // ids before this one, newest first: a page's cursor

@@ -50,12 +50,13 @@ func (s *server) submit(ctx context.Context, a core.Actor, in *newSubmission) (*
 // SubmissionList is what selects submissions.
 type SubmissionList struct {
 	Cursor
-	User string `query:"user" maxLength:"64" doc:"only those of this user"`
+	User  string `query:"user" maxLength:"64" doc:"only those of this user"`
+	Asked bool   `query:"asked" doc:"only those with a question that has no answer"`
 }
 
 func (s *server) submissions(ctx context.Context, a core.Actor, class, assignment string, in SubmissionList) (*listed[classes.SubmissionEntry], error) {
 	found, err := s.Classes.ListSubmissions(ctx, a, school.SubmissionFilter{
-		Class: class, Assignment: assignment, User: in.User, Before: in.Cursor.Cursor, Limit: in.more(),
+		Class: class, Assignment: assignment, User: in.User, Asked: in.Asked, Before: in.Cursor.Cursor, Limit: in.more(),
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,11 @@ func (c *Client) ListSubmissions(ctx context.Context, f school.SubmissionFilter)
 	if f.Assignment != "" {
 		parts = []string{"classes", f.Class, "assignments", f.Assignment, "submissions"}
 	}
-	return list[classes.SubmissionEntry](ctx, c, parts, values("user", f.User), f.Before, f.Limit)
+	query := values("user", f.User)
+	if f.Asked {
+		query.Set("asked", "true")
+	}
+	return list[classes.SubmissionEntry](ctx, c, parts, query, f.Before, f.Limit)
 }
 
 // ViewSubmission returns a submission with its result. Returns NOTFOUND.

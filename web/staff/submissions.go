@@ -29,6 +29,7 @@ var onlies = []struct{ Name, Text string }{
 	{classes.OnlyMissing, page.Sentence("has not submitted")},
 	{classes.OnlyUngraded, page.Sentence("without a score")},
 	{classes.OnlyLate, page.Sentence("late")},
+	{classes.OnlyAsked, page.Sentence("with open questions")},
 	{classes.OnlyFinal, page.Sentence("final")},
 }
 

@@ -86,6 +86,30 @@ func TestSubmissionsAreFiltered(t *testing.T) {
 	require.Contains(t, w.shows("tina", at+"/all?user=cleo"), "There is none.")
 }
 
+// Open questions about any attempt are found, and lead to where they are answered.
+func TestSubmissionsWithQuestions(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.assignment("hw1")
+	old := w.submit("ann", "hw1")
+	w.submit("ann", "hw1")
+	w.submit("cleo", "hw1")
+	ask := func() {
+		_, err := w.reg.Ask(t.Context(), w.as("ann"), old.ID, "Why?")
+		require.NoError(t, err)
+	}
+	ask()
+	at := hw1 + "/submissions?only=asked"
+	text := w.shows("tina", at)
+	require.Equal(t, []string{"ANN"}, listed(text))
+	require.Contains(t, text, `href="/submissions/`+old.ID+`/comments">1 open question</a>`)
+	ask()
+	require.Contains(t, w.shows("tina", hw1+"/submissions"), ">2 open questions</a>")
+	_, err := w.reg.Answer(t.Context(), w.as("tess"), old.ID, "So.")
+	require.NoError(t, err)
+	require.Contains(t, w.shows("tina", at), "There is none.")
+}
+
 // listed are the names in the rows of a list of students.
 func listed(text string) []string {
 	var names []string

@@ -37,7 +37,7 @@ func AssignmentCommand() *cli.Command {
 				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
 			access.BackendCommand("progress", "show how many students have submitted, and the distribution of scores", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
 			access.BackendCommand("submissions", "list what was submitted, newest first", "CLASS/ASSIGNMENT", "drover assignment submissions --user ann cs101/hw1",
-				slices.Concat([]cli.Flag{user, terminal.ZoneFlag()}, terminal.PageFlags("before", "submission `ID`")), listAssignmentSubmissions),
+				slices.Concat([]cli.Flag{user, askedFlag(), terminal.ZoneFlag()}, terminal.PageFlags("before", "submission `ID`")), listAssignmentSubmissions),
 			access.BackendCommand("grade", "override the score of a submission", "CLASS/ASSIGNMENT USER [SCORE]",
 				`drover assignment grade --reason "tested by hand" cs101/hw1 ann 9.5`, gradeFlags(), changeGrade),
 			rerunCommand(),

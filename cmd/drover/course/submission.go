@@ -26,7 +26,7 @@ func SubmissionCommand() *cli.Command {
 		Name: "submission", Usage: "list and download submissions", OnUsageError: terminal.UsageError,
 		Subcommands: append(commentCommands(),
 			access.BackendCommand("list", "list submissions, newest first: your own, or all where you teach", "[CLASS | CLASS/ASSIGNMENT]", "drover submission list --user ann cs101",
-				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, terminal.ZoneFlag()}, terminal.PageFlags("before", "submission `ID`")), listSubmissions),
+				slices.Concat([]cli.Flag{&cli.StringFlag{Name: "user", Usage: "only those of the user `HANDLE`"}, askedFlag(), terminal.ZoneFlag()}, terminal.PageFlags("before", "submission `ID`")), listSubmissions),
 			access.BackendCommand("missing", "list the students who have submitted nothing, with the dates that count for each", "CLASS/ASSIGNMENT", "drover submission missing cs101/hw1",
 				slices.Concat([]cli.Flag{terminal.ZoneFlag()}, terminal.PageFlags("after", "user `HANDLE`")), listMissing),
 			access.BackendCommand("show", "show a submission and its report", "ID", "drover submission show 01j8x3k4", []cli.Flag{terminal.ZoneFlag()}, showSubmission),
@@ -40,6 +40,10 @@ func SubmissionCommand() *cli.Command {
 			access.BackendCommand("cancel", "stop its tests", "ID", "drover submission cancel 01j8x3k4", nil, cancelSubmission),
 		),
 	}
+}
+
+func askedFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "asked", Usage: "only those with a question that has no answer", DisableDefaultText: true}
 }
 
 func listAssignmentSubmissions(c *cli.Context, d access.Backend) error {
@@ -64,7 +68,7 @@ func listSubmissions(c *cli.Context, d access.Backend) error {
 	}
 	all := []classes.SubmissionEntry{}
 	for _, f := range filters {
-		f.User, f.Before, f.Limit = c.String("user"), c.String("before"), limit
+		f.User, f.Asked, f.Before, f.Limit = c.String("user"), c.Bool("asked"), c.String("before"), limit
 		some, err := d.ListSubmissions(c.Context, f)
 		if err != nil {
 			return err

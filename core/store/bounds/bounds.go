@@ -218,6 +218,9 @@ func Submissions(f school.SubmissionFilter) (int, error) {
 	if f.Assignment != "" && f.Class == "" {
 		return 0, core.Errorf(core.CodeInvalid, f.Assignment, "submissions for %s are looked for without its class: name that too", f.Assignment)
 	}
+	if f.Asked && f.Class == "" {
+		return 0, core.Errorf(core.CodeInvalid, "", "submissions with open questions are looked for without a class: name one")
+	}
 	if f.Idempotency != "" && f.User == "" {
 		return 0, core.Errorf(core.CodeInvalid, "", "a submission is looked for by its idempotency key without its user: name that too")
 	}

@@ -156,6 +156,20 @@ func (s *Store) SeeComments(ctx context.Context, submission string) error {
 	return s.changeAll(ctx, comments, m{"submission": submission, "unread": true}, m{"$set": m{"unread": false}})
 }
 
+// asked returns the ids of the submissions of a filter's class and assignment about which a question is open.
+func (s *Store) asked(ctx context.Context, f school.SubmissionFilter) ([]string, error) {
+	which := m{"open": true, "class": f.Class}
+	if f.Assignment != "" {
+		which["assignment"] = f.Assignment
+	}
+	docs, err := some[comment](ctx, s, comments, which, by("_id"), 0, "submission")
+	ids := make([]string, 0, len(docs))
+	for i := range docs {
+		ids = append(ids, docs[i].Submission)
+	}
+	return ids, err
+}
+
 // CountQuestions counts open questions, see school.Comments.
 func (s *Store) CountQuestions(ctx context.Context, classes []string) ([]school.QuestionCount, error) {
 	if len(classes) == 0 {

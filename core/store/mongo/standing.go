@@ -15,8 +15,19 @@ func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) 
 		return nil, err
 	}
 	which := selection(map[string]string{"class": f.Class, "assignment": f.Assignment, "user": f.User, "once": once(f.User, f.Idempotency)})
+	of := m{}
 	if f.Before != "" {
-		which["_id"] = m{"$lt": f.Before}
+		of["$lt"] = f.Before
+	}
+	if f.Asked {
+		asked, err := s.asked(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		of["$in"] = asked
+	}
+	if len(of) > 0 {
+		which["_id"] = of
 	}
 	docs, err := some[submission](ctx, s, submissions, which, by("-_id"), limit)
 	if err != nil {

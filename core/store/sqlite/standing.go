@@ -28,6 +28,9 @@ func (s *Store) ListSubmissions(ctx context.Context, f school.SubmissionFilter) 
 		{"s.id < ?", f.Before},
 		{"s.idempotency = ? AND s.idempotency <> ''", f.Idempotency},
 	})
+	if f.Asked { // with a class, so there is a condition before
+		query += " AND EXISTS (SELECT 1 FROM comments c WHERE c.submission = s.id AND c.open = 1)"
+	}
 	return s.standings(ctx, query+" ORDER BY s.id DESC LIMIT ?", append(args, limit)...)
 }
 

@@ -76,10 +76,26 @@ func commentsAnswered(t *testing.T, s school.ResultStore) {
 	}
 	require.Equal(t, []school.QuestionCount{{Class: "cs101", Assignment: "hw1", Open: 2}}, count())
 	require.Equal(t, []string{"q1", "q2"}, someComments(t, s, school.CommentFilter{Class: "cs101", Assignment: "hw1", Open: true}))
+	asked := func(f school.SubmissionFilter) []string {
+		f.Class, f.Asked = "cs101", true
+		all, err := s.ListSubmissions(t.Context(), f)
+		require.NoError(t, err)
+		ids := []string{}
+		for _, one := range all {
+			ids = append(ids, one.Submission.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{"s"}, asked(school.SubmissionFilter{}), "once, for two questions")
+	require.Equal(t, []string{"s"}, asked(school.SubmissionFilter{Assignment: "hw1", User: "ann"}))
+	require.Empty(t, asked(school.SubmissionFilter{Before: "s"}))
+	_, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{Asked: true})
+	requireCode(t, core.CodeInvalid, err)
 	answer := question("r")
 	answer.Kind, answer.By, answer.Open, answer.Unread = school.CommentAnswer, "tess", false, true
 	mustComment(t, s, answer)
 	require.Empty(t, count())
+	require.Empty(t, asked(school.SubmissionFilter{}))
 	require.Equal(t, []string{"r"}, someComments(t, s, school.CommentFilter{User: "ann", Unread: true}))
 	mustComment(t, s, question("u"))
 	require.Equal(t, []school.QuestionCount{{Class: "cs101", Assignment: "hw1", Open: 1}}, count())
