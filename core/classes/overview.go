@@ -39,6 +39,7 @@ func (n Needs) Any() bool { return n != Needs{} }
 type Overview struct {
 	Students int     `json:"students"`
 	Needs    Needs   `json:"needs"`
+	Setup    Setup   `json:"setup"`
 	Tallies  []Tally `json:"assignments"` // what is due next first
 }
 
@@ -57,6 +58,7 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 	})
 	by := make(map[string]int, len(assignments))
 	scores := make([][]float64, len(assignments))
+	var first []string // students
 	for i, as := range assignments {
 		o.Tallies[i] = Tally{Assignment: as, Handle: as.Handle, Hidden: r.hidden(as)}
 		by[as.Handle] = i
@@ -73,6 +75,9 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 			}
 		}
 		o.Students += len(users)
+		if len(first) == 0 {
+			first = users
+		}
 		leads, err := r.Store.Leads(ctx, class, users)
 		if err != nil {
 			return Overview{}, err
@@ -96,7 +101,7 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 		}
 	}
 	o.sum(scores)
-	return o, nil
+	return o, r.setUp(ctx, &o, first)
 }
 
 // sum adds up what the assignments have.

@@ -15,6 +15,8 @@ type home struct {
 	Glances map[string]*classes.Overview // of the classes that the reader teaches
 	Work    work
 	News    []classes.Unread // comments and answers that the reader has not seen
+	First   steps            // of an admin of a site without classes
+	Setups  map[string]steps // of the reader's classes that have not begun
 }
 
 // work lists assignments.
@@ -56,6 +58,7 @@ func (d *student) home(r *page.Request) error {
 		return err
 	}
 	h.tell(r)
+	h.setUp(r)
 	return r.Render("student/home", h)
 }
 
@@ -101,6 +104,7 @@ type class struct {
 	Class    classes.ClassEntry
 	Overview *classes.Overview // nil for students
 	Work     work
+	Setup    steps
 }
 
 func (d *student) class(r *page.Request) error {
@@ -116,5 +120,5 @@ func (d *student) class(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Render("student/class", class{c, o, w})
+	return r.Render("student/class", class{c, o, w, stepsOf(r, c.Class, o)})
 }
