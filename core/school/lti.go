@@ -67,6 +67,7 @@ var NoLTI = core.Refuse(core.CodeNotFound, "there is no such record of a learnin
 const (
 	MaxLTIRecord      = 1 << 20 // bytes
 	MaxLTIDeployments = 50      // of one platform
+	MaxLTIOrigins     = 20      // of one platform
 	MaxLTIURL         = 1000    // bytes
 	MaxLTIIssuer      = 400     // bytes: identities have it with the name of the platform
 	MaxLTIID          = 255     // bytes of an id that a platform gives
@@ -82,6 +83,7 @@ type LTIPlatform struct {
 	AuthURL     string   `json:"auth_url"`    // where browsers are sent
 	TokenURL    string   `json:"token_url"`   // where this site gets its tokens; "" without grades and rosters
 	KeysURL     string   `json:"jwks_url"`    // its public keys
+	Origins     []string `json:"origins,omitempty"` // where its pages are too, besides those of Issuer and AuthURL
 	NewClasses  bool     `json:"new_classes"` // its teachers may make classes here
 	Created     int64    `json:"created_ms"`
 	Revision    int64    `json:"revision"`
@@ -100,11 +102,45 @@ func (p *LTIPlatform) Check() error {
 			return core.Errorf(core.CodeInvalid, p.ID, "deployment %.80q is named twice", d)
 		}
 	}
+	if len(p.Origins) > MaxLTIOrigins {
+		return core.Errorf(core.CodeLimit, p.ID, "platform %s has %d further origins, at most %d are allowed", p.ID, len(p.Origins), MaxLTIOrigins)
+	}
+	for _, o := range p.Origins {
+		if origin(o) != o {
+			return core.Errorf(core.CodeInvalid, p.ID, "the origin %.80q must have the form https://host, without a path", o)
+		}
+	}
 	return cmp.Or(
 		core.CheckName("platform", p.ID), core.CheckTitle(p.ID, "name", p.Name), CheckLTIID(p.ID, "client id", p.Client), core.CheckTimes(p.ID, p.Created),
 		CheckLTIURL(p.ID, "issuer", p.Issuer), core.CheckLine(p.ID, "issuer", p.Issuer, MaxLTIIssuer), CheckLTIURL(p.ID, "address of sign-in", p.AuthURL), CheckLTIURL(p.ID, "address of keys", p.KeysURL),
 		optional(p.ID, "address of tokens", p.TokenURL),
 	)
+}
+
+// PageOrigins are the origins at which the platform's pages may be: those of its issuer and of its sign-in, and the
+// further ones.
+func (p *LTIPlatform) PageOrigins() []string {
+	all := slices.Clone(p.Origins)
+	for _, address := range []string{p.Issuer, p.AuthURL} {
+		if o := origin(address); o != "" && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// Owns reports whether an address is one of the platform's pages, by https.
+func (p *LTIPlatform) Owns(address string) bool {
+	return CheckLTIURL("", "", address) == nil && slices.Contains(p.PageOrigins(), origin(address))
+}
+
+// origin returns the origin of an address by https; "" for any other.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Host, " ;,'\"\\*") {
+		return ""
+	}
+	return "https://" + strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 }
 
 // optional checks a URL that may be left out.

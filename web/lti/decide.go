@@ -1,9 +1,6 @@
 package lti
 
 import (
-	"strings"
-
-	"drover/core"
 	"drover/core/classes"
 	"drover/core/classes/lti"
 	"drover/core/school"
@@ -63,19 +60,14 @@ func (s *pages) connecting(r *page.Request) (decision, error) {
 	if err != nil {
 		return d, err
 	}
-	mine, err := s.Classes.ListClasses(r.Context(), r.Actor(), "", mostClasses)
-	for i := range mine {
-		if core.Allow(r.Actor(), core.ActClassEdit, core.Object{Class: mine[i].Handle}) == nil {
-			d.Classes = append(d.Classes, mine[i])
-		}
-	}
+	d.Classes, err = s.taught(r, r.Actor())
 	d.Form.Title = d.Title
 	return d, err
 }
 
 func (s *pages) doConnect(r *page.Request) error {
 	token, to, err := r.PostFormValue("t"), "", error(nil)
-	made := school.Class{Handle: strings.TrimSpace(r.PostFormValue("handle")), Title: strings.TrimSpace(r.PostFormValue("title"))}
+	made := newClass(r)
 	if r.PostFormValue("how") == "new" {
 		to, err = s.LTI.ConnectNew(r.Context(), r.Actor(), token, made)
 	} else {

@@ -91,7 +91,6 @@ func TestLaunchRefusals(t *testing.T) {
 		"no deployment":         without(ltitest.Claim + "deployment_id"),
 		"another deployment":    set(ltitest.Claim+"deployment_id", "deployment-2"),
 		"another target":        set(ltitest.Claim+"target_link_uri", "https://evil.example/lti/launch"),
-		"a deep link":           set(ltitest.Claim+"message_type", "LtiDeepLinkingRequest"),
 		"another message":       set(ltitest.Claim+"message_type", "LtiSubmissionReviewRequest"),
 		"no message":            without(ltitest.Claim + "message_type"),
 		"no subject":            without("sub"),

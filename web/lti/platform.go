@@ -48,7 +48,7 @@ func platformForm(r *page.Request) school.LTIPlatform {
 	f := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	p := school.LTIPlatform{
 		ID: f("id"), Name: f("name"), Issuer: f("issuer"), Client: f("client"), AuthURL: f("auth"), TokenURL: f("token"), KeysURL: f("keys"),
-		NewClasses: f("new_classes") != "", Deployments: strings.Fields(f("deployments")),
+		NewClasses: f("new_classes") != "", Deployments: strings.Fields(f("deployments")), Origins: strings.Fields(f("origins")),
 	}
 	p.Revision, _ = strconv.ParseInt(f("revision"), 10, 64) // without one a change is refused
 	return p

@@ -1,19 +1,20 @@
 // Package lti has the pages by which people of learning platforms come to classes, and those on which admins add
 // platforms. What it decides is core/classes/lti's.
 //
-// A launch is a window of its own: no page of the site is ever shown in a frame of another site, except the one with
-// the link that opens that window, and that one only in a frame of its platform.
+// A launch is a window of its own. In a frame there are only the page with the link that opens that window, and those
+// on which a teacher chooses what a course links, and only in a frame of the platform. Nobody is signed in by them.
 package lti
 
 import (
 	"embed"
 	"encoding/json"
 	"net/http"
-	"net/url"
+	"strings"
 	"time"
 
 	"drover/core"
 	"drover/core/classes/lti"
+	"drover/core/school"
 	"drover/web/page"
 	"drover/web/services"
 	"drover/web/session"
@@ -38,6 +39,8 @@ func Section(p services.Deps, k *session.Keeper) page.Section {
 		{Pattern: "POST /lti/launch", Public: true, Serve: s.launch},
 		{Pattern: "GET /lti/jwks", Public: true, Serve: s.jwks},
 		{Pattern: "GET /lti/config.json", Public: true, Serve: s.config},
+		{Pattern: "GET /lti/deep", Public: true, Serve: s.deep},
+		{Pattern: "POST /lti/deep", Public: true, Serve: s.doDeep},
 		{Pattern: "GET /lti/tie", Serve: s.tie},
 		{Pattern: "POST /lti/tie", Serve: s.doTie},
 		{Pattern: "GET /lti/connect", Serve: s.connect},
@@ -90,14 +93,10 @@ func (s *pages) kept(r *page.Request) string {
 	return c.Value
 }
 
-// framed lets a page be shown in a frame of a platform.
-func framed(r *page.Request, address string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return
-	}
+// framed lets a page be shown in a frame of a platform, and its forms go to an address.
+func framed(r *page.Request, p *school.LTIPlatform, forms string) {
 	h := r.W.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors "+u.Scheme+"://"+u.Host)
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action "+forms+"; base-uri 'none'; frame-ancestors "+strings.Join(p.PageOrigins(), " "))
 	h.Del("X-Frame-Options") // it cannot name a site
 }
 

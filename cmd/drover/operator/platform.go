@@ -23,6 +23,7 @@ func LTICommand() *cli.Command {
 		&cli.StringFlag{Name: "keys", Usage: "`URL` of the platform's public keys", Required: true},
 		&cli.StringFlag{Name: "tokens", Usage: "`URL` at which the site gets its tokens; without it the platform gets no scores"},
 		&cli.StringSliceFlag{Name: "deployment", Usage: "`ID` of a deployment from which people may come; repeatable; all without"},
+		&cli.StringSliceFlag{Name: "origin", Usage: "`ORIGIN` of the platform's pages, such as https://school.instructure.com, if it is neither the issuer's nor the sign-in's; repeatable"},
 		&cli.BoolFlag{Name: "new-classes", Usage: "let teachers of the platform make classes"},
 	}
 	return &cli.Command{
@@ -85,6 +86,7 @@ func showPlatform(c *cli.Context, h *access.Cluster) error {
 		{"sign-in", terminal.Clean(p.AuthURL)},
 		{"keys", terminal.Clean(p.KeysURL)},
 		{"tokens", terminal.Clean(p.TokenURL)},
+		{"further origins", terminal.Clean(strings.Join(p.Origins, ", "))},
 		{"new classes", p.NewClasses},
 		{"added", terminal.Since(p.Created)},
 	})
@@ -97,7 +99,7 @@ func addPlatform(c *cli.Context, h *access.Cluster) error {
 	}
 	p := school.LTIPlatform{
 		ID: id, Name: c.String("name"), Issuer: c.String("issuer"), Client: c.String("client-id"), AuthURL: c.String("auth"), KeysURL: c.String("keys"),
-		TokenURL: c.String("tokens"), Deployments: c.StringSlice("deployment"), NewClasses: c.Bool("new-classes"),
+		TokenURL: c.String("tokens"), Deployments: c.StringSlice("deployment"), Origins: c.StringSlice("origin"), NewClasses: c.Bool("new-classes"),
 	}
 	if p.Name == "" {
 		p.Name = id

@@ -25,7 +25,7 @@ func (s *Service) Tie(ctx context.Context, a core.Actor, sealed, cookie string) 
 // Connect connects a course with a class that the actor teaches. Returns where to go, FORBIDDEN, NOTFOUND, and CONFLICT
 // if the course is connected with another class.
 func (s *Service) Connect(ctx context.Context, a core.Actor, sealed, class string) (string, error) {
-	d, p, err := s.Pending(ctx, a, sealed)
+	d, p, a, err := s.decider(ctx, a, sealed)
 	if err != nil {
 		return "", err
 	}
@@ -66,14 +66,14 @@ func (s *Service) connect(ctx context.Context, a core.Actor, d Pending, p school
 func (d *Pending) launch(p school.LTIPlatform) *Launch {
 	return &Launch{
 		Platform: p, Subject: d.Subject, Role: d.Role, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Link: d.Link, LinkTitle: d.LinkTitle,
-		LineItem: d.LineItem,
+		LineItem: d.LineItem, Deep: d.Deep, Framed: d.Framed, Browser: d.Browser,
 	}
 }
 
 // ConnectNew makes a class of which the actor is the teacher, and connects the course with it, where the platform's
 // teachers may make classes. Returns FORBIDDEN, INVALID, CONFLICT.
 func (s *Service) ConnectNew(ctx context.Context, a core.Actor, sealed string, c school.Class) (string, error) {
-	d, p, err := s.Pending(ctx, a, sealed)
+	d, p, a, err := s.decider(ctx, a, sealed)
 	if err != nil {
 		return "", err
 	}

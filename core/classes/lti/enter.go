@@ -26,6 +26,8 @@ type Pending struct {
 	LinkTitle  string        `json:"lt,omitempty"`
 	LineItem   string        `json:"i,omitempty"`
 	Role       core.UserRole `json:"r,omitempty"`
+	Deep       *Deep         `json:"dl,omitempty"`
+	Framed     bool          `json:"f,omitempty"` // decided in a frame, where nobody is signed in
 	Expires    int64         `json:"x"`
 }
 
@@ -38,30 +40,48 @@ const pendingLife = 2 * LoginLife
 func (s *Service) pending(ctx context.Context, l *Launch, user string) (string, error) {
 	return s.Seal(ctx, pendingPurpose, Pending{
 		User: user, Browser: l.Browser, Platform: l.Platform.ID, Subject: l.Subject, Deployment: l.Deployment, Context: l.Context, Title: l.Title, Link: l.Link, LinkTitle: l.LinkTitle,
-		LineItem: l.LineItem, Role: l.Role, Expires: s.now().Add(pendingLife).UnixMilli(),
+		LineItem: l.LineItem, Role: l.Role, Deep: l.Deep, Framed: l.Framed, Expires: s.now().Add(pendingLife).UnixMilli(),
 	})
 }
 
 // Pending reads a decision that is the actor's. Returns FORBIDDEN.
 func (s *Service) Pending(ctx context.Context, a core.Actor, sealed string) (Pending, school.LTIPlatform, error) {
+	d, p, who, err := s.decider(ctx, a, sealed)
+	if err == nil && who.Handle != a.Handle {
+		err = forbidden("this is for user %s: sign in as that user", d.User)
+	}
+	return d, p, err
+}
+
+// decider reads a decision, and who decides: the actor. In a frame nobody is signed in; there the sealed text says who
+// decides, for what a frame is allowed to do. Returns FORBIDDEN.
+func (s *Service) decider(ctx context.Context, a core.Actor, sealed string) (Pending, school.LTIPlatform, core.Actor, error) {
 	var d Pending
 	if err := s.Open(ctx, pendingPurpose, sealed, &d); err != nil {
-		return d, school.LTIPlatform{}, err
+		return d, school.LTIPlatform{}, a, err
 	}
 	if s.now().UnixMilli() > d.Expires {
-		return d, school.LTIPlatform{}, expired()
+		return d, school.LTIPlatform{}, a, expired()
+	}
+	if d.Framed {
+		var err error
+		if a, err = s.Classes.Actor(ctx, d.User); err != nil {
+			return d, school.LTIPlatform{}, a, err
+		}
 	}
 	if d.User != a.Handle {
-		return d, school.LTIPlatform{}, forbidden("this is for user %s: sign in as that user", d.User)
+		return d, school.LTIPlatform{}, a, forbidden("this is for user %s: sign in as that user", d.User)
 	}
 	p, err := s.platform(ctx, d.Platform)
-	return d, p, err
+	return d, p, a, err
 }
 
 // Entry is what follows an accepted launch.
 type Entry struct {
-	In *account.SignedIn // nil: nobody is signed in
-	To string            // a path of this site
+	In     *account.SignedIn // nil: nobody is signed in
+	To     string            // a path of this site
+	Choose string            // in a frame: the sealed decision, which is shown there and not by its path
+	Window bool              // in a frame: a window has to do it first
 }
 
 // Enter signs the user of a launch in, makes it a member of the course's class, and says where it goes. Returns
@@ -69,6 +89,9 @@ type Entry struct {
 func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 	if l.Role == "" || l.Context == "" {
 		return Entry{}, forbidden("the learning platform does not say that you teach or learn in a course")
+	}
+	if l.Deep != nil && l.Role == core.RoleStudent {
+		return Entry{}, forbidden("only who teaches a course chooses what is linked in it")
 	}
 	c, err := s.course(ctx, l.Platform.ID, l.Deployment, l.Context)
 	if core.Is(err, core.CodeNotFound) {
@@ -82,6 +105,9 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 	}
 	in, err := s.user(ctx, l)
 	if core.Is(err, core.CodeConflict) { // an account of somebody who has another way in
+		if l.Framed {
+			return Entry{Window: true}, nil
+		}
 		handle := handleOf(err)
 		sealed, err := s.pending(ctx, l, handle)
 		return Entry{To: "/lti/tie?" + url.Values{"t": {sealed}}.Encode()}, err
@@ -90,6 +116,10 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 		return Entry{}, err
 	}
 	handle := in.User.Handle
+	if l.Framed && c.Class == "" {
+		sealed, err := s.pending(ctx, l, handle)
+		return Entry{Choose: sealed}, err
+	}
 	if c.Class == "" {
 		sealed, err := s.pending(ctx, l, handle)
 		return Entry{In: &in, To: "/lti/connect?" + url.Values{"t": {sealed}}.Encode()}, err
@@ -99,6 +129,10 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 	}
 	if err := s.meet(ctx, c, l, handle); err != nil {
 		return Entry{}, err
+	}
+	if l.Framed {
+		sealed, err := s.pending(ctx, l, handle)
+		return Entry{Choose: sealed}, err
 	}
 	to, err := s.destination(ctx, c.Class, l, handle)
 	return Entry{In: &in, To: to}, err
@@ -216,6 +250,10 @@ func (s *Service) meet(ctx context.Context, c school.LTICourse, l *Launch, user 
 // destination returns where a launch leads: to the link's assignment, to the choice of one, or to the class.
 func (s *Service) destination(ctx context.Context, class string, l *Launch, user string) (string, error) {
 	home := "/classes/" + class
+	if l.Deep != nil {
+		sealed, err := s.pending(ctx, l, user)
+		return "/lti/deep?" + url.Values{"t": {sealed}}.Encode(), err
+	}
 	link, err := s.linked(ctx, class, l)
 	if err != nil {
 		return "", err

@@ -18,7 +18,10 @@ import (
 const (
 	version = "1.3.0"
 
-	message = "LtiResourceLinkRequest"
+	messageLink = "LtiResourceLinkRequest"
+	messageDeep = "LtiDeepLinkingRequest"
+
+	customAssignment = "assignment" // by which a link names where it leads
 )
 
 // Bounds on a launch.
@@ -43,6 +46,8 @@ type Launch struct {
 	LinkTitle  string
 	Assignment string // that the link names by its custom parameter assignment; "" for none
 	LineItem   string
+	Deep       *Deep // what the platform wants to be chosen; nil: a link was opened
+	Framed     bool  // the browser shows the launch in a frame of the platform, and has no cookie
 }
 
 // claims are those of an id_token.
@@ -72,6 +77,7 @@ type claims struct {
 	Grades struct {
 		LineItem string `json:"lineitem"`
 	} `json:"https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"`
+	Deep *deepSettings `json:"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"`
 }
 
 // Accept checks a launch: the token that the platform signed, against the login that the browser began. Returns
@@ -100,7 +106,10 @@ func (s *Service) Accept(ctx context.Context, token, sealed, cookie string) (Lau
 		return Launch{}, err
 	}
 	l, err := s.launch(p, standard.Subject, &c)
-	l.Browser = keep.Browser
+	l.Browser, l.Framed = keep.Browser, keep.Framed
+	if err == nil && l.Framed && l.Deep == nil {
+		err = forbidden("a link cannot be opened in a frame: open it in a window of its own")
+	}
 	return l, err
 }
 
@@ -147,7 +156,7 @@ func (s *Service) addressed(p *school.LTIPlatform, standard *jwt.Claims, c *clai
 		return forbidden("the token answers another login: its nonce is another")
 	case c.Version != version:
 		return forbidden("the token is of version %.20q of LTI, not %s", c.Version, version)
-	case c.Message != message:
+	case c.Message != messageLink && c.Message != messageDeep:
 		return forbidden("messages of type %.80q are not known here", c.Message)
 	case c.Deployment == "" || len(c.Deployment) > school.MaxLTIID || keep.Deployment != "" && keep.Deployment != c.Deployment:
 		return forbidden("the token does not name the deployment of this login")
@@ -179,9 +188,15 @@ func (s *Service) launch(p school.LTIPlatform, subject string, c *claims) (Launc
 	if len(l.Context) > school.MaxLTIID || len(l.Link) > school.MaxLTIID {
 		return l, forbidden("the token's ids are too long")
 	}
-	_ = json.Unmarshal(c.Custom["assignment"], &l.Assignment) // anything else is none
+	_ = json.Unmarshal(c.Custom[customAssignment], &l.Assignment) // anything else is none
 	if school.CheckLTIURL("", "", c.Grades.LineItem) == nil {
 		l.LineItem = c.Grades.LineItem
+	}
+	if c.Message == messageDeep {
+		var err error
+		l.Link, l.LineItem = "", ""
+		l.Deep, err = deepOf(&p, c.Deep)
+		return l, err
 	}
 	if l.Link == "" {
 		return l, forbidden("the token does not say which link was opened")

@@ -21,6 +21,8 @@ const statePurpose = "state"
 // Login is a platform's request that a browser be sent to it to launch.
 type Login struct {
 	Issuer, Hint, Target, MessageHint, Client, Deployment string
+
+	Framed bool // the browser shows it in a frame of the platform; only content is chosen so
 }
 
 // state is what a login remembers, in the browser.
@@ -30,6 +32,7 @@ type state struct {
 	Browser    string `json:"b"` // hash of the cookie
 	Target     string `json:"t"`
 	Deployment string `json:"d,omitempty"`
+	Framed     bool   `json:"f,omitempty"`
 	Expires    int64  `json:"x"`
 }
 
@@ -45,7 +48,8 @@ func (s *Service) Begin(ctx context.Context, l Login) (to, cookie string, err er
 	}
 	cookie = rand.Text()
 	keep := state{
-		Platform: p.ID, Nonce: rand.Text(), Browser: hashed(cookie), Target: l.Target, Deployment: l.Deployment, Expires: s.now().Add(LoginLife).UnixMilli(),
+		Platform: p.ID, Nonce: rand.Text(), Browser: hashed(cookie), Target: l.Target, Deployment: l.Deployment,
+		Framed: l.Framed, Expires: s.now().Add(LoginLife).UnixMilli(),
 	}
 	sealed, err := s.Seal(ctx, statePurpose, keep)
 	if err != nil {
@@ -78,16 +82,24 @@ func (s *Service) Sender(ctx context.Context, l Login) (school.LTIPlatform, erro
 	return p, err
 }
 
-// begun returns the login that a launch answers, which it does once, in the same browser. Returns FORBIDDEN.
+// begun returns the login that a launch answers, which it does once, in the same browser. A frame has no cookie by which
+// the browser is known: what is begun there signs nobody in. Returns FORBIDDEN.
 func (s *Service) begun(ctx context.Context, sealed, cookie string) (state, error) {
 	var keep state
 	if err := s.Open(ctx, statePurpose, sealed, &keep); err != nil {
 		return keep, err
 	}
-	if cookie == "" || subtle.ConstantTimeCompare([]byte(hashed(cookie)), []byte(keep.Browser)) != 1 || s.now().UnixMilli() > keep.Expires {
+	same := cookie != "" && subtle.ConstantTimeCompare([]byte(hashed(cookie)), []byte(keep.Browser)) == 1
+	if s.now().UnixMilli() > keep.Expires || !same && !keep.Framed {
 		return keep, expired()
 	}
 	return keep, nil
+}
+
+// BegunInFrame reports whether a login began in a frame, where the browser keeps no cookie.
+func (s *Service) BegunInFrame(ctx context.Context, sealed string) bool {
+	var keep state
+	return s.Open(ctx, statePurpose, sealed, &keep) == nil && keep.Framed
 }
 
 // spend uses up a nonce. Returns FORBIDDEN if it was used already.

@@ -77,10 +77,13 @@ func (s *Service) at(path ...string) string { return s.URL.JoinPath(path...).Str
 // LaunchURL is where platforms send launches.
 func (s *Service) LaunchURL() string { return s.at("lti", "launch") }
 
+// DeepURL is where platforms send requests to choose content. Unlike links, they are answered in a frame, too.
+func (s *Service) DeepURL() string { return s.at("lti", "deep") }
+
 // here reports whether an address is one of this site's launches.
 func (s *Service) here(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && len(address) <= school.MaxLTIURL && u.User == nil && strings.EqualFold(u.Scheme, s.URL.Scheme) && strings.EqualFold(u.Host, s.URL.Host) && u.Path == "/lti/launch"
+	return err == nil && len(address) <= school.MaxLTIURL && u.User == nil && strings.EqualFold(u.Scheme, s.URL.Scheme) && strings.EqualFold(u.Host, s.URL.Host) && (u.Path == "/lti/launch" || u.Path == "/lti/deep")
 }
 
 func forbidden(format string, args ...any) error {

@@ -16,8 +16,14 @@ import (
 	"drover/core/school"
 )
 
-// scopeScore is the right to send scores.
-const scopeScore = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
+// Rights at a platform.
+const (
+	scopeScore   = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
+	scopeMembers = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
+)
+
+// Scopes are the rights that this site asks platforms for: to send scores, and to read who is in a course.
+func Scopes() []string { return []string{scopeScore, scopeMembers} }
 
 // Times of tokens.
 const (
@@ -84,6 +90,15 @@ func (s *Service) forget(p *school.LTIPlatform) {
 
 // assertion proves to a platform that this site asks.
 func (s *Service) assertion(ctx context.Context, p *school.LTIPlatform) (string, error) {
+	now := s.now()
+	return s.sign(ctx, jwt.Claims{
+		Issuer: p.Client, Subject: p.Client, Audience: jwt.Audience{p.TokenURL}, ID: rand.Text(),
+		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(assertionLife)),
+	})
+}
+
+// sign signs claims as this site.
+func (s *Service) sign(ctx context.Context, claims ...any) (string, error) {
 	k, err := s.keysOf(ctx)
 	if err != nil {
 		return "", err
@@ -92,10 +107,10 @@ func (s *Service) assertion(ctx context.Context, p *school.LTIPlatform) (string,
 	if err != nil {
 		return "", core.Wrap(err, core.CodeInternal, "", "nothing can be signed")
 	}
-	now := s.now()
-	text, err := jwt.Signed(signer).Claims(jwt.Claims{
-		Issuer: p.Client, Subject: p.Client, Audience: jwt.Audience{p.TokenURL}, ID: rand.Text(),
-		IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(assertionLife)),
-	}).Serialize()
+	b := jwt.Signed(signer)
+	for _, some := range claims {
+		b = b.Claims(some)
+	}
+	text, err := b.Serialize()
 	return text, core.Wrap(err, core.CodeInternal, "", "nothing can be signed")
 }
