@@ -75,16 +75,16 @@ const (
 
 // LTIPlatform is a learning platform whose users may come to this site, such as a school's Canvas or Moodle.
 type LTIPlatform struct {
-	ID          string   `json:"id"`          // its permanent name here
-	Name        string   `json:"name"`        // for people
-	Issuer      string   `json:"issuer"`      // URL by which it names itself
-	Client      string   `json:"client_id"`   // this site's id there
-	Deployments []string `json:"deployments"` // where it may be used there; empty: everywhere
-	AuthURL     string   `json:"auth_url"`    // where browsers are sent
-	TokenURL    string   `json:"token_url"`   // where this site gets its tokens; "" without grades and rosters
-	KeysURL     string   `json:"jwks_url"`    // its public keys
+	ID          string   `json:"id"`                // its permanent name here
+	Name        string   `json:"name"`              // for people
+	Issuer      string   `json:"issuer"`            // URL by which it names itself
+	Client      string   `json:"client_id"`         // this site's id there
+	Deployments []string `json:"deployments"`       // where it may be used there; empty: everywhere
+	AuthURL     string   `json:"auth_url"`          // where browsers are sent
+	TokenURL    string   `json:"token_url"`         // where this site gets its tokens; "" without grades and rosters
+	KeysURL     string   `json:"jwks_url"`          // its public keys
 	Origins     []string `json:"origins,omitempty"` // where its pages are too, besides those of Issuer and AuthURL
-	NewClasses  bool     `json:"new_classes"` // its teachers may make classes here
+	NewClasses  bool     `json:"new_classes"`       // its teachers may make classes here
 	Created     int64    `json:"created_ms"`
 	Revision    int64    `json:"revision"`
 }
