@@ -189,7 +189,7 @@ type Turn struct {
 // OutputChunk is a piece of live output.
 type OutputChunk struct {
 	ID     string // position; the next read names it
-	Stream string // stdout, stderr, or end
+	Stream string // stdout, stderr, tests, or end
 	Offset int64  // bytes of the stream before this chunk; for end, of all streams
 	Data   []byte
 }
@@ -202,4 +202,7 @@ type Output interface {
 	// Read returns the chunks that follow position after, at most as much as a reader can hold. It waits for them up
 	// to wait.
 	Read(ctx context.Context, key, token, after string, wait time.Duration) ([]OutputChunk, error)
+	// Marks returns the newest chunk of StreamTests if there is one among the last few chunks, and the position of the
+	// last chunk of all; "" if there is none.
+	Marks(ctx context.Context, key, token string) (OutputChunk, string, error)
 }

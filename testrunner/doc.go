@@ -56,4 +56,19 @@
 // beginning of the whole: where Redis fails or cannot keep up, it just ends, and
 // the result has the rest. A last chunk "end" names the state that the request
 // went to; its result can be read from then on.
+//
+// Where the testrunner carries out the tests itself (cases.yaml), chunks of the
+// stream "tests" say which of them have ended and how. They are for display: they
+// count for nothing, are written on the host, and no output of a VM becomes one.
+//
+//	what happens                               what watchers have
+//	the build runs, or the first second        no marks
+//	tests end                                  a mark for each, within the second after it
+//	tests are skipped                          their marks, as skipped
+//	the build fails                            no marks; the result
+//	the attempt is lost, its VM or host dies   no marks until the next attempt, which begins anew
+//	                                           under its own token
+//	Redis fails, or the output's budget is up  the last marks, or none; the result
+//	the grading ends                           the result; marks that have not left yet never do
+//	a harness with a main of its own           no marks
 package testrunner

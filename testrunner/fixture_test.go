@@ -325,12 +325,30 @@ func (l *ledger) Record(ctx context.Context, r core.Result) (bool, error) {
 type output struct {
 	core.Output
 	broken atomic.Bool
+
+	mu  sync.Mutex
+	all []core.OutputChunk // that were appended
+}
+
+// seen are the chunks of a stream that were appended.
+func (o *output) seen(stream string) (some []core.OutputChunk) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range o.all {
+		if c.Stream == stream {
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 func (o *output) Append(ctx context.Context, key, token string, chunks []core.OutputChunk) error {
 	if o.broken.Load() {
 		return core.Errorf(core.CodeUnavailable, key, "no Redis")
 	}
+	o.mu.Lock()
+	o.all = append(o.all, chunks...)
+	o.mu.Unlock()
 	return o.Output.Append(ctx, key, token, chunks)
 }
 

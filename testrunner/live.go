@@ -29,6 +29,8 @@ type live struct {
 	key, token string
 	clock      clock.Clock
 
+	begun time.Time
+
 	wake chan struct{} // something waits
 	stop chan struct{} // no more output will follow
 	done chan struct{}
@@ -38,11 +40,13 @@ type live struct {
 	bytes   int
 	printed map[string]int64 // bytes of each stream, including those not passed on
 	broken  bool             // nothing more is passed on
+	marks   []byte           // of tests that ended; nil if there are no new ones
+	next    time.Time        // when marks may leave
 }
 
 func startLive(out core.Output, c clock.Clock, key, token string) *live {
 	l := &live{
-		out: out, clock: c, key: key, token: token,
+		out: out, clock: c, key: key, token: token, begun: c.Now(), next: c.Now().Add(marksEvery),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), printed: map[string]int64{},
 	}
 	go l.run()
@@ -87,6 +91,7 @@ func (l *live) run() {
 	for stopping := false; !stopping; {
 		select {
 		case <-l.wake:
+		case <-l.due():
 		case <-l.stop:
 			stopping = true
 		}
@@ -106,7 +111,7 @@ func (l *live) take() []core.OutputChunk {
 	defer l.mu.Unlock()
 	chunks := l.waiting
 	l.waiting, l.bytes = nil, 0
-	return chunks
+	return append(chunks, l.takeMarks()...)
 }
 
 func (l *live) breakOff() {

@@ -28,6 +28,8 @@ type suite struct {
 	usage   core.Usage
 	held    map[string]string
 	late    bool // the time limit of the whole grading is over
+	marks   []core.Mark
+	marked  int // tests that ended
 }
 
 const timeIsUp = "the time of the whole grading was up"
@@ -164,11 +166,6 @@ func (j *job) tests() (*cases.Report, error) {
 	return r, nil
 }
 
-// tell shows the progress in the live output.
-func (j *job) tell(name string, o *cases.Outcome) {
-	j.live.add(agent.Stdout, []byte(name+": "+o.Verdict+"\n"))
-}
-
 // group runs one group's tests.
 func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, error) {
 	why := ""
@@ -187,12 +184,14 @@ func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, er
 		}
 		if why != "" {
 			*o, good = cases.Outcome{Verdict: cases.Skipped, Why: why}, false
+			j.mark(t, o)
 			continue
 		}
 		if err := j.test(t, o); err != nil {
 			return nil, err
 		}
 		j.tell(t.Title(), o)
+		j.mark(t, o)
 		if !o.Passed() {
 			good = false
 			if g.Stop {

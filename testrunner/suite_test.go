@@ -227,3 +227,34 @@ func TestSuite_BrokenVM(t *testing.T) {
 	assert.Equal(t, 2, r.Attempt)
 	assert.Equal(t, harness.Passed, harness.VerdictOf(&r))
 }
+
+// Watchers learn of each test that has ended while others run. What a submission prints is none of that.
+func TestSuite_Marks(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	going := make(chan struct{})
+	w.script.run = func(_ context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+		sink(agent.Stdout, []byte("ffff"))
+		sink(core.StreamTests, []byte("ffff"))
+		if len(run.Args) > 1 {
+			<-going
+		}
+		return agent.Exit{}, nil
+	}
+	w.submit(w.stock(map[string]string{"cases.yaml": `
+run: [prog]
+tests:
+  - {name: a}
+  - {name: b, output: other, visibility: hidden}
+  - {name: c, args: [last]}
+  - {name: d}
+`}))
+	w.cluster.AddVMs(t, 1)
+	w.start(nil)
+	require.Eventually(t, func() bool { return len(w.output.seen(core.StreamTests)) > 0 }, 5*time.Minute, time.Millisecond)
+	assert.Equal(t, "fX..", string(w.output.seen(core.StreamTests)[0].Data))
+	close(going)
+	r := w.result()
+	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
+	assert.InDelta(t, 3.0, *r.Score, 0)
+}

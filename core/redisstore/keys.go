@@ -70,7 +70,7 @@ var keys = []KeyDef{
 	{"epochs", "epochs", "hash", "owner or host → its epoch; never deleted"},
 	{"events", "events", "stream", "transitions, capped; one entry for each script call, with all that it moved (a request and a VM taken together: claimed)"},
 	{"reports", "reports", "stream", "reports of watchdogs on hosts: host, event (failed or recovered), reason, by; capped; group overseer"},
-	{"output", "output:<request>:<token>", "stream", "live output, capped, deleted an hour after the last write: s stream, o offset in bytes, d piece"},
+	{"output", "output:<request>:<token>", "stream", "live output, capped, deleted an hour after the last write: s stream, o offset in bytes, d piece; of the stream tests one letter for each test"},
 	{"outputs", "outputs", "zset", "request:token of each live output → when it ended, ms; for a running one, when it expires unless it is written to: the first is dropped first beyond the limit"},
 	{"outputs_of", "outputs:of:<submitter>", "zset", "the same for one submitter; -: for requests that Redis did not know any more"},
 	{"outputs_sizes", "outputs:sizes", "hash", "request:token → " + form("output") + ": plus 128 bytes for each piece; who: the submitter"},

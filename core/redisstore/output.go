@@ -17,6 +17,7 @@ const (
 	outputPage    = 128  // entries that one call adds
 	outputBatch   = 8    // entries that one call returns
 	outputShare   = 8    // one submitter may use this part of the whole
+	outputMarks   = 32   // entries in which marks of tests are looked for: a testrunner adds them every second, output every 50 ms
 	outputKeep    = time.Hour
 )
 
@@ -60,10 +61,30 @@ func (s *Store) Read(ctx context.Context, key, token, after string, wait time.Du
 	var out []core.OutputChunk
 	for _, st := range streams {
 		for _, m := range st.Messages {
-			out = append(out, core.OutputChunk{ID: m.ID, Stream: str(m.Values["s"]), Offset: num(str(m.Values["o"])), Data: []byte(str(m.Values["d"]))})
+			out = append(out, toChunk(m))
 		}
 	}
 	return out, nil
+}
+
+func toChunk(m redis.XMessage) core.OutputChunk {
+	return core.OutputChunk{ID: m.ID, Stream: str(m.Values["s"]), Offset: num(str(m.Values["o"])), Data: []byte(str(m.Values["d"]))}
+}
+
+// Marks implements core.Output.
+func (s *Store) Marks(ctx context.Context, key, token string) (core.OutputChunk, string, error) {
+	live, cancel := context.WithTimeout(ctx, slack)
+	defer cancel()
+	last, err := s.db.XRevRangeN(live, s.space.Key("output", key, token), "+", "-", outputMarks).Result()
+	if err != nil || len(last) == 0 {
+		return core.OutputChunk{}, "", fault(ctx, err, key)
+	}
+	for _, m := range last {
+		if c := toChunk(m); c.Stream == core.StreamTests {
+			return c, last[0].ID, nil
+		}
+	}
+	return core.OutputChunk{}, last[0].ID, nil
 }
 
 // DropOutput implements core.Queue.

@@ -37,6 +37,33 @@ func TestOutput(t *testing.T) {
 	})
 }
 
+// Marks of tests are the newest ones, and beside output they are found as well.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		none, last, err := x.Store.Marks(ctx, "a-1", "1.1")
+		require.NoError(t, err)
+		require.Empty(t, none.Data)
+		require.Empty(t, last)
+		require.NoError(t, x.Store.Append(ctx, "a-1", "1.1", []core.OutputChunk{
+			{Stream: core.StreamTests, Data: []byte("f..")}, {Stream: "stdout", Data: []byte("one")},
+			{Stream: core.StreamTests, Data: []byte("fx.")}, {Stream: "stdout", Data: []byte("two")},
+		}))
+		got, last, err := x.Store.Marks(ctx, "a-1", "1.1")
+		require.NoError(t, err)
+		require.Equal(t, "fx.", string(got.Data))
+		require.Greater(t, last, got.ID)
+		more, err := x.Store.Read(ctx, "a-1", "1.1", last, 0)
+		require.NoError(t, err)
+		require.Empty(t, more)
+		other, _, err := x.Store.Marks(ctx, "a-1", "2.1")
+		require.NoError(t, err)
+		require.Empty(t, other.Data, "another attempt begins anew")
+		coretest.RequireSound(t, x.Store)
+	})
+}
+
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/harness"
 )
 
 // EventKind is what an Event is about.
@@ -17,6 +18,7 @@ const (
 	EventOutput EventKind = "output" // a piece of its output
 	EventGap    EventKind = "gap"    // some of the output is missing here: the result has it
 	EventReset  EventKind = "reset"  // the attempt was lost: its output begins again
+	EventTests  EventKind = "tests"  // more of its tests have ended, see Status
 	EventEnd    EventKind = "end"    // the request has its result; the last event
 
 	EventIdle EventKind = "idle" // no more events at this moment
@@ -76,8 +78,9 @@ type following struct {
 	at       cursor
 	listener *Listener
 	yield    func(Event, error) bool
-	stopped  bool // the reader stopped the sequence
-	away     bool // Redis did not answer the last call
+	stopped  bool   // the reader stopped the sequence
+	away     bool   // Redis did not answer the last call
+	marks    string // of the tests that have ended, as last sent
 	rested   time.Duration
 }
 
@@ -142,14 +145,49 @@ func (f *following) live(ctx context.Context, row core.Row, output bool) (bool, 
 		}
 	}
 	f.listener.Want(core.OutputOf{}, "")
-	if place.Token == "" || !output {
+	if place.Token == "" {
 		return true, nil
 	}
-	if err := f.print(ctx, row.Spec.Key()); err != nil {
+	last, err := f.tests(ctx, &row.Spec, place.Token)
+	if err != nil {
 		return true, err
 	}
-	f.listener.Want(core.OutputOf{Key: row.Spec.Key(), Token: f.at.token}, f.read)
+	if output {
+		if err := f.print(ctx, row.Spec.Key()); err != nil {
+			return true, err
+		}
+		last = f.read
+	}
+	if output || showsTests(&row.Spec) {
+		f.listener.Want(core.OutputOf{Key: row.Spec.Key(), Token: place.Token}, last)
+	}
 	return true, nil
+}
+
+// tests reports that more tests of an attempt have ended, and returns the position in its output.
+func (f *following) tests(ctx context.Context, spec *core.Spec, token string) (last string, err error) {
+	if !showsTests(spec) {
+		return "", nil
+	}
+	var c core.OutputChunk
+	err = f.service.Watch.Look(ctx, func() (err error) {
+		c, last, err = f.service.Output.Marks(ctx, spec.Key(), token)
+		return err
+	})
+	if now := token + " " + string(c.Data); err == nil && len(c.Data) > 0 && now != f.marks {
+		f.marks = now
+		f.send(Event{Kind: EventTests})
+	}
+	return last, err
+}
+
+// showsTests reports whether a request's tests are told one by one while they run: drover itself carries them out.
+func showsTests(spec *core.Spec) bool {
+	if spec.Harness == nil {
+		return false
+	}
+	input, err := harness.ParseInput(spec.Input)
+	return err == nil && input.Stock
 }
 
 // enter starts the output of an attempt, unless the reader is in it already.

@@ -13,6 +13,9 @@ type Status struct {
 	Since   int64             `json:"since_ms,omitempty"` // when that attempt began, ms since 1970
 	Output  bool              `json:"output"`             // the actor may see its output
 	Waiting *Waiting          `json:"waiting,omitempty"`  // nil unless it waits
+	// Tests are those of the current attempt, in order, if any has ended and drover carries them out itself. They say no
+	// more than the result will, and are for everybody who may see that.
+	Tests []core.Mark `json:"-"`
 }
 
 // Status returns how far a request has come. The actor must be allowed to see it, or the submission that it grades.
@@ -32,7 +35,12 @@ func (d *Service) Status(ctx context.Context, a core.Actor, id string) (Status, 
 	}
 	if !waits(s.State) {
 		s.Attempt, s.Since = place.Attempts+1, place.Since
-		return s, nil
+		if place.Token != "" && showsTests(&row.Spec) {
+			var c core.OutputChunk
+			c, _, err = d.Output.Marks(ctx, row.Spec.Key(), place.Token)
+			s.Tests = core.ReadMarks(c.Data)
+		}
+		return s, err
 	}
 	s.Waiting, err = d.waiting(ctx, row.Spec, &place, watches(a))
 	return s, err

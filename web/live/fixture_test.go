@@ -318,7 +318,7 @@ func (w *fixture) end(c core.Claim) {
 
 // graded makes a submission of ann's, to an assignment that shows students what the harness
 // prints, or not.
-func (w *fixture) graded(show bool) school.Submission {
+func (w *fixture) graded(show bool, change ...func(*core.Spec)) school.Submission {
 	w.t.Helper()
 	ctx, handle := w.t.Context(), fmt.Sprintf("hw-%t", show)
 	_, err := w.store.PutAssignment(ctx, school.Assignment{
@@ -328,6 +328,9 @@ func (w *fixture) graded(show bool) school.Submission {
 	id := newID()
 	sub := school.Submission{ID: id, Class: "cs101", Assignment: handle, User: "ann", Kind: "public", Files: []core.File{}, At: 1, Request: id}
 	spec := core.Spec{ID: id, Pool: pool, Submitter: "ann", Command: []string{"true"}, Submission: id, Assignment: "cs101/" + handle}
+	for _, c := range change {
+		c(&spec)
+	}
 	require.NoError(w.t, w.in.SubmitWith(ctx, spec, func(ctx context.Context, spec core.Spec) (created bool, err error) {
 		_, created, err = w.store.CreateSubmission(ctx, sub, &spec)
 		return created, err

@@ -70,7 +70,7 @@ func messageOf(e requests.Event) message {
 	case requests.EventGap:
 		m.data = gapData{e.Stream, e.Bytes}
 	case requests.EventReset:
-	case requests.EventIdle, requests.EventAway:
+	case requests.EventIdle, requests.EventAway, requests.EventTests:
 		m.kind = ""
 	}
 	return m
@@ -86,6 +86,8 @@ func (s *Streams) requestPage(id string) source {
 				switch {
 				case e.Kind == requests.EventState:
 					waits = e.State == core.RequestQueued || e.State == core.RequestParked
+					m.kind = kindChanged
+				case e.Kind == requests.EventTests: // a testrunner tells of them once a second
 					m.kind = kindChanged
 				case m.kind == "" && err == nil && waits && time.Since(changed) >= waitingLook:
 					m.kind = kindChanged

@@ -3,6 +3,7 @@ package live_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,41 @@ func TestAProgramFollowsARequest(t *testing.T) {
 	for _, err := range w.client("ann").FollowRequest(t.Context(), spec.ID, "") {
 		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
 	}
+}
+
+// A page is rendered again as tests end, for those who see no output as well; programs are told of the result alone.
+func TestPagesHearOfTests(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	sub := w.graded(false, w.stock)
+	path := "/events/submissions/" + sub.ID
+	c := w.claim()
+	page := w.open("ann", path, "")
+	require.Equal(t, "changed", page.next())
+	mark := func(marks string) {
+		t.Helper()
+		require.NoError(t, w.cluster.Store.Append(t.Context(), c.Key, c.Token, []core.OutputChunk{{Stream: core.StreamTests, Data: []byte(marks)}}))
+	}
+	mark("f.")
+	require.Equal(t, "changed", page.next())
+	var got []requests.EventKind
+	for e, err := range w.client("ann").FollowRequest(t.Context(), sub.Request, "") {
+		require.NoError(t, err)
+		if got = append(got, e.Kind); e.Kind == requests.EventIdle {
+			mark("fx")
+			require.Equal(t, "changed", page.next())
+			w.end(c)
+		}
+	}
+	require.Equal(t, []requests.EventKind{requests.EventState, requests.EventIdle, requests.EventEnd}, got)
+	require.Equal(t, `end {"state":"completed"}`, page.next())
+}
+
+// stock makes a request one that drover grades by a cases.yaml itself.
+func (w *fixture) stock(s *core.Spec) {
+	w.t.Helper()
+	digest, size, err := w.in.Blobs.Put(w.t.Context(), strings.NewReader("harness"), 100)
+	require.NoError(w.t, err)
+	s.Command = nil
+	s.Harness, s.Input = &core.File{Path: "harness", Digest: digest, Size: size}, []byte(`{"drover/stock":"cases"}`)
 }

@@ -16,8 +16,9 @@ type submission struct {
 	Badge      string // the outcome in words
 	Open       bool   // its tests have not ended
 	Progress   progress
-	Output     bool // the reader may see their output
-	Cancel     bool // the reader may stop them
+	Marks      *marks // of the tests that have ended, while others run
+	Output     bool   // the reader may see their output
+	Cancel     bool   // the reader may stop them
 	Score, Max *float64
 	End        string // how its tests ended and whose fault it was; "" for a good end
 	Others     bool   // it belongs to another user
@@ -71,6 +72,7 @@ func (d *student) follow(r *page.Request, s *submission) error {
 		return err
 	}
 	s.Output, s.Progress = at.Output, readProgress(r, at.Waiting, at.Attempt, at.Since)
+	s.Marks = readMarks(r, at.Tests)
 	if !at.State.Terminal() && at.State != "" && at.State != core.RequestQueued {
 		s.Outcome = core.OutcomeOfState(at.State, "", "", nil, nil)
 		s.Badge = r.T(states[at.State].Text)

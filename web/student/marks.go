@@ -1,0 +1,54 @@
+package student
+
+import (
+	"drover/core"
+	"drover/web/page"
+)
+
+// marks are the tests of a grading that still runs. The result takes their place.
+type marks struct {
+	Marks []markSquare
+	Ended int
+	Count int
+}
+
+// markSquare is one of them, as a square.
+type markSquare struct {
+	Outcome core.ResultOutcome
+	Text    string
+}
+
+// readMarks reads the marks of a grading; nil if no test has ended. The first test without one is running.
+func readMarks(r *page.Request, all []core.Mark) *marks {
+	if len(all) == 0 {
+		return nil
+	}
+	m := &marks{Count: len(all)}
+	runs := false
+	for i, is := range all {
+		one := markSquare{Outcome: is.Outcome}
+		sentence := page.Sentence("Test %d: failed")
+		switch is.Outcome {
+		case core.ResultFull:
+			sentence = page.Sentence("Test %d: passed")
+		case core.ResultPartial:
+			sentence = page.Sentence("Test %d: partly")
+		case core.ResultCancelled:
+			sentence = page.Sentence("Test %d: skipped")
+		case core.ResultWaiting:
+			sentence = page.Sentence("Test %d: waiting")
+			if !runs {
+				one.Outcome, sentence, runs = core.ResultRunning, page.Sentence("Test %d: running"), true
+			}
+		}
+		one.Text = r.T(sentence, i+1)
+		if is.Hidden {
+			one.Text += " " + r.T("(hidden)")
+		}
+		if is.Outcome != core.ResultWaiting {
+			m.Ended++
+		}
+		m.Marks = append(m.Marks, one)
+	}
+	return m
+}
