@@ -60,7 +60,7 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 }
 
 // Everybody's pages, found by following every link from the first: none leads astray, all
-// are small and fit a phone. (What axe-core says of them the sections' own tests ask.) With
+// are small, fit a phone and can be used by all, in the light and in English as in the dark and in German. With
 // DROVER_PICTURES set to a folder it leaves pictures there, one of each kind of page, and a list of them beside it: make pictures.
 func TestDemoSite(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,9 @@ func TestDemoSite(t *testing.T) {
 		t.Run(user, func(t *testing.T) {
 			tab := site.signIn(t, b, user)
 			seen := map[string]int{}
-			for next, todo := "/", []string(nil); ; next, todo = todo[0], todo[1:] {
+			var all []string
+			for next, todo := "/", []string{"/looks"}; ; next, todo = todo[0], todo[1:] {
+				all = append(all, next)
 				for _, link := range site.look(t, tab, user, next) {
 					if kind := kindOfPage(link); seen[kind] < pagesOfAKind {
 						if seen[link]++; seen[link] == 1 {
@@ -85,6 +87,13 @@ func TestDemoSite(t *testing.T) {
 					break
 				}
 			}
+			tab.Press("Deutsch")
+			tab.Await("Abmelden")
+			for _, path := range all {
+				tab.Goto(site.url + path)
+				assert.Empty(t, tab.Axe(), "%s as %s, in German", path, user)
+				assert.Zero(t, tab.Overflow(), "%s as %s, in German, is wider than a phone", path, user)
+			}
 		})
 	}
 }
@@ -96,6 +105,7 @@ func (s *demoSite) look(t *testing.T, tab *browsertest.Tab, user, path string) [
 	tab.Goto(s.url + path)
 	assert.Equal(t, 200, tab.Status(), "%s as %s", path, user)
 	assert.Less(t, tab.Bytes(), 100_000, "%s as %s", path, user)
+	assert.Empty(t, tab.Axe(), "%s as %s", path, user)
 	links := tab.Links()
 	s.picture(tab, user, path, "light")
 	tab.Screen(360, 740, true)

@@ -62,7 +62,7 @@ var start = time.Now().Add(-time.Minute).UnixMilli()
 // that says: in cs101 tess teaches, tina assists, ann and cleo learn; in cs202 theo
 // teaches and eve learns.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	cluster *coretest.Cluster
 	in      *intake.Intake
 	store   *sqlite.Store
@@ -76,7 +76,7 @@ type fixture struct {
 	harness []byte // as the store has one
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	ctx := t.Context()
 	store := sqlitetest.Open(t)
@@ -179,7 +179,7 @@ func (w *fixture) tested() string {
 }
 
 // harnessTar is a harness as the store has it.
-func harnessTar(t *testing.T) []byte {
+func harnessTar(t testing.TB) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
@@ -297,7 +297,7 @@ func (w *fixture) experiment() string {
 type form []string
 
 // body writes a form: with files, those are @field:name, and the value is the content.
-func (f form) body(t *testing.T, withFiles bool) (kind string, body io.Reader) {
+func (f form) body(t testing.TB, withFiles bool) (kind string, body io.Reader) {
 	t.Helper()
 	if !withFiles {
 		v := url.Values{}

@@ -18,6 +18,7 @@ import (
 	"drover/web/compat/judge0"
 	"drover/web/compat/tango"
 	"drover/web/live"
+	"drover/web/looks"
 	"drover/web/lti"
 	"drover/web/operator"
 	"drover/web/page"
@@ -90,7 +91,7 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 
 // Sections returns the sections of all pages.
 func Sections(p services.Deps, k *session.Keeper, provider *sign.Provider) []page.Section {
-	all := []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section()}
+	all := []page.Section{sign.Section(p, k, provider), student.Section(p), staff.Section(p), operator.Section(p), api.Section(), looks.Section(p.Now)}
 	if p.LTI != nil {
 		all = append(all, lti.Section(p, k))
 	}

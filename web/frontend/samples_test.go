@@ -240,7 +240,7 @@ func named(begin string, make func(w *fixture) string, there string) sample {
 	}
 }
 
-func harnessZip(t *testing.T) []byte {
+func harnessZip(t testing.TB) []byte {
 	t.Helper()
 	var raw bytes.Buffer
 	z := zip.NewWriter(&raw)
