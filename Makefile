@@ -41,13 +41,13 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
 
 # The model, the hunt for seeded bugs and ten days of leases go apart: there is no race in them, and the detector makes
-# them ten times slower.
+# them ten times slower. They take a core for minutes, so they go beside all others.
 # go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	CGO_ENABLED=0 go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs
-	CGO_ENABLED=0 go test -run='^TestTenDays' ./overseer
-	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages)
+	(export CGO_ENABLED=0; go test -run='^TestTenDays' ./overseer; go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs) & apart=$$!; \
+	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages) || failed=1; \
+	wait $$apart; [ -z "$${failed:-}" ]
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
