@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"math"
 	"net/url"
 	"strconv"
@@ -36,6 +37,14 @@ func (p gradePage) Query() string {
 		return ""
 	}
 	return "?" + url.Values{services.FromKey: {p.Walk.From}}.Encode()
+}
+
+// Next returns the submission that is graded after this one: the next without a score, else the next of the list.
+func (p gradePage) Next() string {
+	if p.Walk == nil {
+		return ""
+	}
+	return cmp.Or(p.Walk.Ungraded, p.Walk.After)
 }
 
 func (s *staff) gradePage(r *page.Request) (gradePage, error) {
@@ -97,6 +106,9 @@ func (s *staff) changeGrade(r *page.Request) error {
 	}
 	if back {
 		return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade was undone: the result counts again."))
+	}
+	if next := p.Next(); next != "" && f.line("do") == "next" {
+		return r.Redirect(gradePath(next)+p.Query(), r.T("The grade of %s is changed.", p.User))
 	}
 	return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade is changed."))
 }

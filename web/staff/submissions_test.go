@@ -145,6 +145,10 @@ func TestWalkThroughAList(t *testing.T) {
 	require.Regexp(t, cleo.ID+`/grade\?from=sort%3d-name">Next without a score`, text)
 	require.NotContains(t, at(ann.ID, ""), `class="row walk"`)
 	require.Contains(t, leads(t, w.post("tina", "/submissions/"+ann.ID+"/grade?from=sort%3D-name", "score", "9", "reason", "well")), "/grade?from=sort%3D-name")
+	require.Contains(t, at(ann.ID, "?from=sort%3D-name"), `value="next">Change it and go on`)
+	require.Contains(t, leads(t, w.post("tina", "/submissions/"+ann.ID+"/grade?from=sort%3D-name", "score", "8", "reason", "well", "do", "next")), cleo.ID+"/grade?from=sort%3D-name", "which has no score")
+	require.NotContains(t, at(ann.ID, ""), "go on")
+	require.Contains(t, leads(t, w.post("tina", "/submissions/"+ann.ID+"/grade", "score", "9", "reason", "well", "do", "next")), ann.ID+"/grade", "there is no list")
 }
 
 // fill puts submissions to an assignment of cs101 into the store, of the users in turn.
