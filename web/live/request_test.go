@@ -88,7 +88,8 @@ func TestPagesHearOfTests(t *testing.T) {
 			w.end(c)
 		}
 	}
-	require.Equal(t, []requests.EventKind{requests.EventState, requests.EventIdle, requests.EventEnd}, got)
+	require.NotContains(t, got, requests.EventTests)
+	require.Equal(t, requests.EventEnd, got[len(got)-1])
 	require.Equal(t, `end {"state":"completed"}`, page.next())
 }
 

@@ -16,6 +16,7 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 		"outcome":  speech.Outcome,
 		"asset":    s.static.url,
 		"when":     func(ms int64) template.HTML { return speech.When(ms, s.cfg.Now()) },
+		"date":     speech.Date,
 		"span":     speech.Span,
 		"size":     speech.Size,
 		"markdown": Markdown,

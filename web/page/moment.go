@@ -52,8 +52,29 @@ func (s Speech) When(ms int64, now time.Time) template.HTML {
 
 var moment = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}" title="{{.Title}}" data-relative>{{.Text}}</time>`))
 
-// Absolute writes a moment in the server's time zone, which it names.
-func (s Speech) Absolute(at time.Time) string { return at.Format("2006-01-02 15:04:05 MST") }
+// Date formats a time, ms since 1970, for pages: absolute, beside a relative one whose tooltip a phone does not show.
+// 0 is empty.
+func (s Speech) Date(ms int64) template.HTML {
+	if ms == 0 {
+		return ""
+	}
+	at := time.UnixMilli(ms)
+	var b strings.Builder
+	if err := date.Execute(&b, map[string]string{"Datetime": at.UTC().Format(time.RFC3339), "Text": s.Absolute(at)}); err != nil {
+		return template.HTML(template.HTMLEscapeString(s.Absolute(at))) //nolint:gosec // escaped
+	}
+	return template.HTML(b.String()) //nolint:gosec // escaped by html/template
+}
+
+var date = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}">{{.Text}}</time>`))
+
+// Absolute writes a moment in the server's time zone, which it names; of a full minute without seconds.
+func (s Speech) Absolute(at time.Time) string {
+	if at.Second() == 0 {
+		return at.Format("2006-01-02 15:04 MST")
+	}
+	return at.Format("2006-01-02 15:04:05 MST")
+}
 
 // Span writes a length of time in milliseconds: "340 ms", "2.5 s", "3m20s".
 func (s Speech) Span(ms int64) string {

@@ -2,55 +2,43 @@ package source
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/chroma/v2"
 )
 
+// names are the languages with the names of their files and the ends of names, in lower case and without the dot.
+func names() [][3]string {
+	return [][3]string{
+		{"c", "", "c h"},
+		{"cpp", "", "cc cpp cxx hh hpp hxx ino"},
+		{"python", "", "py pyi"},
+		{"java", "", "java kt scala"},
+		{"go", "", "go"},
+		{"rust", "", "rs"},
+		{"javascript", "", "js mjs cjs jsx ts tsx"},
+		{"haskell", "", "hs"},
+		{"shell", ".bashrc .profile configure", "sh bash zsh"},
+		{"sql", "", "sql"},
+		{"make", "makefile gnumakefile", "mk"},
+		{"yaml", "", "yaml yml toml"},
+		{"json", "", "json"},
+		{"html", "", "html htm xml svg"},
+		{"css", "", "css"},
+		{"markdown", "", "md markdown"},
+		{"r", "", "r"},
+	}
+}
+
 // language returns the language of a file by its name; "" for an unknown one.
 func language(name string) string {
 	base := strings.ToLower(path.Base(name))
-	switch base {
-	case "makefile", "gnumakefile":
-		return "make"
-	case ".bashrc", ".profile", "configure":
-		return "shell"
-	}
-	switch strings.TrimPrefix(path.Ext(base), ".") {
-	case "c", "h":
-		return "c"
-	case "cc", "cpp", "cxx", "hh", "hpp", "hxx", "ino":
-		return "cpp"
-	case "py", "pyi":
-		return "python"
-	case "java", "kt", "scala":
-		return "java"
-	case "go":
-		return "go"
-	case "rs":
-		return "rust"
-	case "js", "mjs", "cjs", "jsx", "ts", "tsx":
-		return "javascript"
-	case "hs":
-		return "haskell"
-	case "sh", "bash", "zsh":
-		return "shell"
-	case "sql":
-		return "sql"
-	case "mk":
-		return "make"
-	case "yaml", "yml", "toml":
-		return "yaml"
-	case "json":
-		return "json"
-	case "html", "htm", "xml", "svg":
-		return "html"
-	case "css":
-		return "css"
-	case "md", "markdown":
-		return "markdown"
-	case "r":
-		return "r"
+	end := strings.TrimPrefix(path.Ext(base), ".")
+	for _, one := range names() {
+		if slices.Contains(strings.Fields(one[1]), base) || slices.Contains(strings.Fields(one[2]), end) {
+			return one[0]
+		}
 	}
 	return ""
 }
@@ -79,10 +67,10 @@ func cFamily(plus bool) *grammar {
 		types: "bool char double float int long short signed unsigned void size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t " +
 			"uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t FILE wchar_t va_list",
 		constants: "NULL true false stdin stdout stderr EOF",
-		first: []chroma.Rule{
-			{Pattern: `(^[ \t]*#[ \t]*include)([ \t]*)(<[^>\n]{0,200}>)`, Type: chroma.ByGroups(chroma.CommentPreproc, chroma.Text, chroma.String)},
-			{Pattern: `^[ \t]*#[ \t]*\w+`, Type: chroma.CommentPreproc},
-			{Pattern: charPattern, Type: chroma.String},
+		first: []rule{
+			{pattern: `(^[ \t]*#[ \t]*include)([ \t]*)(<[^>\n]{0,200}>)`, kinds: kinds{chroma.CommentPreproc, chroma.Text, chroma.String}},
+			{pattern: `^[ \t]*#[ \t]*\w+`, kinds: kinds{chroma.CommentPreproc}},
+			{pattern: charPattern, kinds: kinds{chroma.String}},
 		},
 	}
 	if plus {
@@ -102,14 +90,14 @@ func pythonGrammar() *grammar {
 			"match nonlocal not or pass raise return try while with yield",
 		types:     "bool bytes complex dict float frozenset int list object set str tuple type",
 		constants: "True False None self cls NotImplemented Ellipsis __name__",
-		first:     []chroma.Rule{{Pattern: `^[ \t]*@[\w.]+`, Type: chroma.NameDecorator}},
+		first:     []rule{{pattern: `^[ \t]*@[\w.]+`, kinds: kinds{chroma.NameDecorator}}},
 	}
 }
 
 // curly are languages with C's comments and braces.
 func curly(language string) *grammar {
 	g := &grammar{lineComment: []string{"//"}, blockComment: []string{"/*", "*/"}, quotes: `"`}
-	char := chroma.Rule{Pattern: charPattern, Type: chroma.String}
+	char := rule{pattern: charPattern, kinds: kinds{chroma.String}}
 	switch language {
 	case "java":
 		g.long, g.upperTypes = []string{`"""`}, true
@@ -117,25 +105,25 @@ func curly(language string) *grammar {
 			"instanceof interface native new package permits private protected public record return sealed static strictfp super switch " +
 			"synchronized this throw throws transient try var volatile while yield fun val when object def trait"
 		g.types, g.constants = "boolean byte char double float int long short void", "true false null"
-		g.first = []chroma.Rule{char, {Pattern: `@\w+`, Type: chroma.NameDecorator}}
+		g.first = []rule{char, {pattern: `@\w+`, kinds: kinds{chroma.NameDecorator}}}
 	case "go":
 		g.long = []string{"`"}
 		g.keywords = "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return " +
 			"select struct switch type var"
 		g.types = "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint uint8 uint16 uint32 uint64 uintptr"
 		g.constants = "true false nil iota"
-		g.first = []chroma.Rule{char}
+		g.first = []rule{char}
 	case "rust":
 		g.nested, g.upperTypes = true, true
 		g.keywords = "as async await break const continue crate dyn else enum extern fn for if impl in let loop match mod move mut pub ref return self " +
 			"static struct super trait type unsafe use where while"
 		g.types = "bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize"
 		g.constants = "true false None Some Ok Err"
-		g.first = []chroma.Rule{
+		g.first = []rule{
 			char,
-			{Pattern: `'\w+`, Type: chroma.NameDecorator},
-			{Pattern: `#!?\[[^\]\n]{0,200}\]`, Type: chroma.NameDecorator},
-			{Pattern: `\w{1,100}!(?=[\(\[{ ])`, Type: chroma.NameFunction},
+			{pattern: `'\w+`, kinds: kinds{chroma.NameDecorator}},
+			{pattern: `#!?\[[^\]\n]{0,200}\]`, kinds: kinds{chroma.NameDecorator}},
+			{pattern: `\w{1,100}!(?=[\(\[{ ])`, kinds: kinds{chroma.NameFunction}},
 		}
 	case "javascript":
 		g.quotes, g.long, g.word = `"'`, []string{"`"}, `[\p{L}_$][\p{L}\p{N}_$]*`
@@ -144,7 +132,7 @@ func curly(language string) *grammar {
 			"return satisfies set static super switch this throw try type typeof var void while with yield"
 		g.types = "any bigint boolean never number object string symbol unknown Array Map Set Promise Object String Number"
 		g.constants = "true false null undefined NaN Infinity"
-		g.first = []chroma.Rule{{Pattern: `@\w+`, Type: chroma.NameDecorator}}
+		g.first = []rule{{pattern: `@\w+`, kinds: kinds{chroma.NameDecorator}}}
 	}
 	return g
 }
@@ -156,7 +144,7 @@ func others(language string) *grammar {
 			lineComment: []string{"--"}, blockComment: []string{"{-", "-}"}, nested: true, quotes: `"`, upperTypes: true,
 			word:     `[\p{L}_][\p{L}\p{N}_']*`,
 			keywords: "case class data default deriving do else foreign forall if import in infix infixl infixr instance let module newtype of then type where qualified as hiding",
-			first:    []chroma.Rule{{Pattern: charPattern, Type: chroma.String}},
+			first:    []rule{{pattern: charPattern, kinds: kinds{chroma.String}}},
 		}
 	case "sql":
 		return &grammar{
@@ -180,18 +168,18 @@ func others(language string) *grammar {
 			keywords:  "case do done elif else esac exit export fi for function if in local read return select set shift source then trap unset until while eval exec declare readonly",
 			types:     "alias cat cd cp echo find grep head kill ls mkdir mv printf pwd rm sed sort tail test tr wc xargs",
 			constants: "true false",
-			first: []chroma.Rule{
-				{Pattern: `'[^'\n]{0,2000}'`, Type: chroma.String},
-				{Pattern: `\$(?:\{[^}\n]{0,200}\}|\w+|[@#?*$!-])`, Type: chroma.NameDecorator},
+			first: []rule{
+				{pattern: `'[^'\n]{0,2000}'`, kinds: kinds{chroma.String}},
+				{pattern: `\$(?:\{[^}\n]{0,200}\}|\w+|[@#?*$!-])`, kinds: kinds{chroma.NameDecorator}},
 			},
 		}
 	case "make":
 		return &grammar{
 			lineComment: []string{"#"}, quotes: `"'`, word: `[\p{L}_][\p{L}\p{N}_.-]*`,
 			keywords: "define else endef endif export ifdef ifeq ifndef ifneq include override unexport vpath",
-			first: []chroma.Rule{
-				{Pattern: `^[^\s:=#$?+][^:=#\n]{0,200}(?=:(?!=))`, Type: chroma.NameFunction},
-				{Pattern: `\$(?:\([^)\n]{0,200}\)|\{[^}\n]{0,200}\}|[@<^?*$%+|])`, Type: chroma.NameDecorator},
+			first: []rule{
+				{pattern: `^[^\s:=#$?+][^:=#\n]{0,200}(?=:(?!=))`, kinds: kinds{chroma.NameFunction}},
+				{pattern: `\$(?:\([^)\n]{0,200}\)|\{[^}\n]{0,200}\}|[@<^?*$%+|])`, kinds: kinds{chroma.NameDecorator}},
 			},
 		}
 	}
@@ -204,45 +192,45 @@ func markup(language string) *grammar {
 	case "yaml":
 		return &grammar{
 			lineComment: []string{`(?<!\S)#`}, quotes: `"'`, constants: "true false null yes no", word: `[\p{L}_][\p{L}\p{N}_./-]*`,
-			first: []chroma.Rule{
-				{Pattern: `^[ \t]*\[[^\]\n]{0,200}\]`, Type: chroma.NameTag},
-				{Pattern: `(^[ \t]*(?:- +)*)([\w./-]{1,200})(?=[ \t]*[:=](?:\s|$))`, Type: chroma.ByGroups(chroma.Text, chroma.NameTag)},
+			first: []rule{
+				{pattern: `^[ \t]*\[[^\]\n]{0,200}\]`, kinds: kinds{chroma.NameTag}},
+				{pattern: `(^[ \t]*(?:- +)*)([\w./-]{1,200})(?=[ \t]*[:=](?:\s|$))`, kinds: kinds{chroma.Text, chroma.NameTag}},
 			},
 		}
 	case "json":
 		return &grammar{
 			quotes: `"`, constants: "true false null",
-			first: []chroma.Rule{{Pattern: `"[^"\\\n]{0,200}"(?=\s{0,20}:)`, Type: chroma.NameTag}},
+			first: []rule{{pattern: `"[^"\\\n]{0,200}"(?=\s{0,20}:)`, kinds: kinds{chroma.NameTag}}},
 		}
 	case "html":
 		return &grammar{
 			blockComment: []string{"<!--", "-->"}, quotes: `"`, word: `[\p{L}_][\p{L}\p{N}_:-]*`,
-			first: []chroma.Rule{
-				{Pattern: `</?[\p{L}][\w:.-]*|<[!?]\w[\w-]*|[/?]?>`, Type: chroma.NameTag},
-				{Pattern: `&#?\w{1,30};`, Type: chroma.StringEscape},
-				{Pattern: `[\w:-]{1,100}(?==)`, Type: chroma.NameDecorator},
+			first: []rule{
+				{pattern: `</?[\p{L}][\w:.-]*|<[!?]\w[\w-]*|[/?]?>`, kinds: kinds{chroma.NameTag}},
+				{pattern: `&#?\w{1,30};`, kinds: kinds{chroma.StringEscape}},
+				{pattern: `[\w:-]{1,100}(?==)`, kinds: kinds{chroma.NameDecorator}},
 			},
 		}
 	case "css":
 		return &grammar{
 			blockComment: []string{"/*", "*/"}, quotes: `"'`, word: `-{0,2}[\p{L}_][\p{L}\p{N}_-]*`,
-			first: []chroma.Rule{
-				{Pattern: `@[\w-]+`, Type: chroma.Keyword},
-				{Pattern: `[.#][\p{L}_][\w-]*`, Type: chroma.NameTag},
-				{Pattern: `-{0,2}[\p{L}_][\w-]{0,100}(?=\s{0,20}:[ \t])`, Type: chroma.NameDecorator},
+			first: []rule{
+				{pattern: `@[\w-]+`, kinds: kinds{chroma.Keyword}},
+				{pattern: `[.#][\p{L}_][\w-]*`, kinds: kinds{chroma.NameTag}},
+				{pattern: `-{0,2}[\p{L}_][\w-]{0,100}(?=\s{0,20}:[ \t])`, kinds: kinds{chroma.NameDecorator}},
 			},
 		}
 	case "markdown":
 		return &grammar{
 			long: []string{"```", "~~~"}, raw: true,
-			first: []chroma.Rule{
-				{Pattern: `^#{1,6}[ \t][^\n]*`, Type: chroma.GenericHeading},
-				{Pattern: "`[^`\\n]{1,500}`", Type: chroma.String},
-				{Pattern: `\*\*[^*\n]{1,500}\*\*`, Type: chroma.Keyword},
-				{Pattern: `^[ \t]*(?:[-*+]|\d+\.)(?=[ \t])`, Type: chroma.NameDecorator},
-				{Pattern: `^>[^\n]*`, Type: chroma.Comment},
-				{Pattern: `(\[[^\]\n]{1,300}\])(\([^)\n]{0,500}\))`, Type: chroma.ByGroups(chroma.NameFunction, chroma.Comment)},
-				{Pattern: `[\p{L}\p{N}][^\n*` + "`" + `\[]*`, Type: chroma.Text},
+			first: []rule{
+				{pattern: `^#{1,6}[ \t][^\n]*`, kinds: kinds{chroma.GenericHeading}},
+				{pattern: "`[^`\\n]{1,500}`", kinds: kinds{chroma.String}},
+				{pattern: `\*\*[^*\n]{1,500}\*\*`, kinds: kinds{chroma.Keyword}},
+				{pattern: `^[ \t]*(?:[-*+]|\d+\.)(?=[ \t])`, kinds: kinds{chroma.NameDecorator}},
+				{pattern: `^>[^\n]*`, kinds: kinds{chroma.Comment}},
+				{pattern: `(\[[^\]\n]{1,300}\])(\([^)\n]{0,500}\))`, kinds: kinds{chroma.NameFunction, chroma.Comment}},
+				{pattern: `[\p{L}\p{N}][^\n*` + "`" + `\[]*`, kinds: kinds{chroma.Text}},
 			},
 		}
 	}

@@ -85,6 +85,7 @@ func TestRequiredFilesAreNamed(t *testing.T) {
 	w.graded("hw1", func(as *school.Assignment) { as.Rules.Required = []string{"sort.py", "README"} })
 	body := w.get("ann", hw1Page)
 	require.Contains(t, body, `data-path="README"`)
+	require.Equal(t, 1, strings.Count(body, "Required files"), "once, where they are chosen")
 	require.Contains(t, body, `name="name" value="sort.py"`, "the first one is what is typed")
 	rec := w.upload("ann", hw1Page, sent{"files", "", ""}, sent{"name", "", "sort.py"}, sent{"text", "", "my work\r\nof hours"})
 	require.Equal(t, http.StatusUnprocessableEntity, rec.Code)

@@ -22,8 +22,6 @@ type assignment struct {
 	Class    classes.ClassEntry
 	Is       classes.AssignmentEntry
 	Progress badge
-	Due      string // absolute: a phone shows no tooltips
-	Cutoff   string
 	Counted  *school.Counted  // the reader's submission that counts; nil for none
 	Own      *school.Deadline // the reader's personal deadline, if there is one
 	Open     bool             // it accepts submissions
@@ -74,7 +72,6 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 			a.Form.Texts[0].Name = is.Required[0]
 		}
 	}
-	a.Due, a.Cutoff = absolute(r, is.Due), absolute(r, is.Cutoff)
 	if a.Class, err = reg.ViewClass(ctx, actor, is.Class); err != nil {
 		return a, err
 	}

@@ -31,6 +31,11 @@ for (const tabs of $$("[data-tabs]")) {
       buttons[i].setAttribute("aria-selected", i === at);
       buttons[i].tabIndex = i === at ? 0 : -1;
     });
+    const { editor } = parts[at].dataset;
+    if (editor) { // loaded where it is used, and once
+      delete parts[at].dataset.editor;
+      import(editor).then(({ start }) => start(parts[at]));
+    }
     return buttons[at];
   };
   list.append(...buttons);
@@ -175,6 +180,7 @@ function upload(form) {
     next.querySelector(".editor").replaceWith(text);
     target.parentElement.before(next);
     edit(text);
+    text.dispatchEvent(new Event("edit", { bubbles: true }));
     name.focus();
   });
   for (const kind of ["dragenter", "dragover"]) {
