@@ -3,6 +3,7 @@ package student_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,14 +70,17 @@ func TestPagesAskAsOftenForManySubmissions(t *testing.T) {
 	}
 }
 
-// weight is how many bytes a page has with all that it loads, nothing of it packed.
+var loads = regexp.MustCompile(`(?:src|href)="/static/([^"]*)"`)
+
+// weight is how many bytes a page has with all that it loads at once, nothing of it packed. What the editor loads comes
+// later, see TestTypedCodeHasTheColoursOfPages.
 func (w *fixture) weight(who, path string) int {
 	w.t.Helper()
 	body := w.get(who, path)
 	n := len(body)
 	loaded := map[string]bool{}
-	for _, part := range strings.Split(body, `"/static/`)[1:] {
-		name, _, _ := strings.Cut(part, `"`)
+	for _, m := range loads.FindAllStringSubmatch(body, -1) {
+		name := m[1]
 		if loaded[name] {
 			continue
 		}
