@@ -28,6 +28,23 @@ func (d *Service) SignInPlatform(ctx context.Context, c Claim) (SignedIn, error)
 	return d.signedIn(ctx, id.User)
 }
 
+// SignInMade signs in a user who was made, at a time, because a learning platform names the identity, which is tied to
+// it. Returns NOTFOUND if the user is another one by now, or has a way in, and FORBIDDEN for a disabled user.
+func (d *Service) SignInMade(ctx context.Context, handle string, made int64, issuer, subject string) (SignedIn, error) {
+	u, err := d.enabled(ctx, handle)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	ways, err := d.Store.WaysIn(ctx, []string{u.Handle})
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if u.Created > made || len(u.Roles) > 0 || len(ways) != 1 || ways[0].Staff || ways[0].Has() || ways[0].Changed > 0 {
+		return SignedIn{}, school.NoUser(handle)
+	}
+	return d.TieIdentity(ctx, own(u.Handle), issuer, subject)
+}
+
 // imported returns the user that has an e-mail address, if the address alone may give access to it: what can be lost
 // by it is nothing but a place in a roster.
 func (d *Service) imported(ctx context.Context, email string) (string, error) {

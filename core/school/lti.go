@@ -181,6 +181,7 @@ type LTICourse struct {
 	Class      string `json:"class"`
 	By         string `json:"by"` // who connected it
 	At         int64  `json:"at_ms"`
+	Members    string `json:"members,omitempty"` // address at which the platform says who is in it; "": it does not
 	Revision   int64  `json:"revision"`
 }
 
@@ -192,7 +193,7 @@ func (c *LTICourse) Check() error {
 	return cmp.Or(
 		core.CheckNames("platform", c.Platform, "class", c.Class, "user", c.By), CheckLTIID(c.Class, "deployment", c.Deployment),
 		CheckLTIID(c.Class, "course", c.Context), core.CheckLine(c.Class, "title", c.Title, core.MaxLine),
-		core.CheckTimes(c.Class, c.At),
+		core.CheckTimes(c.Class, c.At), optional(c.Class, "address of members", c.Members),
 	)
 }
 
@@ -220,13 +221,14 @@ func (l *LTILink) Check() error {
 	)
 }
 
-// LTIMember is somebody who came from a course.
+// LTIMember is somebody who came from a course, or who was made because the platform says that it is there.
 type LTIMember struct {
 	Platform string `json:"platform"`
 	Context  string `json:"context"`
 	Subject  string `json:"subject"` // the platform's permanent name for the user
 	User     string `json:"user"`
 	Class    string `json:"class"`
+	Made     int64  `json:"made_ms,omitempty"` // when the user was made from the platform's list; 0 once somebody came
 }
 
 // ID is the id of the member's record.
@@ -243,6 +245,8 @@ func (m *LTIMember) Check() error {
 type LTISent struct {
 	LineItem string              `json:"line_item"` // of which it is
 	Scores   map[string]LTIScore `json:"scores"`    // subject → what the platform took last
+	Failed   string              `json:"failed,omitempty"`
+	FailedAt int64               `json:"failed_ms,omitempty"` // of the last try, if it failed
 }
 
 // LTIScore is a score that a platform took.

@@ -2,6 +2,8 @@ package lti_test
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -171,4 +173,48 @@ func TestScoresNeedAGradebook(t *testing.T) {
 	n, err := w.round(w.service(w.lti.Limits, w.lti.URL, w.lti.Classes))
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+// Staff see on the pages of the class and of the assignment which scores were sent, which wait and why one failed, and
+// have them sent at once.
+func TestStateOfScores(t *testing.T) {
+	t.Parallel()
+	w := graded(t)
+	b := w.browser()
+	leads(t, b.come("tess", "Instructor"))
+	require.Contains(t, plain(b.get(roster)), "Computer science")
+	require.Contains(t, plain(b.get(roster)), "nothing yet")
+	w.grade("sue", 7)
+	w.grade("tom", 3)
+	require.Contains(t, plain(b.get(roster)), "hw1 Moodle of the school 0 – 2 are waiting Send now")
+	w.platform.Fail(true)
+	_, err := w.round()
+	require.Error(t, err)
+	require.Regexp(t, `failed 127\.0\.0\.1:\d+ answers with status 503`, plain(b.get(roster)))
+	link := url.Values{"link": {(&school.LTILink{Platform: "moodle", Deployment: ltitest.Deployment, Context: "course-1", Link: "link-1"}).ID()}}
+	again := b.post(roster+"/scores", link)
+	require.Equal(t, http.StatusUnprocessableEntity, again.Code)
+	require.Contains(t, plain(again), "The scores cannot be sent")
+	w.platform.Fail(false)
+	of := "/classes/cs101/assignments/hw1/platform"
+	require.Regexp(t, `sue – – waiting 7 / 10 tom – – waiting 3 / 10`, plain(b.get(of)))
+	link.Set("assignment", "hw1")
+	path, _ := leads(t, b.post(roster+"/scores", link))
+	require.Equal(t, of, path)
+	shown := plain(b.get(of))
+	require.Contains(t, shown, "2 scores were sent.")
+	require.Contains(t, shown, "all sent")
+	require.Regexp(t, `sue 7 / 10 .* – tom 3 / 10`, shown)
+	require.Contains(t, plain(b.get(roster)), "hw1 Moodle of the school 2")
+	n, err := w.round()
+	require.NoError(t, err)
+	require.Zero(t, n, "they were sent already")
+	link.Set("link", strings.Repeat("0", 40))
+	require.Equal(t, http.StatusNotFound, b.post(roster+"/scores", link).Code)
+	student := w.browser()
+	leads(t, student.come("sue", "Learner"))
+	require.Equal(t, http.StatusForbidden, student.get(roster).Code)
+	require.Equal(t, http.StatusForbidden, student.get(of).Code)
+	require.Equal(t, http.StatusForbidden, student.post(roster+"/scores", link).Code)
+	require.Equal(t, http.StatusForbidden, student.post(roster+"/members", url.Values{"course": {"x"}}).Code)
 }

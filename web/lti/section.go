@@ -33,7 +33,7 @@ type pages struct {
 // Section returns the pages; they need the service LTI.
 func Section(p services.Deps, k *session.Keeper) page.Section {
 	s := &pages{Deps: p, keeper: k}
-	return page.Section{Name: "lti", Pages: files, Routes: []page.Route{
+	return page.Section{Name: "lti", Pages: files, Routes: append(s.classRoutes(), []page.Route{
 		{Pattern: "GET /lti/login", Public: true, Serve: s.login},
 		{Pattern: "POST /lti/login", Public: true, Serve: s.login},
 		{Pattern: "POST /lti/launch", Public: true, Serve: s.launch},
@@ -52,7 +52,7 @@ func Section(p services.Deps, k *session.Keeper) page.Section {
 		manage("GET /lti/platforms/{platform}", s.platform),
 		manage("POST /lti/platforms/{platform}", s.editPlatform),
 		manage("POST /lti/platforms/{platform}/remove", s.removePlatform),
-	}}
+	}...)}
 }
 
 // CrossSite are the routes to which pages of platforms send forms: each proves in its own way that it is meant.

@@ -25,6 +25,7 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 		"percent":  percent,
 		"share":    func(part, whole int) int { return percent(float64(part), float64(whole)) },
 		"allow":    allow,
+		"section":  func(name string) bool { return s.names[name] },
 	}
 }
 

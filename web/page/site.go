@@ -26,6 +26,7 @@ type Site struct {
 	words  *words
 	pages  map[string]*templates // by language
 	static *static
+	names  map[string]bool // of sections
 	routes []Route
 	mux    *http.ServeMux
 }
@@ -42,6 +43,10 @@ func New(cfg Config, sections ...Section) (*Site, error) {
 	}
 	if s.static, err = readStatic(); err != nil {
 		return nil, err
+	}
+	s.names = make(map[string]bool)
+	for i := range sections {
+		s.names[sections[i].Name] = true
 	}
 	for _, tag := range s.words.all {
 		if s.pages[tag.String()], err = s.parse(s.words.speech(tag), sections); err != nil {

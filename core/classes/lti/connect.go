@@ -44,6 +44,7 @@ func (s *Service) Connect(ctx context.Context, a core.Actor, sealed, class strin
 func (s *Service) connect(ctx context.Context, a core.Actor, d Pending, p school.LTIPlatform, class string) (string, error) {
 	c := school.LTICourse{
 		Platform: p.ID, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Class: class, By: a.Handle, At: s.now().UnixMilli(),
+		Members: d.Members,
 	}
 	err := s.change(ctx, a, class, class, "connects class "+class+" with course "+d.Title+" ("+d.Context+") of learning platform "+p.ID, func() error {
 		_, err := s.putCourse(ctx, c)

@@ -26,6 +26,7 @@ type Pending struct {
 	LinkTitle  string        `json:"lt,omitempty"`
 	LineItem   string        `json:"i,omitempty"`
 	Role       core.UserRole `json:"r,omitempty"`
+	Members    string        `json:"m,omitempty"`
 	Deep       *Deep         `json:"dl,omitempty"`
 	Framed     bool          `json:"f,omitempty"` // decided in a frame, where nobody is signed in
 	Expires    int64         `json:"x"`
@@ -40,7 +41,7 @@ const pendingLife = 2 * LoginLife
 func (s *Service) pending(ctx context.Context, l *Launch, user string) (string, error) {
 	return s.Seal(ctx, pendingPurpose, Pending{
 		User: user, Browser: l.Browser, Platform: l.Platform.ID, Subject: l.Subject, Deployment: l.Deployment, Context: l.Context, Title: l.Title, Link: l.Link, LinkTitle: l.LinkTitle,
-		LineItem: l.LineItem, Role: l.Role, Deep: l.Deep, Framed: l.Framed, Expires: s.now().Add(pendingLife).UnixMilli(),
+		LineItem: l.LineItem, Role: l.Role, Members: l.Members, Deep: l.Deep, Framed: l.Framed, Expires: s.now().Add(pendingLife).UnixMilli(),
 	})
 }
 
@@ -130,6 +131,9 @@ func (s *Service) Enter(ctx context.Context, l *Launch) (Entry, error) {
 	if err := s.meet(ctx, c, l, handle); err != nil {
 		return Entry{}, err
 	}
+	if err := s.learn(ctx, c, l); err != nil {
+		return Entry{}, err
+	}
 	if l.Framed {
 		sealed, err := s.pending(ctx, l, handle)
 		return Entry{Choose: sealed}, err
@@ -143,6 +147,16 @@ func (s *Service) user(ctx context.Context, l *Launch) (account.SignedIn, error)
 	issuer := identity(&l.Platform)
 	in, err := s.Accounts.SignInPlatform(ctx, account.Claim{Issuer: issuer, Subject: l.Subject, Email: l.Email})
 	if !core.Is(err, core.CodeNotFound) {
+		return in, err
+	}
+	m := school.LTIMember{Platform: l.Platform.ID, Context: l.Context, Subject: l.Subject}
+	if m, _, err = get[school.LTIMember](ctx, s.Store, school.LTIMembers, m.ID()); err == nil && m.Made > 0 {
+		in, err = s.Accounts.SignInMade(ctx, m.User, m.Made, issuer, l.Subject)
+		if !core.Is(err, core.CodeNotFound) {
+			return in, err
+		}
+	}
+	if err != nil && !core.Is(err, core.CodeNotFound) {
 		return in, err
 	}
 	handle, err := s.create(ctx, l)
@@ -243,6 +257,19 @@ func (s *Service) meet(ctx context.Context, c school.LTICourse, l *Launch, user 
 	_, err = put(ctx, s.Store, school.LTIRecord{Kind: school.LTIMembers, ID: m.ID(), Class: m.Class, Revision: revision}, m)
 	if core.Is(err, core.CodeConflict) {
 		return nil // another launch of the same user has kept it
+	}
+	return err
+}
+
+// learn keeps where the platform says who is in a course. Only what staff open is believed to be of the course.
+func (s *Service) learn(ctx context.Context, c school.LTICourse, l *Launch) error {
+	if l.Members == "" || l.Members == c.Members || l.Role == core.RoleStudent {
+		return nil
+	}
+	c.Members = l.Members
+	_, err := s.putCourse(ctx, c)
+	if core.Is(err, core.CodeConflict) {
+		return nil // another launch has kept it
 	}
 	return err
 }

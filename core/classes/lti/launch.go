@@ -47,7 +47,8 @@ type Launch struct {
 	Assignment string // that the link names by its custom parameter assignment; "" for none
 	LineItem   string
 	Deep       *Deep // what the platform wants to be chosen; nil: a link was opened
-	Framed     bool  // the browser shows the launch in a frame of the platform, and has no cookie
+	Members    string
+	Framed     bool // the browser shows the launch in a frame of the platform, and has no cookie
 }
 
 // claims are those of an id_token.
@@ -77,6 +78,9 @@ type claims struct {
 	Grades struct {
 		LineItem string `json:"lineitem"`
 	} `json:"https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"`
+	People struct {
+		Members string `json:"context_memberships_url"`
+	} `json:"https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"`
 	Deep *deepSettings `json:"https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"`
 }
 
@@ -191,6 +195,9 @@ func (s *Service) launch(p school.LTIPlatform, subject string, c *claims) (Launc
 	_ = json.Unmarshal(c.Custom[customAssignment], &l.Assignment) // anything else is none
 	if school.CheckLTIURL("", "", c.Grades.LineItem) == nil {
 		l.LineItem = c.Grades.LineItem
+	}
+	if school.CheckLTIURL("", "", c.People.Members) == nil {
+		l.Members = c.People.Members
 	}
 	if c.Message == messageDeep {
 		var err error

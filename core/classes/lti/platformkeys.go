@@ -127,25 +127,31 @@ func (s *Service) fetchKeys(ctx context.Context, address string) ([]jose.JSONWeb
 // ask sends a request to a platform, and returns the body of its answer. Returns UNAVAILABLE for an
 // answer that is not a success.
 func (s *Service) ask(r *http.Request) ([]byte, error) {
+	raw, _, err := s.answer(r, maxAnswer)
+	return raw, err
+}
+
+// answer is ask for an answer of at most some bytes, with its header.
+func (s *Service) answer(r *http.Request, most int64) ([]byte, http.Header, error) {
 	answer, err := s.client(r.URL).Do(r)
 	if err != nil {
 		var sent *url.Error // its text has the address, which may be a secret of the platform
 		if errors.As(err, &sent) {
 			err = sent.Err
 		}
-		return nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "%s does not answer", r.URL.Host)
+		return nil, nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "%s does not answer", r.URL.Host)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
 	switch {
 	case err != nil:
-		return nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "the answer of %s ends early", r.URL.Host)
-	case len(raw) > maxAnswer:
-		return nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "the answer of %s is too long", r.URL.Host)
+		return nil, nil, core.Wrap(err, core.CodeUnavailable, r.URL.Host, "the answer of %s ends early", r.URL.Host)
+	case int64(len(raw)) > most:
+		return nil, nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "the answer of %s is too long", r.URL.Host)
 	case answer.StatusCode/100 != 2:
-		return nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "%s answers with status %d", r.URL.Host, answer.StatusCode)
+		return nil, nil, core.Errorf(core.CodeUnavailable, r.URL.Host, "%s answers with status %d", r.URL.Host, answer.StatusCode)
 	}
-	return raw, nil
+	return raw, answer.Header, nil
 }
 
 // client returns a client for a scheme.

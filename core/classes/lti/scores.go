@@ -141,25 +141,19 @@ func (r *round) send(ctx context.Context, l *school.LTILink) (int, error) {
 	if err := r.read(ctx, l.Class); err != nil {
 		return 0, err
 	}
-	record := school.LTIRecord{Kind: school.LTISents, ID: l.ID(), Class: l.Class}
-	has, revision, err := get[school.LTISent](ctx, r.Store, record.Kind, record.ID)
-	if err != nil && !core.Is(err, core.CodeNotFound) {
+	has, revision, err := r.sent(ctx, l)
+	if err != nil {
 		return 0, err
 	}
-	if record.Revision = revision; has.LineItem != l.LineItem || has.Scores == nil {
-		has = school.LTISent{LineItem: l.LineItem, Scores: map[string]school.LTIScore{}}
-	}
+	record := school.LTIRecord{Kind: school.LTISents, ID: l.ID(), Class: l.Class, Revision: revision}
 	keep := func() error {
 		record.Revision, err = put(ctx, r.Store, record, has)
 		return err
 	}
-	sent, refused := 0, 0
+	sent, refused, kept := 0, 0, has.Failed == ""
 	var failed error
 	for i := range r.members {
 		m := &r.members[i]
-		if m.Platform != l.Platform || m.Context != l.Context {
-			continue
-		}
 		next, due := r.due(m, l, has.Scores[m.Subject])
 		if !due {
 			continue
@@ -171,17 +165,22 @@ func (r *round) send(ctx context.Context, l *school.LTILink) (int, error) {
 			}
 			continue
 		}
-		has.Scores[m.Subject], refused = next, 0
+		has.Scores[m.Subject], refused, kept = next, 0, false
 		if sent++; sent%keepEvery == 0 {
 			if err := keep(); err != nil {
 				return sent, err
 			}
+			kept = true
 		}
 		if sent == mostSent {
 			break
 		}
 	}
-	if sent%keepEvery != 0 {
+	was := has.Failed
+	if has.Failed, has.FailedAt = "", 0; failed != nil {
+		has.Failed, has.FailedAt = failed.Error(), r.now().UnixMilli()
+	}
+	if !kept || has.Failed != was || failed != nil {
 		if err := keep(); err != nil {
 			return sent, err
 		}
@@ -189,8 +188,23 @@ func (r *round) send(ctx context.Context, l *school.LTILink) (int, error) {
 	return sent, failed
 }
 
-// due returns the score of a member for a link, if the platform has another.
+// sent returns what the platform has of a link.
+func (s *Service) sent(ctx context.Context, l *school.LTILink) (school.LTISent, int64, error) {
+	has, revision, err := get[school.LTISent](ctx, s.Store, school.LTISents, l.ID())
+	if err != nil && !core.Is(err, core.CodeNotFound) {
+		return has, 0, err
+	}
+	if has.LineItem != l.LineItem || has.Scores == nil {
+		has = school.LTISent{LineItem: l.LineItem, Scores: map[string]school.LTIScore{}}
+	}
+	return has, revision, nil
+}
+
+// due returns the score of a member for a link, if the platform has another. Members of other courses have none.
 func (r *round) due(m *school.LTIMember, l *school.LTILink, has school.LTIScore) (school.LTIScore, bool) {
+	if m.Platform != l.Platform || m.Context != l.Context {
+		return school.LTIScore{}, false
+	}
 	next := school.LTIScore{At: max(r.now().UnixMilli(), has.At+1)}
 	c := r.counted[m.User][l.Assignment]
 	if c == nil && has.At == 0 {
@@ -205,7 +219,7 @@ func (r *round) due(m *school.LTIMember, l *school.LTILink, has school.LTIScore)
 
 // post sends one score. Returns UNAVAILABLE.
 func (s *Service) post(ctx context.Context, p *school.LTIPlatform, lineItem, subject string, score school.LTIScore) error {
-	token, err := s.token(ctx, p)
+	token, err := s.token(ctx, p, scopeScore)
 	if err != nil {
 		return err
 	}
@@ -234,7 +248,7 @@ func (s *Service) post(ctx context.Context, p *school.LTIPlatform, lineItem, sub
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/vnd.ims.lis.v1.score+json")
 	if _, err = s.ask(r); err != nil {
-		s.forget(p) // it may have been revoked
+		s.forget(p, scopeScore) // it may have been revoked
 	}
 	return err
 }

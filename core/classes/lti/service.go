@@ -43,7 +43,7 @@ type Service struct {
 	own   *ownKeys
 	asked map[string]*http.Client
 
-	access map[string]accessToken // by platform
+	access map[string]accessToken // by platform and right
 	failed map[string]failure     // by link
 }
 

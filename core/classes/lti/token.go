@@ -38,10 +38,10 @@ type accessToken struct {
 	until time.Time
 }
 
-// token returns a token for a platform's gradebook, which is kept until it expires. Returns UNAVAILABLE.
-func (s *Service) token(ctx context.Context, p *school.LTIPlatform) (string, error) {
+// token returns a token for a right at a platform, which is kept until it expires. Returns UNAVAILABLE.
+func (s *Service) token(ctx context.Context, p *school.LTIPlatform, scope string) (string, error) {
 	s.mu.Lock()
-	kept := s.access[p.ID]
+	kept := s.access[p.ID+" "+scope]
 	s.mu.Unlock()
 	if s.now().Before(kept.until) {
 		return kept.text, nil
@@ -52,7 +52,7 @@ func (s *Service) token(ctx context.Context, p *school.LTIPlatform) (string, err
 	}
 	form := url.Values{
 		"grant_type": {"client_credentials"}, "client_assertion_type": {"urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
-		"client_assertion": {assertion}, "scope": {scopeScore},
+		"client_assertion": {assertion}, "scope": {scope},
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.TokenURL, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -74,18 +74,18 @@ func (s *Service) token(ctx context.Context, p *school.LTIPlatform) (string, err
 	life := min(time.Duration(max(0, min(got.Seconds, mostTokenLife.Seconds())))*time.Second, mostTokenLife)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.access == nil || len(s.access) > MaxPlatforms {
+	if s.access == nil || len(s.access) > 2*MaxPlatforms {
 		s.access = map[string]accessToken{}
 	}
-	s.access[p.ID] = accessToken{got.Token, s.now().Add(life - tokenSpare)}
+	s.access[p.ID+" "+scope] = accessToken{got.Token, s.now().Add(life - tokenSpare)}
 	return got.Token, nil
 }
 
 // forget drops a token that the platform does not take.
-func (s *Service) forget(p *school.LTIPlatform) {
+func (s *Service) forget(p *school.LTIPlatform, scope string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.access, p.ID)
+	delete(s.access, p.ID+" "+scope)
 }
 
 // assertion proves to a platform that this site asks.

@@ -66,6 +66,8 @@ type Platform struct {
 	tokens    int              // that were given
 	scores    []map[string]any // that were taken
 	down      bool
+	people    []map[string]any // of its course
+	bend      func(http.Header, map[string]any)
 }
 
 // New starts a platform with one key.
@@ -82,6 +84,7 @@ func New(t *testing.T) *Platform {
 	})
 	mux.HandleFunc("POST /token", p.token)
 	mux.HandleFunc("POST /items/1/lineitem/scores", p.score)
+	mux.HandleFunc("GET /courses/1/members", p.members)
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	return p
@@ -193,7 +196,11 @@ func (p *Platform) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.tokens++
-	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": accessToken, "token_type": "bearer", "expires_in": 3600})
+	token := accessToken
+	if r.PostFormValue("scope") == "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly" {
+		token = membersToken
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": token, "token_type": "bearer", "expires_in": 3600})
 }
 
 func (p *Platform) score(w http.ResponseWriter, r *http.Request) {
