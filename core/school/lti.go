@@ -25,6 +25,8 @@ const (
 	LTILinks     LTIKind = "link"     // an LTILink
 	LTIMembers   LTIKind = "member"   // an LTIMember
 	LTISents     LTIKind = "sent"     // an LTISent, with the id of its link
+
+	LTIRegistrations LTIKind = "registration" // an LTIRegistration, by the hash of its secret
 )
 
 // LTIRecord is a record about learning platforms, as a result store keeps it.
@@ -170,6 +172,12 @@ func CheckLTIURL(id, what, s string) error {
 		return core.Errorf(core.CodeInvalid, id, "the %s %.80q must have the form https://host/path", what, s)
 	}
 	return nil
+}
+
+// LTIRegistration lets one platform register itself, once.
+type LTIRegistration struct {
+	By      string `json:"by"` // the admin who made it
+	Expires int64  `json:"expires_ms"`
 }
 
 // LTICourse is a course of a platform whose people come to a class.

@@ -20,6 +20,7 @@ type platformsData struct {
 	ConfigURL string
 	Config    string
 	Secure    bool
+	Link      string // by which a platform registers itself; only once
 }
 
 func (s *pages) platformsData(r *page.Request, form school.LTIPlatform) (platformsData, error) {

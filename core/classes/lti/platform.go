@@ -58,11 +58,8 @@ func (s *Service) PutPlatform(ctx context.Context, a core.Actor, p school.LTIPla
 		return p, err
 	}
 	for what, address := range map[string]string{"address of keys": p.KeysURL, "address of tokens": p.TokenURL} {
-		if address == "" {
-			continue
-		}
-		if err := s.Addresses.CheckURL(address); err != nil {
-			return p, core.Errorf(core.CodeInvalid, p.ID, "the %s cannot be asked: %s", what, err)
+		if err := s.askable(p.ID, what, address); err != nil && address != "" {
+			return p, err
 		}
 	}
 	others, err := s.platforms(ctx)
@@ -91,6 +88,14 @@ func (s *Service) PutPlatform(ctx context.Context, a core.Actor, p school.LTIPla
 		return err
 	})
 	return p, err
+}
+
+// askable returns INVALID for an address that this site must not ask.
+func (s *Service) askable(id, what, address string) error {
+	if err := s.Addresses.CheckURL(address); err != nil {
+		return core.Errorf(core.CodeInvalid, id, "the %s cannot be asked: %s", what, err)
+	}
+	return nil
 }
 
 // RemovePlatform removes a platform: nobody comes from it any more. Its courses stay connected until their classes are

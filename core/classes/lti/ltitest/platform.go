@@ -68,6 +68,8 @@ type Platform struct {
 	down      bool
 	people    []map[string]any // of its course
 	bend      func(http.Header, map[string]any)
+	says      func(map[string]any)
+	tools     []map[string]any
 }
 
 // New starts a platform with one key.
@@ -85,6 +87,8 @@ func New(t *testing.T) *Platform {
 	mux.HandleFunc("POST /token", p.token)
 	mux.HandleFunc("POST /items/1/lineitem/scores", p.score)
 	mux.HandleFunc("GET /courses/1/members", p.members)
+	mux.HandleFunc("GET /openid-configuration", p.configuration)
+	mux.HandleFunc("POST /register", p.register)
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	return p
