@@ -24,6 +24,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/classes/lti"
 	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
 	"drover/core/coretest"
@@ -108,6 +109,8 @@ func newFixture(t testing.TB) *fixture {
 	}
 	u, err := url.Parse(at)
 	require.NoError(t, err)
+	w.deps.LTI = &lti.Service{Store: store, Classes: reg, Accounts: w.deps.Accounts, Limits: redis, URL: u, Name: "Test school"}
+	w.deps.URL = u
 	for _, section := range frontend.Sections(w.deps.Deps, &session.Keeper{}, nil) {
 		w.routes = append(w.routes, section.Routes...)
 	}

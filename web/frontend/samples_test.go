@@ -64,7 +64,7 @@ func task(state core.TaskState) func(*fixture) string {
 // verdict is not that of others.
 func samples() map[string]sample {
 	all := map[string]sample{}
-	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), clusterSamples(), userSamples(), courseSamples()} {
+	for _, some := range []map[string]sample{signSamples(), studentSamples(), staffSamples(), clusterSamples(), userSamples(), courseSamples(), platformSamples()} {
 		for pattern, s := range some {
 			all[pattern] = s
 		}
