@@ -40,7 +40,7 @@ func BenchmarkTerm(b *testing.B) {
 		if method != http.MethodGet || strings.Contains(path, "{") {
 			continue
 		}
-		for _, who := range []string{"root", "tess", "ann"} {
+		for _, who := range []string{"tess", "ann", "root"} { // those whose pages they are first
 			first := w.send(who, httptest.NewRequest(http.MethodGet, at+path, http.NoBody))
 			if first.Code != http.StatusOK || !strings.Contains(first.Header().Get("Content-Type"), "html") {
 				continue
@@ -56,7 +56,9 @@ func BenchmarkTerm(b *testing.B) {
 				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms/page")
 				b.ReportMetric(float64(first.Body.Len())/1000, "kB")
 			})
-			break // who may see most
+			if path != "/" { // everybody's home is another
+				break
+			}
 		}
 	}
 }

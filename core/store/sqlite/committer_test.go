@@ -201,6 +201,9 @@ func TestSettings(t *testing.T) {
 		require.NoError(t, s.read.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got))
 		require.Equal(t, want, got, "reader %s", name)
 	}
+	var cache int
+	require.NoError(t, s.read.QueryRowContext(t.Context(), "PRAGMA cache_size").Scan(&cache))
+	require.Equal(t, -cacheKiB, cache)
 	_, err := s.read.ExecContext(t.Context(), "DELETE FROM pools")
 	require.ErrorContains(t, err, "readonly")
 }

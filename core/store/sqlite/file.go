@@ -23,6 +23,7 @@ import (
 // The connections of one Store, and how long a write waits for another process.
 const (
 	readers     = 4
+	cacheKiB    = 64 << 10 // at most, of each reader: a page about a class reads some 18,000 pages of a large file
 	lockTimeout = 10 * time.Second
 )
 

@@ -9,6 +9,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"sync"
 
 	"drover/core/school"
@@ -67,6 +68,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}
 	reading := durable()
 	reading.Set("_query_only", "1")
+	reading.Add("_pragma", fmt.Sprintf("cache_size(-%d)", cacheKiB))
 	if s.read, err = connect(ctx, path, reading, readers); err != nil {
 		return nil, errors.Join(err, conn.Close(), s.write.Close())
 	}
