@@ -30,6 +30,7 @@ type Config struct {
 	KeepDownloads time.Duration            // how long the file of a task can be fetched
 	Rates         map[string]core.TaskRate // by kind, for the whole cluster
 	Webhooks      webhook.Addresses        // where deliveries may be sent
+	Mail          *SMTP                    // nil: mail is not sent
 }
 
 // Defaults returns the default settings.

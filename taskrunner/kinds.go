@@ -15,8 +15,9 @@ func builtIn(cfg Config, deps Deps, c clock.Clock) []Kind {
 	send := newSender(cfg, c)
 	told := &deliveries{store: deps.Store, sender: send}
 	called := &callbacks{store: deps.Store, forms: deps.Callbacks, sender: send}
-	return []Kind{
+	letters := &mails{accounts: deps.Accounts, classes: deps.Store, server: cfg.Mail}
+	return append(letters.kinds(),
 		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(), called.kind(),
 		experiments.Whole(), experiments.Part(),
-	}
+	)
 }

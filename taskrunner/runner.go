@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
+	"drover/core/account"
 	"drover/core/cluster/recovery"
 	"drover/core/school"
 	"drover/core/service/clock"
@@ -30,6 +31,7 @@ type Deps struct {
 	Log   logrus.FieldLogger
 	Kinds []Kind // in addition to the built-in ones, or in their place
 
+	Accounts  *account.Service         // whose links are mailed; needed with Config.Mail
 	Callbacks map[string]core.Callback // by the compatible API that the request came in by
 }
 

@@ -26,13 +26,16 @@ type InviteState string
 const (
 	InviteNone    InviteState = "none"    // never signed in, and has no invitation
 	InviteMade    InviteState = "made"    // has an invitation that can be used
+	InviteSent    InviteState = "sent"    // the same, and it was sent by mail
 	InviteExpired InviteState = "expired" // has one that is too old
 	InviteUsed    InviteState = "used"    // has signed in, or can sign in by other means
 	InviteBarred  InviteState = "barred"  // is not invited, see Invitee.Bar
 )
 
 // Open reports whether a student in the state can be invited.
-func (s InviteState) Open() bool { return s == InviteNone || s == InviteMade || s == InviteExpired }
+func (s InviteState) Open() bool {
+	return s == InviteNone || s == InviteMade || s == InviteSent || s == InviteExpired
+}
 
 // Invitee is a student of a class with the student's invitation.
 type Invitee struct {
@@ -45,8 +48,10 @@ type Invitee struct {
 	By      string      `json:"by,omitempty"`         // who made the invitation
 	Made    int64       `json:"made_ms,omitempty"`    // when, ms since 1970
 	Expires int64       `json:"expires_ms,omitempty"` // until when it can be used
+	Sent    int64       `json:"sent_ms,omitempty"`    // when it was sent by mail
 
-	token string // id of the invitation
+	token  string // id of the invitation
+	mailed bool   // it is one for the mail
 }
 
 // Invited is what Invite made.
@@ -60,6 +65,18 @@ type Invites struct {
 	Class string
 	Users []string      // handles; none: all students who never signed in and have no invitation that can be used
 	Life  time.Duration // 0: InviteLife
+}
+
+func (of Invites) life() time.Duration { return cmp.Or(of.Life, InviteLife) }
+
+func (of Invites) check() error {
+	if of.Life < 0 || of.Life > MaxInviteLife {
+		return core.Errorf(core.CodeInvalid, of.Class, "an invitation is good for 1 to %d days", int(MaxInviteLife.Hours())/24)
+	}
+	if len(of.Users) > MaxInvited {
+		return core.Errorf(core.CodeLimit, of.Class, "%d students are to be invited at once, at most %d may be", len(of.Users), MaxInvited)
+	}
+	return nil
 }
 
 // Invitations lists the students of a class who come after a handle, at most limit of its members, and returns the
@@ -135,9 +152,14 @@ func invitee(u *school.User, w school.WayIn, now int64) Invitee {
 	one := Invitee{User: u.Handle, Name: u.Name, Email: u.Email, State: InviteNone, Bar: bar(u, w)}
 	if t := w.Invitation; t != nil {
 		one.token, one.By, one.Made, one.Expires = t.ID, t.By, t.Created, t.Expires
-		one.State = InviteMade
-		if t.Expires <= now {
+		one.Sent, one.mailed = t.Used, t.Name == mailedName
+		switch {
+		case t.Expires <= now:
 			one.State = InviteExpired
+		case t.Used > 0:
+			one.State = InviteSent
+		default:
+			one.State = InviteMade
 		}
 	}
 	switch {
@@ -179,11 +201,8 @@ func (d *Service) Invite(ctx context.Context, a core.Actor, of Invites) (Invited
 	if err := d.mayInvite(ctx, a, of.Class); err != nil {
 		return Invited{}, err
 	}
-	if of.Life < 0 || of.Life > MaxInviteLife {
-		return Invited{}, core.Errorf(core.CodeInvalid, of.Class, "an invitation is good for 1 to %d days", int(MaxInviteLife.Hours())/24)
-	}
-	if len(of.Users) > MaxInvited {
-		return Invited{}, core.Errorf(core.CodeLimit, of.Class, "%d students are to be invited at once, at most %d may be", len(of.Users), MaxInvited)
+	if err := of.check(); err != nil {
+		return Invited{}, err
 	}
 	whom, more, err := d.named(ctx, of)
 	if err != nil {
@@ -191,7 +210,7 @@ func (d *Service) Invite(ctx context.Context, a core.Actor, of Invites) (Invited
 	}
 	made := Invited{Links: make([]Link, 0, len(whom)), More: more}
 	for i := range whom {
-		l, err := d.invite(ctx, a, of, &whom[i])
+		l, err := d.invite(ctx, a, of, &whom[i], "invitation")
 		if err != nil {
 			return Invited{}, err
 		}
@@ -243,11 +262,11 @@ func notInvited(one *Invitee) error {
 }
 
 // invite makes the invitation of one student, and removes the former ones.
-func (d *Service) invite(ctx context.Context, a core.Actor, of Invites, one *Invitee) (Link, error) {
+func (d *Service) invite(ctx context.Context, a core.Actor, of Invites, one *Invitee, name string) (Link, error) {
 	now := d.now().UnixMilli()
-	l := Link{User: one.User, Name: one.Name, Email: one.Email, Secret: secrets.New(secrets.Link), Expires: now + cmp.Or(of.Life, InviteLife).Milliseconds()}
+	l := Link{User: one.User, Name: one.Name, Email: one.Email, Secret: secrets.New(secrets.Link), Expires: now + of.life().Milliseconds(), token: d.newID()}
 	t := school.Token{
-		ID: d.newID(), Kind: school.TokenInvite, User: one.User, Name: "invitation", Hash: secrets.Hash(l.Secret),
+		ID: l.token, Kind: school.TokenInvite, User: one.User, Name: name, Hash: secrets.Hash(l.Secret),
 		Created: now, Expires: l.Expires, Class: of.Class, By: a.Handle,
 	}
 	text := fmt.Sprintf("invites %s until %s", one.User, time.UnixMilli(l.Expires).UTC().Format(time.DateOnly))

@@ -28,6 +28,8 @@ type Link struct {
 	Secret  string `json:"-"`
 	URL     string `json:"link"` // see At
 	Expires int64  `json:"expires_ms"`
+
+	token string // its id
 }
 
 // At returns the link with its URL at a site.

@@ -17,9 +17,15 @@ import (
 type Service struct {
 	Store  Store
 	Limits core.Limiter
+	Mail   Mailer // nil: no mail is sent
 	Hasher *Hasher
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: lower-case ULIDs
+}
+
+// Mailer accepts the tasks that send mail, as core/requests/intake does.
+type Mailer interface {
+	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
 
 // Store is what a Service needs of the result store.

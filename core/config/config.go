@@ -67,6 +67,10 @@ type Config struct {
 	LeaseCheck     URL           `koanf:"lease_check" usage:"service that is asked before a lease is made or changed, by POST to URL/check-create and URL/check-update, and told by URL/on-end: 204 allows, 403 with a message refuses; by https, or http to networks of webhook_allow"`
 	LeaseTokenFile string        `koanf:"lease_token_file" usage:"file that holds the token which that service asks for"`
 
+	SMTP             URL    `koanf:"smtp" for:"web taskrunner" usage:"server that sends drover's mail: smtp://USER@HOST:PORT, which must speak STARTTLS, or smtps:// for TLS from the start; smtp://HOST:25?starttls=off for one on this machine; without it drover sends none"`
+	SMTPPasswordFile string `koanf:"smtp_password_file" for:"web taskrunner" usage:"file that holds the user's password there, so that no list of processes shows it"`
+	MailFrom         string `koanf:"mail_from" for:"web taskrunner" usage:"sender of drover's mail, such as Drover <drover@example.org>"`
+
 	Listen         string   `koanf:"listen" for:"web" usage:"address of the site: web has it at 127.0.0.1:8080 without, up has no site then"`
 	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
 	SiteName       string   `koanf:"site_name" default:"drover" for:"web" usage:"what the site is called on its pages"`

@@ -14,7 +14,7 @@ var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss
 // sentinelPassword is the parameter of a URL of Sentinels that holds their password.
 const sentinelPassword = "sentinel_password"
 
-// readPasswords puts the passwords in files into the URLs of Redis and the result store.
+// readPasswords puts the passwords in files into the URLs of Redis, the result store and the mail server.
 func (c *Config) readPasswords() error {
 	return errors.Join(
 		c.readPassword(&c.Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "redis",
@@ -23,6 +23,8 @@ func (c *Config) readPasswords() error {
 			"the Redis URL (from %s) has "+sentinelPassword+" too, or names no Sentinels: write redis+sentinel://…"),
 		c.readPassword(&c.Store, "store_password_file", c.StorePasswordFile, URL.withStorePassword, "store",
 			"the store URL (from %s) has a password too, or is not of the form mongodb://USER@HOST…: keep one of the two, or name the user there"),
+		c.readPassword(&c.SMTP, "smtp_password_file", c.SMTPPasswordFile, URL.withMailPassword, "smtp",
+			"the URL of the mail server (from %s) has a password too, or names no user: write smtp://USER@HOST"),
 	)
 }
 

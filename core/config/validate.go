@@ -28,7 +28,7 @@ const maxSocketPath = 107
 
 // Validate returns nil, or an INVALID error that names every invalid setting.
 func (c *Config) Validate() error {
-	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSubmits(), c.checkSite())
+	return errors.Join(c.checkURLs(), c.checkNames(), c.checkLogs(), c.checkNumbers(), c.checkTimes(), c.checkRates(), c.checkSubmits(), c.checkSite(), c.checkMail())
 }
 
 func (c *Config) checkURLs() error {

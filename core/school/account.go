@@ -67,7 +67,8 @@ type Token struct {
 const (
 	MaxTokens     = 50 // of one user and kind
 	MaxTokenLife  = 366 * 24 * time.Hour
-	MaxIdentities = 20 // of one user
+	KeepInvites   = 366 * 24 * time.Hour // after their end: lists say that they expired
+	MaxIdentities = 20                   // of one user
 )
 
 // Identity is a user's identity at a provider of OpenID Connect.
@@ -103,7 +104,8 @@ type Accounts interface {
 	RemoveToken(ctx context.Context, user, id string) (bool, error)
 	// TouchToken records when a token was used; a token that is gone stays gone.
 	TouchToken(ctx context.Context, id string, at int64) error
-	// PurgeTokens removes at most limit tokens that expired before the given time and returns how many.
+	// PurgeTokens removes at most limit tokens that expired before the given time, invitations KeepInvites later, and
+	// returns how many.
 	PurgeTokens(ctx context.Context, before int64, limit int) (int, error)
 
 	// AddIdentity ties an identity to a user; if it is already tied to that user, nothing changes. Returns CONFLICT

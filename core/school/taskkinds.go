@@ -61,6 +61,19 @@ func ownTaskKinds() core.TaskKinds {
 			Right: core.ActExperiment, Rate: core.TaskRate{Every: time.Second / 10, Burst: 50},
 		},
 		{
+			Name: KindResetMail, Title: "Mail to reset a password", Does: "Send a sign-in link to a user who asked for one",
+			Args: []core.TaskArg{{Name: "user", Most: MaxEmail}, {Name: "site", Most: MaxSite}, {Name: "language"}},
+			Rate: core.TaskRate{Every: time.Second / 10, Burst: 50, Most: 4},
+		},
+		{
+			Name: KindInviteMail, Title: "Mail to invite students", Does: "Send invitations to students of a class",
+			Args: []core.TaskArg{
+				class, {Name: "users", Most: maxUsersText}, {Name: "life_ns", Type: core.ArgTime},
+				{Name: "site", Most: MaxSite}, {Name: "language"},
+			},
+			Right: core.ActInvite, Rate: core.TaskRate{Most: 2},
+		},
+		{
 			Name: KindDeleteAssignment, Title: "Delete an assignment", Does: "Delete an assignment with all its contents",
 			Args:  []core.TaskArg{class, assignment},
 			Right: core.ActAssignmentEdit, Shared: true, Rate: core.TaskRate{Most: 2},
@@ -83,6 +96,8 @@ const (
 	KindGradebook        = "gradebook"
 	KindExperiment       = "experiment"
 	KindRerun            = "rerun" // reruns one submission for an experiment
+	KindResetMail        = "reset_mail"
+	KindInviteMail       = "invite_mail"
 	KindDeleteClass      = "delete_class"
 	KindDeleteAssignment = "delete_assignment"
 )
@@ -114,6 +129,28 @@ type AssignmentCSVArgs struct {
 type GradebookArgs struct {
 	Class string `json:"class"`
 	Fill  string `json:"fill"` // used where there is no score
+}
+
+// maxUsersText bounds the handles in the arguments of a task, in bytes: enough for those that one call invites.
+const maxUsersText = 40 << 10
+
+// MaxSite bounds the URL of a site in the arguments of tasks, in bytes.
+const MaxSite = 500
+
+// ResetMailArgs are the arguments of a mail with a sign-in link. The link is made when the mail is sent: no store has it.
+type ResetMailArgs struct {
+	User     string `json:"user"`               // handle or e-mail address as it was typed; there need not be such a user
+	Site     string `json:"site"`               // URL that links begin with
+	Language string `json:"language,omitempty"` // of a user without a language of its own
+}
+
+// InviteMailArgs are the arguments of mails with invitations.
+type InviteMailArgs struct {
+	Class    string        `json:"class"`
+	Users    string        `json:"users,omitempty"` // handles with commas between them; "": all who never signed in and have no invitation
+	Life     time.Duration `json:"life_ns,omitempty"`
+	Site     string        `json:"site"`
+	Language string        `json:"language,omitempty"`
 }
 
 // ExperimentArgs are the arguments of an experiment's task; the rest is in the Experiment.

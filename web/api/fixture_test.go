@@ -83,7 +83,7 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 	w.people()
 	hasher, err := account.NewHasher(account.Cost{Memory: 64, Iterations: 1})
 	require.NoError(t, err)
-	w.accounts = &account.Service{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock}
+	w.accounts = &account.Service{Store: store, Limits: w.cluster.Store, Hasher: hasher, Now: w.clock, Mail: w.in}
 	redis := w.cluster.Store
 	service := &requests.Service{
 		Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: w.reg, Now: w.clock,

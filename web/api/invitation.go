@@ -35,6 +35,15 @@ func (s *server) invite(ctx context.Context, a core.Actor, in *struct {
 	return answered(made, err)
 }
 
+func (s *server) mailInvitations(ctx context.Context, a core.Actor, in *struct {
+	InClass
+	Body NewInvitations
+},
+) (*answer[core.Task], error) {
+	of := account.Invites{Class: in.Class, Users: in.Body.Users, Life: time.Duration(in.Body.Life) * time.Millisecond}
+	return answered(s.Accounts.MailInvitations(ctx, a, of, "", s.URL))
+}
+
 func (s *server) withdrawInvitation(ctx context.Context, a core.Actor, in *struct {
 	InClass
 	OneUser

@@ -60,7 +60,7 @@ func samples() map[string]sample {
 		"listMembers": {}, "enrol": {prepare: anotherUser, path: "/classes/cs101/members/{id}", body: says(object{"role": "student"})},
 		"drop":            {prepare: member, path: "/classes/cs101/members/{id}"},
 		"undoImport":      {prepare: undoable},
-		"listInvitations": {}, "invite": {body: says(object{"life_ms": 60_000})},
+		"listInvitations": {}, "invite": {body: says(object{"life_ms": 60_000})}, "mailInvitations": {body: says(object{})},
 		"withdrawInvitation": {path: "/classes/cs101/invitations/ann"},
 		"importRoster":       {raw: func(*testing.T) (string, string) { return "text/csv", "handle\nnick\n" }, path: "/classes/cs101/roster?dry_run=true"},
 		"listDeadlines":      {},

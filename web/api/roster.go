@@ -17,6 +17,7 @@ func rosterTable() []entry {
 		is(Operation{"undoImport", post, "/classes/{class}/roster/undo", core.ActEnrolStudent, school.ScopeTeach, 0, "Undo the last import into a class"}, (*server).undoImport),
 		is(Operation{"listInvitations", get, "/classes/{class}/invitations", core.ActInvite, school.ScopeTeach, 0, "List the students of a class with their invitations, by handle"}, (*server).listInvitations),
 		is(Operation{"invite", post, "/classes/{class}/invitations", core.ActInvite, school.ScopeTeach, 201, "Invite students who never signed in, all or some; only this answer has the links"}, (*server).invite),
+		is(Operation{"mailInvitations", post, "/classes/{class}/invitations/mail", core.ActInvite, school.ScopeTeach, 202, "Mail invitations to students who never signed in, all or some, by a task"}, (*server).mailInvitations),
 		is(Operation{"withdrawInvitation", remove, "/classes/{class}/invitations/{user}", core.ActInvite, school.ScopeTeach, 0, "Withdraw a student's invitation"}, (*server).withdrawInvitation),
 		is(Operation{"listDeadlines", get, "/classes/{class}/deadlines", core.ActDeadlineEdit, school.ScopeRead, 0, "List users' own deadlines in a class: all for staff, the caller's with user"}, (*server).listDeadlines),
 		is(Operation{"setDeadline", put, "/classes/{class}/assignments/{assignment}/deadlines/{user}", core.ActDeadlineEdit, school.ScopeTeach, 0, "Set a user's own deadlines"}, (*server).setDeadline),

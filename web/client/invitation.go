@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"drover/core"
 	"drover/core/account"
 )
 
@@ -21,6 +22,14 @@ func (c *Client) Invitations(ctx context.Context, class, after string, limit int
 // links, and only its answer has them.
 func (c *Client) Invite(ctx context.Context, of account.Invites) (account.Invited, error) {
 	return ask[account.Invited](ctx, c, call{method: http.MethodPost, path: []string{"classes", of.Class, "invitations"}, body: struct {
+		Users []string `json:"users,omitempty"`
+		Life  int64    `json:"life_ms,omitempty"`
+	}{of.Users, int64(of.Life / time.Millisecond)}})
+}
+
+// MailInvitations has such links mailed, by a task.
+func (c *Client) MailInvitations(ctx context.Context, of account.Invites) (core.Task, error) {
+	return ask[core.Task](ctx, c, call{method: http.MethodPost, path: []string{"classes", of.Class, "invitations", "mail"}, body: struct {
 		Users []string `json:"users,omitempty"`
 		Life  int64    `json:"life_ms,omitempty"`
 	}{of.Users, int64(of.Life / time.Millisecond)}})

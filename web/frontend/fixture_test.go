@@ -103,7 +103,7 @@ func newFixture(t testing.TB) *fixture {
 			Requests: &requests.Service{Store: store, Intake: w.in, Queue: redis, Cluster: redis, Output: redis, Blobs: blobs, Submissions: reg},
 			Cluster:  &operate.Service{Cluster: redis, Store: store, Intake: w.in, Elastic: store},
 			Leases:   w.leases,
-			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher}, Limits: redis, Log: log,
+			Accounts: &account.Service{Store: store, Limits: redis, Hasher: hasher, Mail: w.in}, Limits: redis, Log: log,
 		},
 		Redis: redis,
 	}

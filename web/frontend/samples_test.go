@@ -83,6 +83,7 @@ func signSamples() map[string]sample {
 		}},
 		"GET /sign-in/link":  {path: func(w *fixture, _ string) string { return "/sign-in/link?token=" + w.link() }},
 		"POST /sign-in/link": {form: func(w *fixture, _ string) form { return form{"token", w.link()} }},
+		"POST /sign-in/help": {form: says("user", "ann")},
 		"POST /sign-out":     {}, "POST /account/sign-out": {}, "POST /language": {form: says("language", "de")},
 		"POST /account/password": {form: says("was", "", "password", good, "again", good)},
 		"POST /account/tokens":   {form: says("name", "laptop", "scope", "read", "days", "3"), is: http.StatusOK},

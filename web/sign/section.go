@@ -31,6 +31,8 @@ func Section(p services.Deps, k *session.Keeper, provider *Provider) page.Sectio
 		{Pattern: "POST /sign-in", Public: true, Serve: s.enter},
 		{Pattern: "GET /sign-in/link", Public: true, Serve: s.link},
 		{Pattern: "POST /sign-in/link", Public: true, Serve: s.redeem},
+		{Pattern: "GET /sign-in/help", Public: true, Serve: s.help},
+		{Pattern: "POST /sign-in/help", Public: true, Serve: s.sendHelp},
 		{Pattern: "POST /sign-out", Public: true, Serve: s.signOut},
 		{Pattern: "POST /language", Public: true, Serve: s.language},
 		{Pattern: "GET /account", Serve: s.account},

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"drover/core"
@@ -36,6 +37,7 @@ type invitationsPage struct {
 	Most     int    // days
 	Chosen   map[string]bool
 	Wrong    string // with the days
+	Mail     bool   // the site sends mail
 }
 
 func (s *staff) invitations(r *page.Request) error {
@@ -47,7 +49,7 @@ func (s *staff) invitations(r *page.Request) error {
 }
 
 func (s *staff) invitationsOf(r *page.Request, after string) (*invitationsPage, error) {
-	p := &invitationsPage{Days: strconv.Itoa(inviteDays), Most: int(account.MaxInviteLife / (24 * time.Hour)), Chosen: map[string]bool{}}
+	p := &invitationsPage{Days: strconv.Itoa(inviteDays), Most: int(account.MaxInviteLife / (24 * time.Hour)), Chosen: map[string]bool{}, Mail: s.Accounts.CanMail()}
 	var err error
 	if p.Class, err = s.Classes.ViewClass(r.Context(), r.Actor(), r.PathValue("class")); err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func (s *staff) invite(r *page.Request) error {
 	if p.Days = f.line("days"); p.Days == "" {
 		p.Days = strconv.Itoa(inviteDays)
 	}
-	all := f.line("do") == "all"
+	all := f.line("do") == "all" || f.line("do") == "mail-all"
 	if !all && len(chosen) == 0 {
 		f.wrong(r.T("Tick whom you mean."))
 		return r.Again(f.err, "staff/invitations", p)
@@ -104,6 +106,9 @@ func (s *staff) invite(r *page.Request) error {
 	if !all {
 		of.Users = chosen
 	}
+	if strings.HasPrefix(f.line("do"), "mail-") {
+		return s.mailInvitations(r, p, of)
+	}
 	made, err := s.Accounts.Invite(r.Context(), r.Actor(), of)
 	switch {
 	case err != nil:
@@ -112,6 +117,15 @@ func (s *staff) invite(r *page.Request) error {
 		return r.Redirect(classPath(p.Class.Handle)+"/invitations", r.T("Everybody who never signed in has an invitation already."))
 	}
 	return s.invited(r, p.Class, made)
+}
+
+// mailInvitations has invitations mailed, and shows how far that is.
+func (s *staff) mailInvitations(r *page.Request, p *invitationsPage, of account.Invites) error {
+	t, err := s.Accounts.MailInvitations(r.Context(), r.Actor(), of, r.Tag.String(), s.URL)
+	if err != nil {
+		return r.Again(mendable(err), "staff/invitations", p)
+	}
+	return r.Redirect(taskPath(t.ID), r.T("The invitations are being mailed."))
 }
 
 // invitedPage is the sheet of invitations: the only answer that has their links, which are in no session.

@@ -100,3 +100,23 @@ func TestOnlyTeachersInvite(t *testing.T) {
 	again(t, w.post("tess", invitations, "do", "some", "student", "cleo"), "teaches a class")
 	require.Len(t, secrets(w.post("tess", invitations, "do", "all").Body.String()), 1, "ann's")
 }
+
+// Invitations are mailed by a task to which the page leads.
+func TestInvitationsByMail(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	require.Contains(t, w.shows("tess", invitations), "Mail to all who never signed in")
+	at := leads(t, w.post("tess", invitations, "do", "mail-some", "student", "ann", "days", "3"))
+	require.Regexp(t, `^/tasks/`, at)
+	tasks, err := w.reg.Store.ListTasks(t.Context(), core.TaskFilter{Kind: school.KindInviteMail})
+	require.NoError(t, err)
+	require.Len(t, tasks, 1)
+	require.JSONEq(t, `{"class":"cs101","users":"ann","life_ns":259200000000000,"site":"https://drover.example.org","language":"en"}`, string(tasks[0].Args))
+	require.Equal(t, http.StatusForbidden, w.post("tina", invitations, "do", "mail-all").Code)
+	cleo, err := w.reg.Store.GetUser(t.Context(), "cleo")
+	require.NoError(t, err)
+	cleo.Email = ""
+	_, err = w.reg.Store.PutUser(t.Context(), cleo)
+	require.NoError(t, err)
+	again(t, w.post("tess", invitations, "do", "mail-some", "student", "cleo"), "has no e-mail address")
+}

@@ -57,6 +57,8 @@ type classBackend interface {
 	MakeLinks(ctx context.Context, of account.ClassLinks) (all []account.Link, next string, err error)
 	// Invite makes links by which students of a class who never signed in do so once.
 	Invite(ctx context.Context, of account.Invites) (account.Invited, error)
+	// MailInvitations has such links mailed, by a task.
+	MailInvitations(ctx context.Context, of account.Invites) (core.Task, error)
 }
 
 // assignmentBackend is the part of a backend about assignments, deadlines, progress and grades.

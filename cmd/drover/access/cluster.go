@@ -212,7 +212,11 @@ func MakeData(cfg *config.Config) error {
 // Accounts makes the service of accounts.
 func (h *Cluster) Accounts() (*account.Service, error) {
 	hasher, err := account.NewHasher(account.DefaultCost)
-	return &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}, err
+	d := &account.Service{Store: h.Store, Limits: h.Redis, Hasher: hasher}
+	if h.Config.SMTP != "" {
+		d.Mail = h.Intake
+	}
+	return d, err
 }
 
 // LTI makes the service of learning platforms, whose people reach the site by a URL.

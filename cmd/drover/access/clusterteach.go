@@ -134,3 +134,16 @@ func (s *Session) Invite(ctx context.Context, of account.Invites) (account.Invit
 	}
 	return made, err
 }
+
+// MailInvitations has links to the cluster's site mailed.
+func (s *Session) MailInvitations(ctx context.Context, of account.Invites) (core.Task, error) {
+	site, err := s.SiteOfCluster(ctx, s.notes)
+	if err != nil {
+		return core.Task{}, err
+	}
+	accounts, err := s.Accounts()
+	if err != nil {
+		return core.Task{}, err
+	}
+	return accounts.MailInvitations(ctx, s.Actor, of, "", site)
+}

@@ -17,6 +17,7 @@ func inviteCommand() *cli.Command {
 	return access.BackendCommand("invite", "make links by which students who never signed in do so once, for all of a class or for some", "CLASS [USER...]",
 		"drover class invite --csv cs101 > invitations.csv", []cli.Flag{
 			&cli.IntFlag{Name: "days", Usage: "good for `N` days, at most 60", Value: int(account.InviteLife / (24 * time.Hour))},
+			&cli.BoolFlag{Name: "mail", Usage: "send the links by mail instead of printing them", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "csv", Usage: "write CSV with the columns name, email, handle, link, expires", DisableDefaultText: true},
 		}, invite)
 }
@@ -32,12 +33,21 @@ func invite(c *cli.Context, d access.Backend) error {
 		return core.Errorf(core.CodeInvalid, "", "%s takes the class, and the handles of students if not all are meant", c.Command.HelpName)
 	case c.Bool("csv") && c.Bool("json"):
 		return core.Errorf(core.CodeInvalid, "", "--csv and --json exclude each other: use one")
+	case c.Bool("csv") && c.Bool("mail"):
+		return core.Errorf(core.CodeInvalid, "", "--csv and --mail exclude each other: use one")
 	}
 	class, err := d.FindClass(c.Context, c.Args().First())
 	if err != nil {
 		return err
 	}
 	of := account.Invites{Class: class.Handle, Users: c.Args().Tail(), Life: time.Duration(days) * 24 * time.Hour}
+	if c.Bool("mail") {
+		t, err := d.MailInvitations(c.Context, of)
+		if err != nil {
+			return err
+		}
+		return terminal.Say(c, t, "task %s mails the invitations; drover task show %s says how far it is", t.ID, t.ID)
+	}
 	all, more, out := []account.Link{}, true, csv.NewWriter(c.App.Writer)
 	for more {
 		made, err := d.Invite(c.Context, of)

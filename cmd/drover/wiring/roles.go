@@ -218,11 +218,17 @@ func newTaskrunner(s Surroundings) (Role, error) {
 	if err != nil {
 		return Role{}, err
 	}
+	letters, accounts, err := mailOf(s.Cluster)
+	if err != nil {
+		lock.Release()
+		return Role{}, err
+	}
 	t, err := taskrunner.New(taskrunner.Config{
 		Registration: reg, Slots: cfg.Slots, Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts,
-		Rates: rates, KeepDownloads: cfg.KeepDownloads, Webhooks: s.Cluster.Webhooks,
+		Rates: rates, KeepDownloads: cfg.KeepDownloads, Webhooks: s.Cluster.Webhooks, Mail: letters,
 	}, taskrunner.Deps{
-		Owners: s.owners(), Tasks: s.Cluster.Redis, Store: s.Cluster.Store, Blobs: s.Cluster.Blobs, Work: s.Cluster.Intake, Intake: s.Cluster.Intake, Log: s.Log,
+		Accounts: accounts,
+		Owners:   s.owners(), Tasks: s.Cluster.Redis, Store: s.Cluster.Store, Blobs: s.Cluster.Blobs, Work: s.Cluster.Intake, Intake: s.Cluster.Intake, Log: s.Log,
 		Skew: s.Cluster.Redis.Skew, Now: s.Cluster.Now, Callbacks: frontend.Callbacks(s.Cluster.Blobs),
 	})
 	if err == nil {

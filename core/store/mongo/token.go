@@ -101,7 +101,8 @@ func (s *Store) PurgeTokens(ctx context.Context, before int64, limit int) (int, 
 	if err := bounds.Page(limit); err != nil {
 		return 0, err
 	}
-	old, err := some[tokenDoc](ctx, s, tokens, m{"expires": m{"$lt": before}}, by("expires"), limit, "_id")
+	which := m{"expires": m{"$lt": before}, "$or": []m{{"kind": m{"$ne": school.TokenInvite}}, {"expires": m{"$lt": before - school.KeepInvites.Milliseconds()}}}}
+	old, err := some[tokenDoc](ctx, s, tokens, which, by("expires"), limit, "_id")
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}

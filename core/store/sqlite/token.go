@@ -112,6 +112,7 @@ func (s *Store) PurgeTokens(ctx context.Context, before int64, limit int) (int, 
 		return 0, err
 	}
 	return commit(ctx, s.committer, "tokens", 0, func(t *tx) (int, error) {
-		return t.exec("DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE expires < ? ORDER BY expires LIMIT ?)", before, limit)
+		return t.exec("DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE expires < ? AND (kind <> ? OR expires < ?) ORDER BY expires LIMIT ?)",
+			before, school.TokenInvite, before-school.KeepInvites.Milliseconds(), limit)
 	})
 }

@@ -169,6 +169,15 @@ func tokensPurge(t *testing.T, s school.ResultStore) {
 		require.Equal(t, want, n)
 	}
 	require.Equal(t, []string{"5", "4"}, tokenIDs(t, s, "ann", school.TokenAPI))
+	invitation := Token("ann", "invitation")
+	invitation.Kind, invitation.Expires = school.TokenInvite, 2000
+	require.NoError(t, s.AddToken(ctx, invitation))
+	n, err := s.PurgeTokens(ctx, 2001, 10)
+	require.NoError(t, err)
+	require.Zero(t, n, "lists say for a year that it expired")
+	n, err = s.PurgeTokens(ctx, 2001+school.KeepInvites.Milliseconds(), 10)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
 }
 
 // raceSpend shows that of many who spend a token one gets it.
