@@ -336,7 +336,7 @@ var writers = map[string][]string{
 	"AddComment":       {"core/classes/comment.go"},
 	"AddAuditEntry":    {"core/account/auditlog/log.go", "taskrunner/webhook.go"},
 	"AddIdentity":      {"core/account/identity.go", "core/account/platform.go"},
-	"AddToken":         {"core/account/invitation.go", "core/account/link.go", "core/account/token.go"},
+	"AddToken":         {"core/account/invitation.go", "core/account/link.go", "core/account/reset.go", "core/account/token.go"},
 	"Create":           {"core/requests/intake/batch.go", "core/requests/intake/submit.go"},
 	"CreateBatch":      {"core/requests/intake/batch.go"},
 	"CreateSubmission": {"core/classes/submit.go"},

@@ -16,8 +16,8 @@ func builtIn(cfg Config, deps Deps, c clock.Clock) []Kind {
 	told := &deliveries{store: deps.Store, sender: send}
 	called := &callbacks{store: deps.Store, forms: deps.Callbacks, sender: send}
 	letters := &mails{accounts: deps.Accounts, classes: deps.Store, server: cfg.Mail}
-	return append(letters.kinds(),
+	return []Kind{
 		purge.Kind(), archive.Kind(), scores.AssignmentCSV(), scores.Gradebook(), deletion.Class(), deletion.Assignment(), told.kind(), called.kind(),
-		experiments.Whole(), experiments.Part(),
-	)
+		experiments.Whole(), experiments.Part(), letters.resets(), letters.invitations(),
+	}
 }

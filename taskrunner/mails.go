@@ -24,11 +24,12 @@ type mails struct {
 	server *SMTP // nil: this taskrunner sends none
 }
 
-func (m *mails) kinds() []Kind {
-	return []Kind{
-		{Name: school.KindResetMail, Handle: m.reset, MaxAttempts: mailTries, Retry: mailPause, Timeout: 2 * time.Minute},
-		{Name: school.KindInviteMail, Handle: m.invite, MaxAttempts: mailTries, Retry: mailPause, Timeout: time.Hour},
-	}
+func (m *mails) resets() Kind {
+	return Kind{Name: school.KindResetMail, Handle: m.reset, MaxAttempts: mailTries, Retry: mailPause, Timeout: 2 * time.Minute}
+}
+
+func (m *mails) invitations() Kind {
+	return Kind{Name: school.KindInviteMail, Handle: m.invite, MaxAttempts: mailTries, Retry: mailPause, Timeout: time.Hour}
 }
 
 // bag returns a connection to come, and the site that links lead to.
