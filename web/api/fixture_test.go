@@ -23,6 +23,7 @@ import (
 	"drover/core/account"
 	"drover/core/blobs"
 	"drover/core/classes"
+	"drover/core/classes/lti"
 	"drover/core/cluster/join"
 	"drover/core/cluster/operate"
 	"drover/core/coretest"
@@ -61,7 +62,10 @@ type fixture struct {
 	accounts *account.Service
 	leases   *leasetest.Fake
 	joins    *join.Service
-	groups   atomic.Int64 // that were made
+
+	platforms *lti.Service
+
+	groups atomic.Int64 // that were made
 
 	mu  sync.Mutex
 	now time.Time
@@ -101,9 +105,11 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 			},
 		},
 	}
+	p.LTI = &lti.Service{Store: store, Classes: w.reg, Accounts: w.accounts, Limits: redis, URL: p.URL, Name: p.Name, Now: w.clock}
 	for _, c := range change {
 		c(&p)
 	}
+	w.platforms = p.LTI
 	w.joins = p.Join
 	w.api = api.New(p)
 	return w

@@ -126,6 +126,11 @@ func samples() map[string]sample {
 		"listMoves": {}, "viewTimeline": {prepare: once(requested)}, "listRequestChanges": {prepare: once(requested)}, "checkConsistency": {}, "listHistory": {},
 		"listLeases": {}, "viewLease": {prepare: once(aLease)}, "createLease": {body: leaseBody}, "previewLease": {body: leaseBody}, "viewCalendar": {},
 		"changeLease": {prepare: aLease, body: says(object{"name": "New"})}, "deleteLease": {prepare: aLease},
+		"listPlatforms": {}, "viewPlatform": {prepare: learningPlatform, path: "/platforms/{id}"}, "removePlatform": {prepare: learningPlatform, path: "/platforms/{id}"},
+		"addPlatform": {prepare: func(_ *fixture, n int) string { return fmt.Sprintf("new-%d", n) }, body: func(id string) any {
+			at := "https://" + id + ".example"
+			return object{"id": id, "issuer": at, "client_id": "1", "auth_url": at + "/auth", "jwks_url": at + "/jwks"}
+		}},
 		"listHostGroups": {}, "viewHostGroup": {prepare: hostGroup, path: "/host-groups/{id}"}, "setHostGroup": {path: "/host-groups/spot", body: says(object{"provider": "process", "max": 3})},
 		"removeHostGroup": {prepare: hostGroup, path: "/host-groups/{id}"}, "listInstances": {},
 		"viewInstance": {prepare: anInstance, path: "/instances/{id}"}, "terminateInstance": {prepare: anInstance, path: "/instances/{id}/terminate"},

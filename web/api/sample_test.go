@@ -327,6 +327,15 @@ func (w *fixture) joinToken() (secret, id string) {
 	return secret, token.ID
 }
 
+// learningPlatform makes a learning platform.
+func learningPlatform(w *fixture, n int) string {
+	id := fmt.Sprintf("platform-%d-%d", n, w.groups.Add(1))
+	at := "https://" + id + ".example"
+	_, err := w.platforms.PutPlatform(w.t.Context(), core.System(), school.LTIPlatform{ID: id, Name: id, Issuer: at, Client: "1", AuthURL: at + "/auth", KeysURL: at + "/jwks"})
+	require.NoError(w.t, err)
+	return id
+}
+
 // hostGroup makes a host group without machines.
 func hostGroup(w *fixture, n int) string {
 	name := fmt.Sprintf("g%d-%d", n, w.groups.Add(1))
