@@ -75,14 +75,17 @@ func (r *Service) ListAssignments(ctx context.Context, a core.Actor, f Assignmen
 		left = whole - len(all)
 	}
 	now := r.now().UnixMilli()
-	slices.SortStableFunc(all, func(x, y AssignmentEntry) int {
-		a, b := next(x.Assignment, now), next(y.Assignment, now)
-		if a == 0 && b == 0 { // both are over
-			return cmp.Or(cmp.Compare(end(y.Assignment), end(x.Assignment)), cmp.Compare(x.Name(), y.Name()))
-		}
-		return cmp.Or(cmp.Compare(b, 0)-cmp.Compare(a, 0), cmp.Compare(a, b), cmp.Compare(x.Name(), y.Name()))
-	})
+	slices.SortStableFunc(all, func(x, y AssignmentEntry) int { return dueFirst(x.Assignment, y.Assignment, now) })
 	return all, left, nil
+}
+
+// dueFirst orders assignments: what is due next first, and what is over last, the latest first.
+func dueFirst(x, y school.Assignment, now int64) int {
+	a, b := next(x, now), next(y, now)
+	if a == 0 && b == 0 {
+		return cmp.Or(cmp.Compare(end(y), end(x)), cmp.Compare(x.Name(), y.Name()))
+	}
+	return cmp.Or(cmp.Compare(b, 0)-cmp.Compare(a, 0), cmp.Compare(a, b), cmp.Compare(x.Name(), y.Name()))
 }
 
 // next is what comes next of an assignment, its due date or its cutoff; the end of time for never, 0 if it is over.

@@ -1,7 +1,6 @@
 package classes
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -53,9 +52,8 @@ func (r *Service) Overview(ctx context.Context, a core.Actor, class string) (Ove
 		return Overview{}, err
 	}
 	o := Overview{Tallies: make([]Tally, len(assignments))}
-	slices.SortStableFunc(assignments, func(x, y school.Assignment) int {
-		return cmp.Or(cmp.Compare(end(y), end(x)), cmp.Compare(x.Handle, y.Handle))
-	})
+	now := r.now().UnixMilli()
+	slices.SortStableFunc(assignments, func(x, y school.Assignment) int { return dueFirst(x, y, now) })
 	by := make(map[string]int, len(assignments))
 	scores := make([][]float64, len(assignments))
 	var first []string // students
