@@ -72,7 +72,7 @@ func TestABuildThatFailedPassesNothing(t *testing.T) {
 			{Name: "two", MaxScore: 5, Verdict: "skipped"},
 		}
 	})
-	require.Contains(t, w.get("ann", at), "0 of 2 passed")
+	require.Contains(t, w.get("ann", at), "0 of 2 tests passed")
 	for _, path := range []string{at, "/", "/classes/cs101/assignments/hw1"} {
 		require.Contains(t, w.get("ann", path), `<span class="pill o-build_error">`, path)
 	}
@@ -96,7 +96,7 @@ func TestSkippedTestsTellNothing(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, " open>"))
 	require.NotContains(t, page, "an earlier test was not passed")
 	require.Regexp(t, `Not run:\s*<span id="t2">`, page)
-	require.Contains(t, page, "1 of 3 passed")
+	require.Contains(t, page, "1 of 3 tests passed")
 	require.Contains(t, page, "<small>· h</small>")
 	require.NotContains(t, page, "<small>· g</small>", "its name says so")
 }

@@ -92,7 +92,7 @@ func TestDifferenceOfATest(t *testing.T) {
 	require.Equal(t, 3, strings.Count(body, `class="want"`))
 	require.Equal(t, 1, strings.Count(body, `<details class="card test" id="t1" open`))
 	require.Equal(t, 1, strings.Count(body, " open>"), "only the first one that failed")
-	require.Contains(t, body, "1 of 4 passed.")
+	require.Contains(t, body, "1 of 4 tests passed")
 	require.Contains(t, body, `href="#t3"`)
 	require.Contains(t, body, "odd &lt;i&gt;")
 	w.language = "de"
@@ -117,7 +117,7 @@ func TestBuildThatFailed(t *testing.T) {
 	require.Contains(t, body, "In file included from /usr/include/x.h:9:")
 	require.Contains(t, body, `<a href="`+at+`/files/rle.c?lines=5#L5">./rle.c:5:3: error: expected &lt;b&gt;</a>`)
 	require.Less(t, strings.Index(body, "What the compiler says"), strings.Index(body, "Not run:"))
-	require.Contains(t, body, "0 of 2 passed.")
+	require.Contains(t, body, "0 of 2 tests passed")
 	require.NotContains(t, body, `<details class="card test"`, "what did not run is said in a line")
 }
 
