@@ -46,10 +46,7 @@ func (s *Service) connect(ctx context.Context, a core.Actor, d Pending, p school
 		Platform: p.ID, Deployment: d.Deployment, Context: d.Context, Title: d.Title, Class: class, By: a.Handle, At: s.now().UnixMilli(),
 		Members: d.Members,
 	}
-	err := s.change(ctx, a, class, class, "connects class "+class+" with course "+d.Title+" ("+d.Context+") of learning platform "+p.ID, func() error {
-		_, err := s.putCourse(ctx, c)
-		return err
-	})
+	err := s.change(ctx, a, class, class, "connects class "+class+" with course "+d.Title+" ("+d.Context+") of learning platform "+p.ID, func() error { return s.putCourse(ctx, c) })
 	if core.Is(err, core.CodeConflict) {
 		have, missing := s.course(ctx, p.ID, d.Deployment, d.Context)
 		if missing == nil && have.Class == class {

@@ -267,7 +267,7 @@ func (s *Service) learn(ctx context.Context, c school.LTICourse, l *Launch) erro
 		return nil
 	}
 	c.Members = l.Members
-	_, err := s.putCourse(ctx, c)
+	err := s.putCourse(ctx, c)
 	if core.Is(err, core.CodeConflict) {
 		return nil // another launch has kept it
 	}

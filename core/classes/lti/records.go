@@ -55,11 +55,12 @@ func all[T any](ctx context.Context, s Store, kind school.LTIKind, class string,
 	}
 }
 
-func (s *Service) putCourse(ctx context.Context, c school.LTICourse) (int64, error) {
+func (s *Service) putCourse(ctx context.Context, c school.LTICourse) error {
 	if err := c.Check(); err != nil {
-		return 0, err
+		return err
 	}
-	return put(ctx, s.Store, school.LTIRecord{Kind: school.LTICourses, ID: c.ID(), Class: c.Class, Revision: c.Revision}, c)
+	_, err := put(ctx, s.Store, school.LTIRecord{Kind: school.LTICourses, ID: c.ID(), Class: c.Class, Revision: c.Revision}, c)
+	return err
 }
 
 func (s *Service) putLink(ctx context.Context, l school.LTILink) error {

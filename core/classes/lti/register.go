@@ -243,7 +243,7 @@ func (s *Service) tool(c *configured) map[string]any {
 			break
 		}
 	}
-	return map[string]any{
+	return map[string]any{ //nolint:gosec // names of the specification, no secrets
 		"application_type": "web", "grant_types": []string{"implicit", "client_credentials"}, "response_types": []string{"id_token"},
 		"redirect_uris": []string{s.LaunchURL()}, "initiate_login_uri": s.at("lti", "login"), "client_name": s.Name, "jwks_uri": s.at("lti", "jwks"),
 		"token_endpoint_auth_method": "private_key_jwt", "scope": strings.Join(Scopes(), " "),
