@@ -16,6 +16,7 @@ type platformsData struct {
 	Form      school.LTIPlatform
 	Login     string
 	Launch    string
+	Deep      string
 	Keys      string
 	ConfigURL string
 	Config    string
@@ -25,7 +26,7 @@ type platformsData struct {
 
 func (s *pages) platformsData(r *page.Request, form school.LTIPlatform) (platformsData, error) {
 	d := platformsData{
-		Form: form, Login: s.URL.JoinPath("lti", "login").String(), Launch: s.LTI.LaunchURL(), Keys: s.URL.JoinPath("lti", "jwks").String(),
+		Form: form, Login: s.URL.JoinPath("lti", "login").String(), Launch: s.LTI.LaunchURL(), Deep: s.LTI.DeepURL(), Keys: s.URL.JoinPath("lti", "jwks").String(),
 		ConfigURL: s.URL.JoinPath("lti", "config.json").String(), Secure: s.secure(),
 	}
 	var err error

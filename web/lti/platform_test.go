@@ -29,6 +29,7 @@ func TestPlatforms(t *testing.T) {
 	shown := b.get("/lti/platforms").Body.String()
 	require.Contains(t, shown, "Moodle of the school")
 	require.Contains(t, shown, site+"/lti/login")
+	require.Contains(t, shown, "<code>"+site+"/lti/deep</code>")
 	require.Contains(t, shown, "canvas.instructure.com")
 	leads(t, b.post("/lti/platforms", platformForm()))
 	p, err := w.lti.Platform(t.Context(), root, "canvas")
