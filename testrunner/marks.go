@@ -69,6 +69,6 @@ func (l *live) takeMarks() []core.OutputChunk {
 	}
 	marks := l.marks
 	l.marks = nil
-	l.next = l.begun.Add((now.Sub(l.begun)/marksEvery + 1) * marksEvery)
+	l.next = l.begun.Add(now.Sub(l.begun).Truncate(marksEvery) + marksEvery)
 	return []core.OutputChunk{{Stream: core.StreamTests, Data: marks}}
 }

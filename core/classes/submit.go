@@ -21,7 +21,8 @@ type NewSubmission struct {
 	User        string // whose submission it is; "" is the actor's
 	Kind        string // harness.TestPublic or TestFinal; "" is public
 	Files       iter.Seq2[intake.Upload, error]
-	Idempotency string // the same key of the same user names the same submission; "" is none
+	Source      *school.Source // set by Files, of what they were fetched from; nil for files that are sent
+	Idempotency string         // the same key of the same user names the same submission; "" is none
 }
 
 // Submit submits files to an assignment and, if it has a harness, requests their grading.
@@ -76,7 +77,7 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (sc
 		if err := r.inTime(a, as); err != nil { // files can take long to arrive
 			return err
 		}
-		s.At = r.now().UnixMilli()
+		s.At, s.Source = r.now().UnixMilli(), h.Source
 		s, err = r.submitTo(ctx, as, s)
 		return err
 	})

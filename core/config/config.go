@@ -75,6 +75,7 @@ type Config struct {
 	SiteURL        string   `koanf:"site_url" shown:"http:// and the address that it listens on" for:"web" usage:"address by which browsers reach the site, such as https://drover.example.org"`
 	SiteName       string   `koanf:"site_name" default:"drover" for:"web" usage:"what the site is called on its pages"`
 	Announcement   string   `koanf:"announcement" for:"web" usage:"sentence that every page shows, such as of work to come"`
+	GitHosts       []string `koanf:"git_hosts" default:"github.com,gitlab.com,codeberg.org" for:"web" usage:"hosts whose public Git repositories may be submitted, fetched by the program git; none for none"`
 	TLSCert        string   `koanf:"tls_cert" for:"web" usage:"file with the site's certificate and those that lead to it, in PEM, to speak https without a proxy"`
 	TLSKey         string   `koanf:"tls_key" for:"web" usage:"file with the certificate's key, in PEM"`
 	Proxies        []string `koanf:"proxies" for:"web" usage:"networks of proxies in front of the site whose X-Forwarded-For is believed, such as 10.0.0.5/32"`

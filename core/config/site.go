@@ -39,6 +39,11 @@ func (c *Config) checkSite() error {
 	if (c.OIDCIssuer == "") != (c.OIDCClient == "") {
 		wrong("oidc_issuer", "it needs oidc_client, and that needs it")
 	}
+	for _, host := range c.GitHosts {
+		if host != strings.ToLower(host) || strings.ContainsAny(host, "/:@ ") {
+			wrong("git_hosts", "%q is not the name of a host such as github.com, or none", host)
+		}
+	}
 	if _, err := c.ProxyNetworks(); err != nil {
 		problems = append(problems, err)
 	}

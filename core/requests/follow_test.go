@@ -155,7 +155,7 @@ func shown(all []requests.Event) (out string) {
 			out += string(e.Data)
 		case requests.EventEnd:
 			out += "|" + string(e.State)
-		case requests.EventState, requests.EventGap, requests.EventIdle, requests.EventAway:
+		case requests.EventState, requests.EventGap, requests.EventIdle, requests.EventAway, requests.EventTests:
 		}
 	}
 	return out

@@ -74,7 +74,7 @@ func (r *reader) hears(a *attempt, e requests.Event) {
 		r.at[e.Stream] += int(e.Bytes)
 	case requests.EventEnd:
 		r.ended = true
-	case requests.EventIdle, requests.EventAway:
+	case requests.EventIdle, requests.EventAway, requests.EventTests:
 	}
 }
 

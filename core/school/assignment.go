@@ -93,11 +93,19 @@ type Submission struct {
 	By          string      `json:"by,omitempty"` // who submitted it for the user; "" if the user did
 	Kind        string      `json:"kind"`         // public or final
 	Files       []core.File `json:"files"`
+	Source      *Source     `json:"source,omitempty"` // where the files were fetched from; nil if they were sent
 	At          int64       `json:"at_ms"`
 	Late        bool        `json:"late,omitempty"`    // after the due date at that time
 	Request     string      `json:"request,omitempty"` // id of the request whose result counts; "" if it is not graded
 	Idempotency string      `json:"-"`                 // chosen by the user: the same key again is the same submission
 	Grade       *Grade      `json:"grade,omitempty"`   // given by a person; it takes precedence over the result's score
+}
+
+// Source is the commit of a public Git repository from which a submission's files were fetched.
+type Source struct {
+	Address string `json:"address"`
+	Ref     string `json:"ref,omitempty"` // the branch, tag or commit that was asked for; "" is the default branch
+	Commit  string `json:"commit"`
 }
 
 // Grade is a score given by a person.

@@ -15,6 +15,7 @@ import (
 	"drover/core/cluster/operate"
 	"drover/core/requests"
 	"drover/web/live"
+	"drover/web/transfer"
 )
 
 // Deps are the services. All of them check the caller's rights themselves.
@@ -32,5 +33,7 @@ type Deps struct {
 	Limits   core.Limiter
 	Beat     time.Duration // between heartbeats, the same in the whole cluster
 	Log      logrus.FieldLogger
-	Now      func() time.Time // nil: time.Now
+	// Repositories fetches what is submitted from Git; nil: nothing is.
+	Repositories *transfer.Repositories
+	Now          func() time.Time // nil: time.Now
 }

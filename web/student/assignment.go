@@ -66,6 +66,9 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 		a.Limits += " " + r.T("At most %s together.", r.Size(is.MaxBytes))
 	}
 	a.Form.Key = rand.Text()
+	if a.Form.Git == nil {
+		a.Form.Git = d.newGit()
+	}
 	if len(a.Form.Texts) == 0 {
 		a.Form.Texts = []transfer.Text{{}}
 		if len(is.Required) > 0 && a.Form.Again == "" {

@@ -33,6 +33,7 @@ import (
 	"drover/web/page"
 	"drover/web/services"
 	"drover/web/student"
+	"drover/web/transfer"
 )
 
 const (
@@ -50,6 +51,7 @@ type fixture struct {
 	t       testing.TB
 	backend *coretest.Backend
 	cluster *coretest.Cluster
+	from    *transfer.Repositories
 	in      *intake.Intake
 	reg     *classes.Service
 	service *requests.Service
@@ -81,11 +83,12 @@ func newFixture(t testing.TB) *fixture {
 	}
 	require.NoError(t, w.in.SetPool(ctx, core.DefaultPool(pool)))
 	w.people()
+	w.from = &transfer.Repositories{}
 	w.log = logrus.New()
 	w.log.SetOutput(t.Output())
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
-		student.Section(services.Deps{Classes: w.reg, Requests: w.service, Log: w.log, Now: w.clock}))
+		student.Section(services.Deps{Classes: w.reg, Requests: w.service, Log: w.log, Now: w.clock, Repositories: w.from}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w

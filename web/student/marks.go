@@ -18,6 +18,15 @@ type markSquare struct {
 	Text    string
 }
 
+var markTexts = map[core.ResultOutcome]string{
+	core.ResultFull:      page.Sentence("Test %d: passed"),
+	core.ResultPartial:   page.Sentence("Test %d: partly"),
+	core.ResultFailed:    page.Sentence("Test %d: failed"),
+	core.ResultCancelled: page.Sentence("Test %d: skipped"),
+	core.ResultRunning:   page.Sentence("Test %d: running"),
+	core.ResultWaiting:   page.Sentence("Test %d: waiting"),
+}
+
 // readMarks reads the marks of a grading; nil if no test has ended. The first test without one is running.
 func readMarks(r *page.Request, all []core.Mark) *marks {
 	if len(all) == 0 {
@@ -27,21 +36,10 @@ func readMarks(r *page.Request, all []core.Mark) *marks {
 	runs := false
 	for i, is := range all {
 		one := markSquare{Outcome: is.Outcome}
-		sentence := page.Sentence("Test %d: failed")
-		switch is.Outcome {
-		case core.ResultFull:
-			sentence = page.Sentence("Test %d: passed")
-		case core.ResultPartial:
-			sentence = page.Sentence("Test %d: partly")
-		case core.ResultCancelled:
-			sentence = page.Sentence("Test %d: skipped")
-		case core.ResultWaiting:
-			sentence = page.Sentence("Test %d: waiting")
-			if !runs {
-				one.Outcome, sentence, runs = core.ResultRunning, page.Sentence("Test %d: running"), true
-			}
+		if is.Outcome == core.ResultWaiting && !runs {
+			one.Outcome, runs = core.ResultRunning, true
 		}
-		one.Text = r.T(sentence, i+1)
+		one.Text = r.T(markTexts[one.Outcome], i+1)
 		if is.Hidden {
 			one.Text += " " + r.T("(hidden)")
 		}

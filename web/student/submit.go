@@ -34,6 +34,7 @@ type form struct {
 	Again   string          // id of the earlier submission that it was filled from
 	Carry   bool            // submit Carried again
 	Carried []core.File     // of the earlier submission, that cannot be edited
+	Git     *gitForm        // nil if this site fetches no repositories
 }
 
 // fill puts an earlier submission into the form.

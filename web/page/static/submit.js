@@ -31,6 +31,8 @@ for (const tabs of $$("[data-tabs]")) {
       buttons[i].setAttribute("aria-selected", i === at);
       buttons[i].tabIndex = i === at ? 0 : -1;
     });
+    const send = tabs.closest("form").querySelector("[data-send]");
+    if (send) send.hidden = "alone" in parts[at].dataset; // it has a form of its own
     const { editor } = parts[at].dataset;
     if (editor) { // loaded where it is used, and once
       delete parts[at].dataset.editor;
