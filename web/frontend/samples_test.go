@@ -137,6 +137,9 @@ func studentSamples() map[string]sample {
 		"POST /classes/{class}/assignments/{assignment}": {
 			path: about("/classes/cs101/assignments/", homework, ""), form: says("@file:main.py", "print()"), files: true, who: own,
 		},
+		"POST /classes/{class}/assignments/{assignment}/git": { // the site fetches no repositories
+			path: about("/classes/cs101/assignments/", homework, "/git"), form: says("address", "https://github.com/a/b"), who: own, is: http.StatusUnprocessableEntity,
+		},
 		"POST /classes/{class}/assignments/{assignment}/own-archive": {path: about("/classes/cs101/assignments/", homework, "/own-archive"), who: own},
 		"POST /submissions/{id}/resubmit": {path: about("/submissions/", func(w *fixture) string {
 			s := w.submission()

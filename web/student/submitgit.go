@@ -3,6 +3,7 @@ package student
 import (
 	"strings"
 
+	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
 	"drover/core/school"
@@ -36,7 +37,10 @@ func (d *student) submitGit(r *page.Request) error {
 		read.Hosts = typed.Git.Hosts
 		*typed.Git = read
 	}
-	err := d.deps.Repositories.Check(read.Address, read.Ref)
+	err := core.Allow(r.Actor(), core.ActSubmit, core.Object{Class: r.PathValue("class"), Owner: r.Actor().Handle})
+	if err == nil {
+		err = d.deps.Repositories.Check(read.Address, read.Ref)
+	}
 	if err == nil {
 		var s school.Submission
 		if s, err = d.submitRepository(r, read); err == nil {
