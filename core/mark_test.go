@@ -11,8 +11,11 @@ import (
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	all := []core.Mark{
-		{Outcome: core.ResultFull}, {Outcome: core.ResultPartial, Hidden: true}, {Outcome: core.ResultFailed, Hidden: true},
-		{Outcome: core.ResultCancelled}, {Outcome: core.ResultWaiting},
+		{Outcome: core.ResultFull},
+		{Outcome: core.ResultPartial, Hidden: true},
+		{Outcome: core.ResultFailed, Hidden: true},
+		{Outcome: core.ResultCancelled},
+		{Outcome: core.ResultWaiting},
 	}
 	assert.Equal(t, "fPXs.", string(core.WriteMarks(all)))
 	assert.Equal(t, all, core.ReadMarks([]byte("fPXs.")))

@@ -47,7 +47,7 @@ func newMailbox(t *testing.T, how func(s *smtp.Server)) *mailbox {
 	if how != nil {
 		how(s)
 	}
-	at, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it listens at once
+	at, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan struct{})
 	go func() {
@@ -245,5 +245,5 @@ func TestInviteMail(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "mails sent: 1", end.Note, "cleo is in, ann's was sent since the task was made")
 	require.Contains(t, w.box.got[2], "bob@school.example")
-	require.Equal(t, 6, len(w.box.asked))
+	require.Len(t, w.box.asked, 6)
 }

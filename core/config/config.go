@@ -57,7 +57,7 @@ type Config struct {
 	TaskRates     []string      `koanf:"task_rates" shown:"those of the kinds" for:"taskrunner" usage:"how often tasks of a kind may begin in the whole cluster, and how many may be in hand, where that is not to be as the kind has it: KIND=N/TIME:burst=N:most=N, each part optional, or KIND=none; none alone for no bounds"`
 	KeepDownloads time.Duration `koanf:"keep_downloads" default:"24h" for:"taskrunner" usage:"how long what a task made, such as an archive, can be fetched"`
 
-	SubmitRate  string `koanf:"submit_rate" default:"60/1h:burst=20" usage:"how often one student may hand in or have something tested again, in all classes together: N/TIME:burst=N; none for any number"`
+	SubmitRate  string `koanf:"submit_rate" default:"60/1h:burst=20" usage:"how often one student may submit or have something tested again, in all classes together: N/TIME:burst=N; none for any number"`
 	SubmitBytes Size   `koanf:"submit_bytes" default:"2GiB" usage:"most bytes of files that one student may submit within an hour; 0 for any number"`
 
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`

@@ -47,8 +47,10 @@ func TestMarks(t *testing.T) {
 		require.Empty(t, none.Data)
 		require.Empty(t, last)
 		require.NoError(t, x.Store.Append(ctx, "a-1", "1.1", []core.OutputChunk{
-			{Stream: core.StreamTests, Data: []byte("f..")}, {Stream: "stdout", Data: []byte("one")},
-			{Stream: core.StreamTests, Data: []byte("fx.")}, {Stream: "stdout", Data: []byte("two")},
+			{Stream: core.StreamTests, Data: []byte("f..")},
+			{Stream: "stdout", Data: []byte("one")},
+			{Stream: core.StreamTests, Data: []byte("fx.")},
+			{Stream: "stdout", Data: []byte("two")},
 		}))
 		got, last, err := x.Store.Marks(ctx, "a-1", "1.1")
 		require.NoError(t, err)

@@ -68,8 +68,11 @@ func ownTaskKinds() core.TaskKinds {
 		{
 			Name: KindInviteMail, Title: "Mail to invite students", Does: "Send invitations to students of a class",
 			Args: []core.TaskArg{
-				class, {Name: "users", Most: maxUsersText}, {Name: "life_ns", Type: core.ArgTime},
-				{Name: "site", Most: MaxSite}, {Name: "language"},
+				class,
+				{Name: "users", Most: maxUsersText},
+				{Name: "life_ns", Type: core.ArgTime},
+				{Name: "site", Most: MaxSite},
+				{Name: "language"},
 			},
 			Right: core.ActInvite, Rate: core.TaskRate{Most: 2},
 		},

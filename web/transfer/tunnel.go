@@ -34,7 +34,7 @@ const (
 )
 
 func openTunnel(ctx context.Context, to string, control func(network, address string, c syscall.RawConn) error, bytes int64) (*tunnel, error) {
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	listen, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, "", "no repository can be fetched here")
 	}
@@ -85,8 +85,9 @@ func (t *tunnel) accept() {
 
 // serve joins a connection with one to the host.
 func (t *tunnel) serve(conn net.Conn) {
-	defer conn.Close()                                                      //nolint:errcheck // it ends
-	defer context.AfterFunc(t.ctx, func() { _ = conn.Close() })()           // a reader is woken
+	defer conn.Close()                                               //nolint:errcheck // it ends
+	unwatch := context.AfterFunc(t.ctx, func() { _ = conn.Close() }) // wakes a reader
+	defer unwatch()
 	in := bufio.NewReader(io.LimitReader(conn, http.DefaultMaxHeaderBytes)) // until the tunnel stands
 	r, err := http.ReadRequest(in)
 	if err != nil {
@@ -101,8 +102,9 @@ func (t *tunnel) serve(conn net.Conn) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
 		return
 	}
-	defer out.Close()                                            //nolint:errcheck // it ends
-	defer context.AfterFunc(t.ctx, func() { _ = out.Close() })() // a reader is woken
+	defer out.Close() //nolint:errcheck // it ends
+	unwatchOut := context.AfterFunc(t.ctx, func() { _ = out.Close() })
+	defer unwatchOut()
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err != nil || in.Buffered() > 0 {
 		return // a client waits for the answer before it goes on
 	}
