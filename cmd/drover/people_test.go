@@ -101,7 +101,7 @@ func (s *campus) handsIn(dir string) *browsertest.Tab {
 	tab.AwaitPath("/classes/cs1/assignments/answer")
 	tab.Choose("input[type=file]:not([webkitdirectory])", file)
 	s.said("pool", "set", "--paused", "default")
-	tab.Click("form[data-upload] button:not([type=button])")
+	tab.Click("[data-send] button")
 	tab.Await("paused for now. It keeps its place.")
 	require.InDelta(s.t, 1, tab.Number("window.stayed = 1"), 0)
 	s.said("pool", "set", "--paused=false", "default")

@@ -222,7 +222,7 @@ func TestSubmittingByABrowser(t *testing.T) {
 			tab.Await("0 kB")
 			require.Contains(t, tab.Text("[data-chosen]"), "main.py")
 		}
-		tab.Click("form[data-upload] button:not([type])")
+		tab.Click("[data-send] button")
 		tab.Await("What was submitted")
 		require.Contains(t, tab.Path(), "/submissions/")
 	}
