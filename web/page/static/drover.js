@@ -139,6 +139,11 @@ async function refresh() {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" }).catch(() => null);
   if (!answer?.ok) return false;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const asking = document.querySelector("dialog[open]");
+  if (asking) { // about a form that must still be there when the answer comes
+    asking.addEventListener("close", later, { once: true });
+    return true;
+  }
   for (const old of $$("[data-live][id]")) {
     const next = fresh.getElementById(old.id);
     if (old.contains(document.activeElement)) old.addEventListener("focusout", later, { once: true });
