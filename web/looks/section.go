@@ -4,10 +4,10 @@ package looks
 
 import (
 	"embed"
-	"net/http"
 	"time"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/web/page"
 )
 
@@ -20,7 +20,7 @@ func Section(now func() time.Time) page.Section {
 		now = time.Now
 	}
 	return page.Section{Name: "looks", Pages: files, Routes: []page.Route{{
-		Pattern: http.MethodGet + " /looks",
+		Pattern: "GET /looks",
 		Serve:   func(r *page.Request) error { return r.Render("looks/looks", sample(now())) },
 	}}}
 }
@@ -33,13 +33,7 @@ type looks struct {
 	Types     []string
 	Corners   []string
 	Badges    []string
-	Standings []standing
-}
-
-// standing is an outcome with points that fit it.
-type standing struct {
-	Outcome         core.ResultOutcome
-	Score, MaxScore *float64
+	Standings []school.Standing // one of each outcome, with points that fit it
 }
 
 // sample returns something of everything.
@@ -54,7 +48,7 @@ func sample(now time.Time) looks {
 	}
 	points := map[core.ResultOutcome]float64{core.ResultFull: 10, core.ResultPartial: 6.5, core.ResultFailed: 0}
 	for _, o := range core.ResultOutcomes() {
-		s := standing{Outcome: o}
+		s := school.Standing{Outcome: o}
 		if score, has := points[o]; has {
 			highest := 10.0
 			s.Score, s.MaxScore = &score, &highest

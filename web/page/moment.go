@@ -40,17 +40,8 @@ func (s Speech) When(ms int64, now time.Time) template.HTML {
 		return template.HTML("<span class=none>–</span>")
 	}
 	at := time.UnixMilli(ms)
-	var b strings.Builder
-	err := moment.Execute(&b, map[string]string{
-		"Datetime": at.UTC().Format(time.RFC3339), "Title": s.Absolute(at), "Text": s.Relative(at, now),
-	})
-	if err != nil {
-		return template.HTML(template.HTMLEscapeString(s.Absolute(at))) //nolint:gosec // escaped
-	}
-	return template.HTML(b.String()) //nolint:gosec // escaped by html/template
+	return timeTag(at, s.Relative(at, now), s.Absolute(at))
 }
-
-var moment = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}" title="{{.Title}}" data-relative>{{.Text}}</time>`))
 
 // Date formats a time, ms since 1970, for pages: absolute, beside a relative one whose tooltip a phone does not show.
 // 0 is empty.
@@ -59,14 +50,20 @@ func (s Speech) Date(ms int64) template.HTML {
 		return ""
 	}
 	at := time.UnixMilli(ms)
+	return timeTag(at, s.Absolute(at), "")
+}
+
+// timeTag returns a time as an element. One with a title is relative: the page keeps it up to date.
+func timeTag(at time.Time, text, title string) template.HTML {
 	var b strings.Builder
-	if err := date.Execute(&b, map[string]string{"Datetime": at.UTC().Format(time.RFC3339), "Text": s.Absolute(at)}); err != nil {
-		return template.HTML(template.HTMLEscapeString(s.Absolute(at))) //nolint:gosec // escaped
+	err := moment.Execute(&b, map[string]string{"Datetime": at.UTC().Format(time.RFC3339), "Title": title, "Text": text})
+	if err != nil {
+		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // escaped
 	}
 	return template.HTML(b.String()) //nolint:gosec // escaped by html/template
 }
 
-var date = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}">{{.Text}}</time>`))
+var moment = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}"{{with .Title}} title="{{.}}" data-relative{{end}}>{{.Text}}</time>`))
 
 // Absolute writes a moment in the server's time zone, which it names; of a full minute without seconds.
 func (s Speech) Absolute(at time.Time) string {

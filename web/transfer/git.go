@@ -26,8 +26,6 @@ const limited = `ulimit -v 1048576 && ulimit -f 262144 && ulimit -t 60 && exec g
 // maxSaid bounds what is kept of git's output.
 const maxSaid = 16 << 10
 
-type archiveReader = io.Reader
-
 func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limited, "git"}, args...)...)
 	c.Dir = g.dir
@@ -76,7 +74,7 @@ func (g *git) run(ctx context.Context, args ...string) (string, error) {
 }
 
 // archive has the files of a commit read as an archive.
-func (g *git) archive(ctx context.Context, commit string, read func(archiveReader) error) error {
+func (g *git) archive(ctx context.Context, commit string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := g.command(ctx, "archive", "--format=tar", commit)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"net/url"
 	"os"
@@ -116,7 +117,7 @@ func (r *Repositories) files(ctx context.Context, address, name string, into *sc
 		return err
 	}
 	*into = school.Source{Address: address, Ref: name, Commit: commit}
-	err = g.archive(ctx, commit, func(archive archiveReader) error {
+	err = g.archive(ctx, commit, func(archive io.Reader) error {
 		for u, err := range unpack(strings.TrimPrefix(address, "https://")+".tar", archive, portable.NewNames()) {
 			if err != nil {
 				return err
