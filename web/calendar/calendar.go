@@ -30,9 +30,6 @@ type Window struct {
 	name  string
 }
 
-// Date is how dates are written, in addresses and on pages.
-const Date = "2006-01-02"
-
 func spans(r *page.Request) []Span {
 	return []Span{{Name: "day", Title: r.T("day"), Days: 1}, {Name: "week", Title: r.T("week"), Days: 7}, {Name: "4weeks", Title: r.T("4 weeks"), Days: 28}}
 }
@@ -51,7 +48,7 @@ func Chosen(r *page.Request) (Window, error) {
 		w.First = w.First.AddDate(0, 0, -(int(now.Weekday())+6)%7)
 	}
 	if text := r.FormValue("from"); text != "" {
-		at, err := time.Parse(Date, text)
+		at, err := time.Parse(page.Day, text)
 		if err != nil || at.Year() < 1971 || at.Year() > 2999 {
 			return w, core.Errorf(core.CodeInvalid, "from", "%s", r.T("%.40q is no date such as 2026-12-01.", text))
 		}
@@ -67,7 +64,7 @@ func (w Window) From() int64 { return w.First.UnixMilli() }
 func (w Window) To() int64 { return w.First.AddDate(0, 0, w.Days).UnixMilli() }
 
 func (w Window) url(path string, first time.Time, span string) string {
-	q := url.Values{"from": {first.Format(Date)}, "span": {span}}
+	q := url.Values{"from": {first.Format(page.Day)}, "span": {span}}
 	if w.Pool != "" {
 		q.Set("of", w.Pool)
 	}
@@ -150,7 +147,7 @@ const (
 // Draw draws a view for a page at a path, and sorts its blocks by time. Pools are those of which the reader can ask what is free.
 func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string) *Calendar {
 	c := &Calendar{
-		Path: path, First: w.First.Format(Date), Span: w.name, From: w.From(), To: w.To(), Pool: w.Pool, Pools: pools, calendar: v,
+		Path: path, First: w.First.Format(page.Day), Span: w.name, From: w.From(), To: w.To(), Pool: w.Pool, Pools: pools, calendar: v,
 		Before: w.url(path, w.First.AddDate(0, 0, -w.Days), w.name), After: w.url(path, w.First.AddDate(0, 0, w.Days), w.name),
 		Today: path + "?" + url.Values{"span": {w.name}, "of": {w.Pool}}.Encode(), Spans: spans(r), Now: -1,
 	}
@@ -160,7 +157,7 @@ func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string)
 	}
 	c.Title = c.First
 	if w.Days > 1 {
-		c.Title = r.T("%s to %s", c.First, w.First.AddDate(0, 0, w.Days-1).Format(Date))
+		c.Title = r.T("%s to %s", c.First, w.First.AddDate(0, 0, w.Days-1).Format(page.Day))
 	}
 	c.Step = map[int]int64{1: 15, 7: 60}[w.Days]
 	c.Step = cmp.Or(c.Step, 240) * time.Minute.Milliseconds()
@@ -169,7 +166,7 @@ func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string)
 	}
 	c.ticks(r, w)
 	for _, d := range v.Due {
-		c.Due = append(c.Due, Mark{Due: d, X: c.x(d.At), When: moment(d.At)})
+		c.Due = append(c.Due, Mark{Due: d, X: c.x(d.At), When: page.UTC(d.At)})
 	}
 	states := map[string]*core.Lease{}
 	for i := range v.Leases {
@@ -189,9 +186,6 @@ func Draw(r *page.Request, v *lease.View, w Window, path string, pools []string)
 func (c *Calendar) x(at int64) float64 {
 	return 100 * float64(min(max(at, c.From), c.To)-c.From) / float64(c.To-c.From)
 }
-
-// moment writes a time for people.
-func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04") }
 
 func (c *Calendar) ticks(r *page.Request, w Window) {
 	if w.Days == 1 {
@@ -277,7 +271,7 @@ func (c *Calendar) bar(r *page.Request, b lease.Block, l *core.Lease) Bar {
 		}
 	}
 	bar.Label = b.Name + " · " + what
-	bar.Tip = bar.Label + state + ", " + r.T("%s to %s", moment(b.From), moment(b.To))
+	bar.Tip = bar.Label + state + ", " + r.T("%s to %s", page.UTC(b.From), page.UTC(b.To))
 	return bar
 }
 

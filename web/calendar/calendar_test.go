@@ -63,7 +63,7 @@ func TestWindows(t *testing.T) {
 	} {
 		w, status := window(t, query)
 		require.Equal(t, http.StatusOK, status, query)
-		require.Equal(t, want, [2]string{time.UnixMilli(w.From()).UTC().Format(calendar.Date), time.UnixMilli(w.To()).UTC().Format(calendar.Date)}, query)
+		require.Equal(t, want, [2]string{time.UnixMilli(w.From()).UTC().Format(page.Day), time.UnixMilli(w.To()).UTC().Format(page.Day)}, query)
 	}
 	for _, query := range []string{"from=soon", "from=0001-01-01", "from=9999-01-01", "from=2026-02-30"} {
 		_, status := window(t, query)

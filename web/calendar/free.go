@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/web/page"
 )
 
 // free draws how many units are free when, on all hosts together.
@@ -12,10 +13,10 @@ func (c *Calendar) free() {
 	for _, s := range c.calendar.Free {
 		from, to := max(s.From, c.From), min(s.To, c.To)
 		if n := len(c.Free); n > 0 && c.Free[n-1].Units == s.Units {
-			c.Free[n-1].W, c.Free[n-1].Ends = c.x(to)-c.Free[n-1].X, moment(to)
+			c.Free[n-1].W, c.Free[n-1].Ends = c.x(to)-c.Free[n-1].X, page.UTC(to)
 			continue
 		}
-		c.Free = append(c.Free, Step{X: c.x(from), W: c.x(to) - c.x(from), Units: s.Units, Begins: moment(from), Ends: moment(to)})
+		c.Free = append(c.Free, Step{X: c.x(from), W: c.x(to) - c.x(from), Units: s.Units, Begins: page.UTC(from), Ends: page.UTC(to)})
 		c.Most = max(c.Most, s.Units)
 	}
 	for i := range c.Free {
@@ -23,14 +24,6 @@ func (c *Calendar) free() {
 		s.H = freeHeight * float64(s.Units) / float64(max(1, c.Most))
 		s.Y = freeHeight - s.H
 	}
-}
-
-// Moment writes a time of a lease for people, in UTC; "" for 0.
-func Moment(ms int64) string {
-	if ms == 0 {
-		return ""
-	}
-	return moment(ms)
 }
 
 // Item is a lease in a list.
@@ -55,7 +48,7 @@ func Kept(l *core.Lease) []core.Reservation {
 func Items(all []core.Lease) []Item {
 	items := make([]Item, len(all))
 	for i := range all {
-		items[i] = Item{all[i], moment(all[i].Start), moment(all[i].End)}
+		items[i] = Item{all[i], page.UTC(all[i].Start), page.UTC(all[i].End)}
 	}
 	return items
 }

@@ -68,8 +68,9 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 		Sessions: session.New(p.Redis, cfg.URL.Scheme == "https", cfg.Log), Accounts: p.Accounts, Actors: p.Classes, Log: cfg.Log,
 	}
 	p.Live = &live.Streams{Requests: p.Requests, Classes: p.Classes, Keeper: keeper, Log: cfg.Log}
-	pages, err := page.New(page.Config{Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now},
-		Sections(p.Deps, keeper, cfg.Provider)...)
+	pages, err := page.New(page.Config{
+		Name: p.Name, Announcement: cfg.Announcement, Sessions: keeper.Sessions, Log: cfg.Log, Now: p.Now, Titles: p.Classes,
+	}, Sections(p.Deps, keeper, cfg.Provider)...)
 	if err != nil {
 		return nil, err
 	}

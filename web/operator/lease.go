@@ -152,13 +152,13 @@ func (s *pages) leaseData(r *page.Request) (*leaseData, leases, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &leaseData{Lease: l, Begins: calendar.Moment(l.Start), Ends: calendar.Moment(l.End), Made: calendar.Moment(l.Created), Watcher: s.Cluster.Watch(r.Actor()) == nil}
+	d := &leaseData{Lease: l, Begins: page.UTC(l.Start), Ends: page.UTC(l.End), Made: page.UTC(l.Created), Watcher: s.Cluster.Watch(r.Actor()) == nil}
 	for _, e := range l.Events {
-		d.Events = append(d.Events, leaseLine{At: calendar.Moment(e.At), Done: calendar.Moment(e.Done), What: string(e.Kind), State: string(e.State), Text: e.Why})
+		d.Events = append(d.Events, leaseLine{At: page.UTC(e.At), Done: page.UTC(e.Done), What: string(e.Kind), State: string(e.State), Text: e.Why})
 	}
 	for i := range l.Log { // newest first
 		n := l.Log[len(l.Log)-1-i]
-		d.Notes = append(d.Notes, leaseLine{At: calendar.Moment(n.At), What: n.Event, Text: n.Text, By: n.By})
+		d.Notes = append(d.Notes, leaseLine{At: page.UTC(n.At), What: n.Event, Text: n.Text, By: n.By})
 	}
 	if mayReserve(r) == nil {
 		pools, err := s.poolNames(r)

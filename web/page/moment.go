@@ -65,12 +65,27 @@ func timeTag(at time.Time, text, title string) template.HTML {
 
 var moment = template.Must(template.New("").Parse(`<time datetime="{{.Datetime}}"{{with .Title}} title="{{.}}" data-relative{{end}}>{{.Text}}</time>`))
 
+// How pages write days and moments.
+const (
+	Day    = "2006-01-02"
+	minute = Day + " 15:04"
+	second = minute + ":05"
+)
+
+// UTC writes a moment, ms since 1970, for pages whose times are all in UTC, as their heads say. 0 is empty.
+func UTC(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(minute)
+}
+
 // Absolute writes a moment in the server's time zone, which it names; of a full minute without seconds.
 func (s Speech) Absolute(at time.Time) string {
 	if at.Second() == 0 {
-		return at.Format("2006-01-02 15:04 MST")
+		return at.Format(minute + " MST")
 	}
-	return at.Format("2006-01-02 15:04:05 MST")
+	return at.Format(second + " MST")
 }
 
 // Span writes a length of time in milliseconds: "340 ms", "2.5 s", "3m20s".

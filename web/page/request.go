@@ -30,6 +30,7 @@ type Request struct {
 	site    *Site
 	route   Route
 	problem string // what is wrong with a form
+	titles  map[string]string
 }
 
 // Actor returns the acting user; only on routes that are not public.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -18,6 +19,15 @@ type Config struct {
 	Sessions     *scs.SessionManager
 	Log          logrus.FieldLogger
 	Now          func() time.Time // nil: time.Now
+	Titles       Titles           // nil: pages show handles
+}
+
+// Titles tells what people call what they see. Each answer is the handle where there is no title, or where the reader
+// may not see it.
+type Titles interface {
+	ClassTitle(ctx context.Context, a core.Actor, class string) string
+	AssignmentTitle(ctx context.Context, a core.Actor, class, handle string) string
+	PersonName(ctx context.Context, a core.Actor, class, user string) string
 }
 
 // Site is all pages.

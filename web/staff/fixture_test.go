@@ -70,7 +70,7 @@ func newFixture(t *testing.T) *fixture {
 	sessions := scs.New()
 	section := staff.Section(services.Deps{Name: "Test school", URL: &url.URL{Scheme: "https", Host: "drover.example.org"}, Accounts: &account.Service{Store: store, Now: clock, Mail: w.in}, Classes: w.reg, Log: log, Now: clock, Leases: w.leases})
 	w.routes = section.Routes
-	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock}, section)
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: log, Now: clock, Titles: w.reg}, section)
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)
 	return w

@@ -108,7 +108,7 @@ func (s *staff) changeGrade(r *page.Request) error {
 		return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade was undone: the result counts again."))
 	}
 	if next := p.Next(); next != "" && f.line("do") == "next" {
-		return r.Redirect(gradePath(next)+p.Query(), r.T("The grade of %s is changed.", p.User))
+		return r.Redirect(gradePath(next)+p.Query(), r.T("The grade of %s is changed.", r.PersonName(p.Class, p.User)))
 	}
 	return r.Redirect(gradePath(p.Submission.ID)+p.Query(), r.T("The grade is changed."))
 }

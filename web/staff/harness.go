@@ -158,7 +158,7 @@ func (s *staff) use(r *page.Request, p harnessPage, tar []byte, how string) (to,
 	switch how {
 	case useNow:
 		_, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(tar))
-		return assignmentPath(p.Class, p.Handle) + "/harness", r.T("From now on %s is graded by the new harness.", p.Name()), err
+		return assignmentPath(p.Class, p.Handle) + "/harness", r.T("From now on %s is graded by the new harness.", cmp.Or(p.Title, p.Handle)), err
 	case useTry:
 		trial.Users = []string{p.User}
 	case useAll:
@@ -208,5 +208,5 @@ func (s *staff) removeHarness(r *page.Request) error {
 	if err != nil {
 		return r.Again(err, "staff/harness", p)
 	}
-	return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("%s is not graded any more.", p.Name()))
+	return r.Redirect(assignmentPath(p.Class, p.Handle)+"/harness", r.T("%s is not graded any more.", cmp.Or(p.Title, p.Handle)))
 }

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"io"
 	"path"
 	"strconv"
@@ -82,7 +83,7 @@ func (s *staff) saveCases(r *page.Request) error {
 	if do == "save" {
 		as, err := s.Classes.SaveCases(r.Context(), r.Actor(), p.Class, p.Handle, edit)
 		if err == nil {
-			return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("From now on %s is graded by the new tests.", as.Name()))
+			return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("From now on %s is graded by the new tests.", cmp.Or(as.Title, as.Handle)))
 		}
 		return s.wrongCases(r, p, err)
 	}

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 
@@ -29,6 +30,18 @@ type studentPage struct {
 	LateDays   int                      // of the class
 	Counted    *school.Counted          // of the assignment; nil for none
 	Assignment *classes.AssignmentEntry // as the user sees it; on the page of one assignment
+}
+
+// Title returns what people call an assignment of the class: its handle where the user does not see it.
+func (p *studentPage) Title(assignment string) string {
+	if p.Is != nil {
+		for i := range p.Is.Assignments {
+			if as := &p.Is.Assignments[i]; as.Handle == assignment {
+				return cmp.Or(as.Title, assignment)
+			}
+		}
+	}
+	return assignment
 }
 
 func (s *staff) student(r *page.Request) error {

@@ -87,7 +87,7 @@ func newFixture(t testing.TB) *fixture {
 	w.log = logrus.New()
 	w.log.SetOutput(t.Output())
 	sessions := scs.New()
-	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock},
+	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Log: w.log, Now: w.clock, Titles: w.reg},
 		student.Section(services.Deps{Classes: w.reg, Requests: w.service, Log: w.log, Now: w.clock, Repositories: w.from}))
 	require.NoError(t, err)
 	w.site = sessions.LoadAndSave(site)

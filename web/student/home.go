@@ -14,7 +14,7 @@ type home struct {
 	Next    string
 	Glances map[string]*classes.Overview // of the classes that the reader teaches
 	Work    work
-	News    []classes.Unread // comments and answers that the reader has not seen
+	News    []newsRow        // comments and answers that the reader has not seen
 	First   steps            // of an admin of a site without classes
 	Setups  map[string]steps // of the reader's classes that have not begun
 }
@@ -54,12 +54,27 @@ func (d *student) home(r *page.Request) error {
 	if h.Work, err = d.work(r, "", titles); err != nil {
 		return err
 	}
-	if h.News, err = d.deps.Classes.UnreadComments(r.Context(), r.Actor()); err != nil {
+	if h.News, err = d.news(r); err != nil {
 		return err
 	}
 	h.tell(r)
 	h.setUp(r)
 	return r.Render("student/home", h)
+}
+
+// newsRow is a submission with comments and answers that its student has not seen.
+type newsRow struct {
+	classes.Unread
+	Title string // of the assignment
+}
+
+func (d *student) news(r *page.Request) ([]newsRow, error) {
+	all, err := d.deps.Classes.UnreadComments(r.Context(), r.Actor())
+	var rows []newsRow
+	for _, u := range all {
+		rows = append(rows, newsRow{u, r.AssignmentTitle(u.Class, u.Assignment)})
+	}
+	return rows, err
 }
 
 // tell says of assignments that the reader teaches how many have submitted, not what the reader has.
