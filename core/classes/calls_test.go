@@ -392,10 +392,10 @@ func commentCalls() []call {
 			return done(w.reg.AddComment(w.t.Context(), a, id, classes.NewComment{Text: "x", File: "main.py", Line: 1}))
 		}},
 		{action: core.ActComment, method: "Answer", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.Answer(w.t.Context(), a, id, "x"))
+			return done(w.reg.Answer(w.t.Context(), a, id, "x", ""))
 		}},
 		{action: core.ActAsk, method: "Ask", prepare: once(submitted), do: func(w *fixture, a core.Actor, id string) error {
-			return done(w.reg.Ask(w.t.Context(), a, id, "x"))
+			return done(w.reg.Ask(w.t.Context(), a, id, "x", ""))
 		}},
 		{action: core.ActComment, method: "EditComment", prepare: commented(school.CommentNote), do: edit},
 		{action: core.ActAsk, method: "EditComment", prepare: commented(school.CommentQuestion), do: edit},

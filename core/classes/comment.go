@@ -19,6 +19,7 @@ type NewComment struct {
 	File string // "" for a comment on all of it
 	Line int    // 0 for a comment on the whole file
 	Last int    // 0: Line
+	Key  string // of idempotency; "": each call adds one
 }
 
 // Unread is a submission with comments and answers that its student has not seen.
@@ -56,19 +57,21 @@ func (r *Service) SeeComments(ctx context.Context, a core.Actor, submission stri
 
 // AddComment adds a draft, which staff see until it is released. Returns NOTFOUND, FORBIDDEN, INVALID, LIMIT.
 func (r *Service) AddComment(ctx context.Context, a core.Actor, submission string, n NewComment) (school.Comment, error) {
-	c := school.Comment{Kind: school.CommentNote, Text: n.Text, File: n.File, Line: n.Line, Last: max(n.Line, n.Last)}
+	c := school.Comment{Kind: school.CommentNote, Text: n.Text, File: n.File, Line: n.Line, Last: max(n.Line, n.Last), Idempotency: n.Key}
 	return r.say(ctx, a, core.ActComment, submission, c, "comments on")
 }
 
 // Ask asks a question about a submission. Returns NOTFOUND, FORBIDDEN unless the actor is its student, INVALID, LIMIT.
-func (r *Service) Ask(ctx context.Context, a core.Actor, submission, text string) (school.Comment, error) {
-	return r.say(ctx, a, core.ActAsk, submission, school.Comment{Kind: school.CommentQuestion, Text: text, Open: true}, "asks about")
+// A repeat with the same key, if there is one, returns the same question.
+func (r *Service) Ask(ctx context.Context, a core.Actor, submission, text, key string) (school.Comment, error) {
+	return r.say(ctx, a, core.ActAsk, submission, school.Comment{Kind: school.CommentQuestion, Text: text, Open: true, Idempotency: key}, "asks about")
 }
 
 // Answer answers all open questions about a submission; its student sees the answer at once. Returns NOTFOUND,
 // FORBIDDEN, INVALID, LIMIT.
-func (r *Service) Answer(ctx context.Context, a core.Actor, submission, text string) (school.Comment, error) {
-	return r.say(ctx, a, core.ActComment, submission, school.Comment{Kind: school.CommentAnswer, Text: text, Unread: true}, "answers about")
+// The key is as in Ask.
+func (r *Service) Answer(ctx context.Context, a core.Actor, submission, text, key string) (school.Comment, error) {
+	return r.say(ctx, a, core.ActComment, submission, school.Comment{Kind: school.CommentAnswer, Text: text, Unread: true, Idempotency: key}, "answers about")
 }
 
 // say adds a comment to a submission.
@@ -91,8 +94,37 @@ func (r *Service) say(ctx context.Context, a core.Actor, act core.Action, submis
 	if c.File != "" && !slices.ContainsFunc(s.Files, func(f core.File) bool { return f.Path == c.File }) {
 		return c, core.Errorf(core.CodeInvalid, s.ID, "submission %s has no file %.80q: name one of its files", s.ID, c.File)
 	}
+	if first, is, err := r.said(ctx, &c); err != nil || is {
+		return first, err
+	}
 	text := fmt.Sprintf("%s submission %s of %s to %s", does, s.ID, s.User, as.Name())
-	return c, r.change(ctx, a, aboutUser(act, as, s.User, text), func() error { return r.Store.AddComment(ctx, c) })
+	err = r.change(ctx, a, aboutUser(act, as, s.User, text), func() error { return r.Store.AddComment(ctx, c) })
+	if core.Is(err, core.CodeConflict) { // the same call may have come twice at once
+		if first, is, found := r.said(ctx, &c); found != nil || is {
+			return first, found
+		}
+	}
+	return c, err
+}
+
+// said returns the comment that a former call with the same idempotency key added, if there is one. Returns CONFLICT if
+// that call said something else.
+func (r *Service) said(ctx context.Context, c *school.Comment) (school.Comment, bool, error) {
+	if c.Idempotency == "" {
+		return school.Comment{}, false, nil
+	}
+	all, err := r.Store.ListComments(ctx, school.CommentFilter{Submission: c.Submission, Limit: school.MaxComments})
+	for i := range all {
+		was := &all[i]
+		if was.By != c.By || was.Idempotency != c.Idempotency {
+			continue
+		}
+		if was.Kind != c.Kind || was.File != c.File || was.Line != c.Line || was.Last != c.Last || was.Edited == 0 && was.Text != c.Text {
+			return school.Comment{}, false, core.Errorf(core.CodeConflict, was.ID, "the idempotency key %.40q belongs to comment %s, which says something else: use another key", c.Idempotency, was.ID)
+		}
+		return *was, true, err
+	}
+	return school.Comment{}, false, err
 }
 
 // EditComment replaces the text of a comment: a question's by its student, all others by staff. Returns NOTFOUND,

@@ -59,7 +59,7 @@ func TestQuestionsAreCountedUntilAnswered(t *testing.T) {
 	w := newFixture(t)
 	id := submitted(w, 0)
 	tess, ann := w.as("tess"), w.as("ann")
-	_, err := w.reg.Ask(t.Context(), ann, id, "Why?")
+	_, err := w.reg.Ask(t.Context(), ann, id, "Why?", "k")
 	require.NoError(t, err)
 	count := func(a core.Actor) []school.QuestionCount {
 		all, err := w.reg.CountQuestions(t.Context(), a, []string{"cs101", "cs202"})
@@ -72,7 +72,7 @@ func TestQuestionsAreCountedUntilAnswered(t *testing.T) {
 	open, err := w.reg.OpenQuestions(t.Context(), tess, "cs101", count(tess)[0].Assignment, 10)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
-	_, err = w.reg.Answer(t.Context(), tess, id, "Because.")
+	_, err = w.reg.Answer(t.Context(), tess, id, "Because.", "")
 	require.NoError(t, err)
 	require.Empty(t, count(tess))
 	unread, err := w.reg.UnreadComments(t.Context(), ann)

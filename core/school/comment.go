@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"drover/core"
 )
@@ -23,6 +24,7 @@ const (
 	MaxComments    = 200     // of a submission
 	MaxCommentText = 8 << 10 // bytes
 	MaxCommentLine = 1 << 20
+	MaxCommentKey  = 100 // bytes
 	maxCommentPath = 1 << 10
 )
 
@@ -44,6 +46,8 @@ type Comment struct {
 	Released   int64       `json:"released_ms,omitempty"` // since when its student sees it; 0 is a draft
 	Open       bool        `json:"open,omitempty"`        // a question without an answer
 	Unread     bool        `json:"unread,omitempty"`      // its student has not seen it
+
+	Idempotency string `json:"idempotency,omitempty"` // a key chosen by By: at most one comment on the submission has it
 }
 
 // Draft reports whether only staff see the comment.
@@ -72,7 +76,7 @@ type QuestionCount struct {
 // Comments keeps comments, questions and answers. They are deleted with their submission.
 type Comments interface {
 	// AddComment adds a comment; an answer closes all open questions of its submission. Returns NOTFOUND if there is no
-	// such submission, CONFLICT for a taken id, LIMIT.
+	// such submission, CONFLICT for a taken id and for an idempotency key of its author that another one has, LIMIT.
 	AddComment(ctx context.Context, c Comment) error
 	GetComment(ctx context.Context, id string) (Comment, error)
 	// EditComment replaces the text. Returns NOTFOUND.
@@ -99,6 +103,8 @@ func (c *Comment) Check() error {
 		return err
 	}
 	switch {
+	case len(c.Idempotency) > MaxCommentKey || !utf8.ValidString(c.Idempotency):
+		return core.Errorf(core.CodeInvalid, c.Submission, "the idempotency key has more than %d bytes, or is no text", MaxCommentKey)
 	case c.Kind != CommentNote && c.Kind != CommentQuestion && c.Kind != CommentAnswer:
 		return core.Errorf(core.CodeInvalid, c.ID, "kind %.40q of a comment is none: use comment, question or answer", c.Kind)
 	case len(c.File) > maxCommentPath:

@@ -13,6 +13,8 @@ func commentTable() []entry {
 		is(Operation{"listComments", get, "/submissions/{id}/comments", core.ActSubmissionView, school.ScopeRead, 0, "List the comments, questions and answers of a submission, oldest first; drafts to staff only"}, (*server).listComments),
 		is(Operation{"addComment", post, "/submissions/{id}/comments", core.ActComment, school.ScopeTeach, 201, "Add a comment, a draft until it is released"}, (*server).addComment),
 		is(Operation{"releaseComments", post, "/submissions/{id}/comments/release", core.ActComment, school.ScopeTeach, 0, "Show the drafts on a submission to its student"}, (*server).releaseComments),
+		is(Operation{"editComment", patch, "/comments/{id}", core.ActComment, school.ScopeSubmit, 0, "Replace the text of a comment or answer, for staff, or of one's own question"}, (*server).editComment),
+		is(Operation{"deleteComment", remove, "/comments/{id}", core.ActComment, school.ScopeSubmit, 204, "Delete a comment or answer, for staff, or one's own question"}, (*server).deleteComment),
 		is(Operation{"askQuestion", post, "/submissions/{id}/questions", core.ActAsk, school.ScopeSubmit, 201, "Ask the staff about one's own submission"}, (*server).askQuestion),
 		is(Operation{"answerQuestions", post, "/submissions/{id}/answers", core.ActComment, school.ScopeTeach, 201, "Answer all open questions about a submission"}, (*server).answerQuestions),
 	}
@@ -35,13 +37,31 @@ type CommentFields struct {
 	Last int    `json:"last,omitempty" minimum:"0" doc:"last line; the first by default"`
 }
 
+// OnceKey makes a call that adds something repeatable.
+type OnceKey struct {
+	Key string `header:"Idempotency-Key" maxLength:"100" doc:"any text: a repeat with the same key and content returns the same comment and adds none"`
+}
+
+func (s *server) editComment(ctx context.Context, a core.Actor, in *struct {
+	One
+	Body Said
+},
+) (*done, error) {
+	return &done{}, s.Classes.EditComment(ctx, a, in.ID, in.Body.Text)
+}
+
+func (s *server) deleteComment(ctx context.Context, a core.Actor, in *One) (*done, error) {
+	return &done{}, s.Classes.DeleteComment(ctx, a, in.ID)
+}
+
 func (s *server) addComment(ctx context.Context, a core.Actor, in *struct {
 	One
+	OnceKey
 	Body CommentFields
 },
 ) (*answer[school.Comment], error) {
 	b := in.Body
-	return answered(s.Classes.AddComment(ctx, a, in.ID, classes.NewComment{Text: b.Text, File: b.File, Line: b.Line, Last: b.Last}))
+	return answered(s.Classes.AddComment(ctx, a, in.ID, classes.NewComment{Text: b.Text, File: b.File, Line: b.Line, Last: b.Last, Key: in.Key}))
 }
 
 // Released is how many comments a student sees from now on.
@@ -56,16 +76,18 @@ func (s *server) releaseComments(ctx context.Context, a core.Actor, in *One) (*a
 
 func (s *server) askQuestion(ctx context.Context, a core.Actor, in *struct {
 	One
+	OnceKey
 	Body Said
 },
 ) (*answer[school.Comment], error) {
-	return answered(s.Classes.Ask(ctx, a, in.ID, in.Body.Text))
+	return answered(s.Classes.Ask(ctx, a, in.ID, in.Body.Text, in.Key))
 }
 
 func (s *server) answerQuestions(ctx context.Context, a core.Actor, in *struct {
 	One
+	OnceKey
 	Body Said
 },
 ) (*answer[school.Comment], error) {
-	return answered(s.Classes.Answer(ctx, a, in.ID, in.Body.Text))
+	return answered(s.Classes.Answer(ctx, a, in.ID, in.Body.Text, in.Key))
 }

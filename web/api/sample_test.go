@@ -94,6 +94,16 @@ func submitted(w *fixture, n int) string {
 	return s.ID
 }
 
+// commented has a comment that its student sees on a submission of ann's.
+func commented(w *fixture, n int) string {
+	w.t.Helper()
+	var c school.Comment
+	at := "/submissions/" + submitted(w, n)
+	w.call("tess", "POST", at+"/comments", object{"text": "Why?"}).is(http.StatusCreated).into(&c)
+	w.call("tess", "POST", at+"/comments/release", nil).is(http.StatusOK)
+	return c.ID
+}
+
 // stopped is a submission whose tests were stopped.
 func stopped(w *fixture, n int) string {
 	id := submitted(w, n)

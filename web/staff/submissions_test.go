@@ -95,7 +95,7 @@ func TestSubmissionsWithQuestions(t *testing.T) {
 	w.submit("ann", "hw1")
 	w.submit("cleo", "hw1")
 	ask := func() {
-		_, err := w.reg.Ask(t.Context(), w.as("ann"), old.ID, "Why?")
+		_, err := w.reg.Ask(t.Context(), w.as("ann"), old.ID, "Why?", "")
 		require.NoError(t, err)
 	}
 	ask()
@@ -105,7 +105,7 @@ func TestSubmissionsWithQuestions(t *testing.T) {
 	require.Contains(t, text, `href="/submissions/`+old.ID+`/comments">1 open question</a>`)
 	ask()
 	require.Contains(t, w.shows("tina", hw1+"/submissions"), ">2 open questions</a>")
-	_, err := w.reg.Answer(t.Context(), w.as("tess"), old.ID, "So.")
+	_, err := w.reg.Answer(t.Context(), w.as("tess"), old.ID, "So.", "")
 	require.NoError(t, err)
 	require.Contains(t, w.shows("tina", at), "There is none.")
 }

@@ -137,7 +137,7 @@ func number(text string) int {
 
 func (d *student) askAbout(r *page.Request) error {
 	id, text := r.PathValue("id"), r.FormValue("text")
-	if _, err := d.deps.Classes.Ask(r.Context(), r.Actor(), id, text); err != nil {
+	if _, err := d.deps.Classes.Ask(r.Context(), r.Actor(), id, text, ""); err != nil {
 		return d.again(r, err, func(t *talk) { t.Said = text })
 	}
 	return r.Redirect(path("submissions", id, "comments"), r.T("Your question was sent to your staff."))
@@ -145,7 +145,7 @@ func (d *student) askAbout(r *page.Request) error {
 
 func (d *student) answer(r *page.Request) error {
 	id, text := r.PathValue("id"), r.FormValue("text")
-	if _, err := d.deps.Classes.Answer(r.Context(), r.Actor(), id, text); err != nil {
+	if _, err := d.deps.Classes.Answer(r.Context(), r.Actor(), id, text, ""); err != nil {
 		return d.again(r, err, func(t *talk) { t.Said = text })
 	}
 	return r.Redirect(path("submissions", id, "comments"), r.T("The answer was sent."))

@@ -103,8 +103,10 @@ type submissionBackend interface {
 	Comments(ctx context.Context, submission string) ([]school.Comment, error)
 	AddComment(ctx context.Context, submission string, n classes.NewComment) (school.Comment, error)
 	ReleaseComments(ctx context.Context, submission string) (int, error)
-	Ask(ctx context.Context, submission, text string) (school.Comment, error)
-	Answer(ctx context.Context, submission, text string) (school.Comment, error)
+	EditComment(ctx context.Context, id, text string) error
+	DeleteComment(ctx context.Context, id string) error
+	Ask(ctx context.Context, submission, text, key string) (school.Comment, error)
+	Answer(ctx context.Context, submission, text, key string) (school.Comment, error)
 }
 
 // requestBackend is the part of a backend about requests.

@@ -23,11 +23,21 @@ func (s *Session) ReleaseComments(ctx context.Context, submission string) (int, 
 }
 
 // Ask asks about a submission, as classes.Service.Ask does.
-func (s *Session) Ask(ctx context.Context, submission, text string) (school.Comment, error) {
-	return s.Reg.Ask(ctx, s.Actor, submission, text)
+func (s *Session) Ask(ctx context.Context, submission, text, key string) (school.Comment, error) {
+	return s.Reg.Ask(ctx, s.Actor, submission, text, key)
 }
 
 // Answer answers the questions about a submission, as classes.Service.Answer does.
-func (s *Session) Answer(ctx context.Context, submission, text string) (school.Comment, error) {
-	return s.Reg.Answer(ctx, s.Actor, submission, text)
+func (s *Session) Answer(ctx context.Context, submission, text, key string) (school.Comment, error) {
+	return s.Reg.Answer(ctx, s.Actor, submission, text, key)
+}
+
+// EditComment replaces the text of a comment, as classes.Service.EditComment does.
+func (s *Session) EditComment(ctx context.Context, id, text string) error {
+	return s.Reg.EditComment(ctx, s.Actor, id, text)
+}
+
+// DeleteComment deletes a comment, as classes.Service.DeleteComment does.
+func (s *Session) DeleteComment(ctx context.Context, id string) error {
+	return s.Reg.DeleteComment(ctx, s.Actor, id)
 }

@@ -22,11 +22,18 @@ func commentCommands() []*cli.Command {
 			&cli.StringFlag{Name: "file", Usage: "comment on its file `PATH`"},
 			&cli.IntFlag{Name: "line", Usage: "on the line `NUMBER` of that file", DefaultText: "the whole file"},
 			&cli.IntFlag{Name: "last", Usage: "and on all lines to the line `NUMBER`", DefaultText: "--line"},
+			onceFlag(),
 		}, addComment),
+		access.BackendCommand("comment-edit", "replace the text of a comment, or of your own question", "COMMENT TEXT", "drover submission comment-edit 01j9d1qa 'Name it total.'", nil, editComment),
+		access.BackendCommand("comment-remove", "delete a comment, or your own question", "COMMENT", "drover submission comment-remove 01j9d1qa", nil, removeComment),
 		access.BackendCommand("release", "show the drafts on it to its student", "ID", "drover submission release 01j8x3k4", nil, releaseComments),
-		access.BackendCommand("ask", "ask the staff about your submission", "ID TEXT", "drover submission ask 01j8x3k4 'Why is test 3 wrong?'", nil, askQuestion),
-		access.BackendCommand("answer", "answer all open questions about it", "ID TEXT", "drover submission answer 01j8x3k4 'The last line is missing.'", nil, answerQuestions),
+		access.BackendCommand("ask", "ask the staff about your submission", "ID TEXT", "drover submission ask 01j8x3k4 'Why is test 3 wrong?'", []cli.Flag{onceFlag()}, askQuestion),
+		access.BackendCommand("answer", "answer all open questions about it", "ID TEXT", "drover submission answer 01j8x3k4 'The last line is missing.'", []cli.Flag{onceFlag()}, answerQuestions),
 	}
+}
+
+func onceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` and text again add nothing"}
 }
 
 func listComments(c *cli.Context, d access.Backend) error {
@@ -43,9 +50,9 @@ func listComments(c *cli.Context, d access.Backend) error {
 		return err
 	}
 	return terminal.Page[school.Comment]{
-		Empty: "no comments", Header: table.Row{"at", "by", "kind", "where", "text"},
+		Empty: "no comments", Header: table.Row{"id", "at", "by", "kind", "where", "text"},
 		Row: func(one *school.Comment) table.Row {
-			return table.Row{terminal.ShortMoment(one.At, at), one.By, commentKind(one), commentPlace(one), terminal.Clean(one.Text)}
+			return table.Row{one.ID, terminal.ShortMoment(one.At, at), one.By, commentKind(one), commentPlace(one), terminal.Clean(one.Text)}
 		},
 		Last: func(one *school.Comment) string { return one.ID },
 	}.Print(c, all)
@@ -89,13 +96,43 @@ func say(c *cli.Context, does func(ctx context.Context, id, text string) (school
 
 func addComment(c *cli.Context, d access.Backend) error {
 	return say(c, func(ctx context.Context, id, text string) (school.Comment, error) {
-		return d.AddComment(ctx, id, classes.NewComment{Text: text, File: strings.TrimPrefix(c.String("file"), "./"), Line: c.Int("line"), Last: c.Int("last")})
+		return d.AddComment(ctx, id, classes.NewComment{Text: text, File: strings.TrimPrefix(c.String("file"), "./"), Line: c.Int("line"), Last: c.Int("last"), Key: c.String("key")})
 	})
 }
 
-func askQuestion(c *cli.Context, d access.Backend) error { return say(c, d.Ask) }
+func askQuestion(c *cli.Context, d access.Backend) error {
+	return say(c, func(ctx context.Context, id, text string) (school.Comment, error) {
+		return d.Ask(ctx, id, text, c.String("key"))
+	})
+}
 
-func answerQuestions(c *cli.Context, d access.Backend) error { return say(c, d.Answer) }
+func answerQuestions(c *cli.Context, d access.Backend) error {
+	return say(c, func(ctx context.Context, id, text string) (school.Comment, error) {
+		return d.Answer(ctx, id, text, c.String("key"))
+	})
+}
+
+func editComment(c *cli.Context, d access.Backend) error {
+	args, err := terminal.ExactArgs(c, "comment id", "text")
+	if err != nil {
+		return err
+	}
+	if err := d.EditComment(c.Context, args[0], args[1]); err != nil {
+		return err
+	}
+	return terminal.Say(c, map[string]string{"id": args[0]}, "comment %s is changed", args[0])
+}
+
+func removeComment(c *cli.Context, d access.Backend) error {
+	id, err := terminal.OneArg(c, "comment id")
+	if err != nil {
+		return err
+	}
+	if err := d.DeleteComment(c.Context, id); err != nil {
+		return err
+	}
+	return terminal.Say(c, map[string]string{"id": id}, "comment %s is deleted", id)
+}
 
 func releaseComments(c *cli.Context, d access.Backend) error {
 	id, err := terminal.OneArg(c, "submission id")

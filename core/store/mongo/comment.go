@@ -22,7 +22,8 @@ type comment struct {
 	Released   int64  `bson:"released"`
 	Open       bool   `bson:"open"`
 	Unread     bool   `bson:"unread"`
-	JSON       string `bson:"json"` // as it was added
+	Once       string `bson:"once,omitempty"` // submission, author and idempotency key
+	JSON       string `bson:"json"`           // as it was added
 }
 
 func (d *comment) read() (school.Comment, error) {
@@ -47,7 +48,7 @@ func (s *Store) AddComment(ctx context.Context, c school.Comment) error {
 	}
 	is, err := s.insert(ctx, comments, comment{
 		ID: c.ID, Submission: c.Submission, Class: c.Class, Assignment: c.Assignment, User: c.User, Text: c.Text, Edited: c.Edited,
-		Released: c.Released, Open: c.Open, Unread: c.Unread, JSON: doc,
+		Released: c.Released, Open: c.Open, Unread: c.Unread, Once: once(c.Submission+"/"+c.By, c.Idempotency), JSON: doc,
 	})
 	if err == nil && !is {
 		err = school.CommentTaken(c.ID)

@@ -107,6 +107,7 @@ var indexes = []index{
 	{ltiRecords, "class", false, by("class")},
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{comments, "submission", false, by("submission", "_id")},
+	{comments, "once", true, by("once")},
 	{comments, "open", false, by("open", "class", "assignment")},
 	{comments, "assignment", false, by("class", "assignment", "_id")},
 	{comments, "unread", false, by("unread", "user", "_id")},

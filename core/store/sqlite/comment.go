@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strings"
@@ -26,6 +27,12 @@ func (s *Store) AddComment(ctx context.Context, c school.Comment) error {
 		}
 		if err := t.room(school.CommentQuota, c.Submission, "SELECT count(*) FROM comments WHERE submission = ?", c.Submission); err != nil {
 			return 0, err
+		}
+		if c.Idempotency != "" { // of at most MaxComments
+			const same = "SELECT 1 FROM comments WHERE submission = ? AND json_extract(CAST(doc AS TEXT), '$.idempotency') = ? AND json_extract(CAST(doc AS TEXT), '$.by') = ?"
+			if is, err := t.any(same, c.Submission, c.Idempotency, c.By); err != nil || is {
+				return 0, cmp.Or(err, school.CommentTaken(c.ID))
+			}
 		}
 		if c.Kind == school.CommentAnswer {
 			if _, err := t.exec("UPDATE comments SET open = 0 WHERE submission = ?", c.Submission); err != nil {

@@ -66,6 +66,22 @@ func comments(t *testing.T, s school.ResultStore) {
 	require.Equal(t, []string{"c2"}, someComments(t, s, school.CommentFilter{}))
 }
 
+func commentsOnce(t *testing.T, s school.ResultStore) {
+	School(t, s)
+	first := Comment("s", "c1")
+	first.Idempotency = "k"
+	mustComment(t, s, first)
+	second := first
+	second.ID = "c2"
+	requireCode(t, core.CodeConflict, s.AddComment(t.Context(), second))
+	second.By = "tom"
+	mustComment(t, s, second)
+	require.Equal(t, []string{"c1", "c2"}, someComments(t, s, school.CommentFilter{}))
+	got, err := s.GetComment(t.Context(), "c1")
+	require.NoError(t, err)
+	require.Equal(t, "k", got.Idempotency)
+}
+
 func commentsAnswered(t *testing.T, s school.ResultStore) {
 	School(t, s)
 	mustComment(t, s, question("q1"), question("q2"), Comment("s", "c"))

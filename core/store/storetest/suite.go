@@ -192,6 +192,7 @@ func schoolTests() []test {
 		{"DigestsSchool", digestsSchool},
 		{"Comments", comments},
 		{"CommentsAnswered", commentsAnswered},
+		{"CommentsOnce", commentsOnce},
 		{"CommentsReleased", commentsReleased},
 		{"CommentsRefuse", commentsRefuse},
 		{"CommentsDeleted", commentsDeleted},
