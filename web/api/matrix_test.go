@@ -90,7 +90,7 @@ func samples() map[string]sample {
 		"listComments": {prepare: once(submitted)}, "addComment": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Name it."})},
 		"releaseComments": {prepare: once(submitted), blind: "cleo"}, "askQuestion": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Why?"})},
 		"answerQuestions": {prepare: once(submitted), blind: "cleo", body: says(object{"text": "Because."})},
-		"editComment": {prepare: commented, blind: "cleo", body: says(object{"text": "Name it."})}, "deleteComment": {prepare: commented, blind: "cleo"},
+		"editComment":     {prepare: commented, blind: "cleo", body: says(object{"text": "Name it."})}, "deleteComment": {prepare: commented, blind: "cleo"},
 
 		"submitRequest": {raw: aRequest}, "previewRequest": {body: says(object{"pool": pool, "command": []string{"true"}})}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
 		"deleteRequest": {prepare: requested},
