@@ -146,11 +146,11 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 	if err := core.CheckNames("class", d.Class, "assignment", d.Assignment, "user", d.User); err != nil {
 		return err
 	}
-	id := strings.Join([]string{d.Class, d.Assignment, d.User}, "/")
+	id, mark := strings.Join([]string{d.Class, d.Assignment, d.User}, "/"), token()
 	if d.Due == 0 && d.Cutoff == 0 {
-		n, err := s.remove(ctx, deadlines, m{"_id": id})
-		if err == nil && n > 0 {
-			err = s.moved(ctx, d.Class, d.Assignment, d.User)
+		is, err := s.change(ctx, deadlines, m{"_id": id, "gone": absent}, m{"$set": m{"gone": true, weighed: mark}})
+		if err == nil && is {
+			err = s.moved(ctx, id, mark)
 		}
 		return err
 	}
@@ -159,13 +159,14 @@ func (s *Store) PutDeadline(ctx context.Context, d school.Deadline) error {
 		return err
 	}
 	_, err = s.hang(ctx, deadlines, m{"_id": id}, d.Class, d.Assignment, d.User, func() (bool, error) {
-		if err := s.room(ctx, school.DeadlineQuota, d.Class, deadlines, m{"class": d.Class, "_id": m{"$ne": id}}); err != nil {
+		if err := s.room(ctx, school.DeadlineQuota, d.Class, deadlines, m{"class": d.Class, "_id": m{"$ne": id}, "gone": absent}); err != nil {
 			return false, err
 		}
-		return true, s.put(ctx, deadlines, id, m{"class": d.Class, "assignment": d.Assignment, "user": d.User, "json": doc})
+		set := m{"class": d.Class, "assignment": d.Assignment, "user": d.User, "json": doc, "gone": absent, weighed: mark}
+		return true, s.put(ctx, deadlines, id, set)
 	})
 	if err == nil {
-		err = s.moved(ctx, d.Class, d.Assignment, d.User)
+		err = s.moved(ctx, id, mark)
 	}
 	return err
 }

@@ -38,6 +38,8 @@
 //	                                                                     first: Get, List, Unfinished
 //	Bind              the change of the submission's request             before: the other one is kept too, until the
 //	                                                                     submission goes
+//	PutDeadline       the deadline's document, or its change to gone     after: another submission may count. A mark in the
+//	                                                                     document says so, and the next read finds it
 //	Delete…           the change to gone, which hides the document       before: it is closed for half a minute. After: what
 //	                                                                     refers to it; the same call again, or a new thing
 //	                                                                     of that name, deletes that first

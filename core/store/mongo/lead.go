@@ -94,7 +94,7 @@ type weighing struct {
 
 // weighMarked finds the submissions that count where marks say that they may be others.
 func (s *Store) weighMarked(ctx context.Context, class string) error {
-	for _, in := range []string{submissions, requests, assignments} {
+	for _, in := range []string{submissions, requests, assignments, deadlines} {
 		which := m{weighed: m{"$gt": ""}}
 		if in != requests {
 			which["class"] = class
@@ -109,10 +109,12 @@ func (s *Store) weighMarked(ctx context.Context, class string) error {
 				err = s.weigh(ctx, doc.ID, regraded)
 			case requests:
 				err = s.weigh(ctx, doc.Submission, unscored)
+			case deadlines:
+				err = s.moved(ctx, doc.ID, doc.Mark)
 			default:
 				err = s.competeAll(ctx, doc.ID)
 			}
-			if err == nil {
+			if err == nil && in != deadlines {
 				err = s.unmark(ctx, in, doc.ID, doc.Mark)
 			}
 			if err != nil {
@@ -247,20 +249,20 @@ func (s *Store) competeAll(ctx context.Context, name string) error {
 	}
 }
 
-// moved finds the submission of a user that counts, after the personal deadline has moved.
-func (s *Store) moved(ctx context.Context, class, handle, user string) error {
-	as, err := s.GetAssignment(ctx, class, handle)
-	if core.Is(err, core.CodeNotFound) {
-		return nil
+// moved finds the submission of a user that counts, after the personal deadline of an id was set or removed, and removes
+// the mark that says so, together with a deadline that is gone.
+func (s *Store) moved(ctx context.Context, id, mark string) error {
+	l, found, err := one[lead](ctx, s, leads, m{"_id": id}, "submission")
+	if err == nil && found {
+		err = s.weigh(ctx, l.Submission, unscored) // its score after the penalty may be another
 	}
-	if err != nil || as.Policy() != school.CountsBest {
+	if err != nil {
 		return err
 	}
-	l, found, err := one[lead](ctx, s, leads, m{"_id": strings.Join([]string{class, handle, user}, "/")}, "submission")
-	if err != nil || !found {
+	if n, err := s.remove(ctx, deadlines, m{"_id": id, "gone": true, weighed: mark}); err != nil || n > 0 {
 		return err
 	}
-	return s.weigh(ctx, l.Submission, regraded)
+	return s.unmark(ctx, deadlines, id, mark)
 }
 
 // Leads returns which submissions count, see school.Leads.

@@ -24,6 +24,7 @@ var migrations = []func(ctx context.Context, s *Store) error{
 	nothing,       // 8: job types and batches
 	foundCalendar, // 9: leases and instances
 	func(ctx context.Context, s *Store) error { return cmp.Or(s.ensure(ctx), foundLeads(ctx, s)) }, // 10: which submissions count
+	func(ctx context.Context, s *Store) error { return s.ensure(ctx) },                             // 11: marks of personal deadlines
 }
 
 func nothing(context.Context, *Store) error { return nil }

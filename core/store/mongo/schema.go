@@ -90,6 +90,7 @@ var indexes = []index{
 	{assignments, "class", false, by("class", "handle")},
 	{deadlines, "class", false, by("class", "assignment", "user")},
 	{deadlines, "user", false, by("user")},
+	{deadlines, "weigh", false, by("weigh", "class")},
 	{submissions, "once", true, by("once")},
 	{submissions, "standing", false, by("class", "assignment", "user", "-_id")},
 	{submissions, "assignment", false, by("class", "assignment", "_id")},
