@@ -33,6 +33,21 @@ INSERT INTO leads (class, assignment, user, submission, kind, at)
 ALTER TABLE enrolments ADD COLUMN section TEXT NOT NULL DEFAULT '';
 `
 
+// leadStates is a migration: what stands in a lead of its submission's result and grade, so that pages of a class read
+// one row for each student and assignment.
+const leadStates = `
+ALTER TABLE leads ADD COLUMN state TEXT NOT NULL DEFAULT '';   -- and the others, of the request
+ALTER TABLE leads ADD COLUMN blame TEXT NOT NULL DEFAULT '';
+ALTER TABLE leads ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
+ALTER TABLE leads ADD COLUMN score REAL;
+ALTER TABLE leads ADD COLUMN max_score REAL;
+ALTER TABLE leads ADD COLUMN grade BLOB;
+UPDATE leads SET (state, blame, outcome, score, max_score, grade) =
+	(SELECT coalesce(r.state, ''), coalesce(r.blame, ''), coalesce(r.outcome, ''), r.score, r.max_score, s.grade
+	FROM submissions s LEFT JOIN requests r ON r.submission = s.id AND r.submission <> '' AND r.id = s.request WHERE s.id = leads.submission)
+	WHERE submission IN (SELECT id FROM submissions);
+`
+
 // place is where one submission counts.
 type place struct{ class, assignment, user string }
 
@@ -77,7 +92,7 @@ func (t *tx) candidate(id string) (school.Candidate, place, error) {
 }
 
 // weigh lets a submission that is new, or has changed, compete with the one that counts. If it is the one, and falls,
-// all submissions of its user to the assignment compete.
+// all submissions of its user to the assignment compete. Its lead follows any change of its result or grade.
 func (t *tx) weigh(id string, why change) error {
 	mine, at, err := t.candidate(id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -87,32 +102,37 @@ func (t *tx) weigh(id string, why change) error {
 		return err
 	}
 	as, err := t.ruled(at)
-	if err != nil || why.results && as.Policy() != school.CountsBest {
+	if err != nil {
 		return err
 	}
+	decides := !why.results || as.Policy() == school.CountsBest
 	var lead string
 	err = t.one("SELECT submission FROM leads WHERE class = ? AND user = ? AND assignment = ?", []any{at.class, at.user, at.assignment}, &lead)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return t.lead(at, mine)
+		return t.lead(id)
 	case err != nil:
 		return err
-	case lead == id && why.falls:
+	case lead == id && why.falls && decides:
 		return t.compete(at, &as)
 	case lead == id:
+		return t.lead(id)
+	case !decides:
 		return nil
 	}
 	its, _, err := t.candidate(lead)
 	if err != nil || !as.Leads(mine, its) {
 		return err
 	}
-	return t.lead(at, mine)
+	return t.lead(id)
 }
 
-// lead makes a submission the one that counts.
-func (t *tx) lead(at place, c school.Candidate) error {
-	_, err := t.exec("INSERT OR REPLACE INTO leads (class, assignment, user, submission, kind, at) VALUES (?, ?, ?, ?, ?, ?)",
-		at.class, at.assignment, at.user, c.ID, c.Kind, c.At)
+// lead makes a submission the one that counts, as its result and grade are now.
+func (t *tx) lead(id string) error {
+	_, err := t.exec(`INSERT OR REPLACE INTO leads (class, assignment, user, submission, kind, at, state, blame, outcome, score, max_score, grade)
+		SELECT s.class, s.assignment, s.user, s.id, CAST(s.doc AS TEXT) ->> '$.kind', CAST(s.doc AS TEXT) ->> '$.at_ms',
+		coalesce(r.state, ''), coalesce(r.blame, ''), coalesce(r.outcome, ''), r.score, r.max_score, s.grade
+		FROM submissions s`+joinRequest+" WHERE s.id = ?", id)
 	return err
 }
 
@@ -153,7 +173,7 @@ func (t *tx) compete(at place, as *school.Assignment) error {
 	if err != nil || best == nil {
 		return err
 	}
-	return t.lead(at, *best)
+	return t.lead(best.ID)
 }
 
 // competeAll finds the submissions that count of all users to an assignment: one pass over its submissions.
@@ -187,9 +207,9 @@ func (t *tx) competeAll(as *school.Assignment) error {
 			}
 			return err
 		})
-	for user, c := range best {
+	for _, c := range best {
 		if err == nil {
-			err = t.lead(place{as.Class, as.Handle, user}, c)
+			err = t.lead(c.ID)
 		}
 	}
 	return err
@@ -220,18 +240,14 @@ func (s *Store) Leads(ctx context.Context, class string, users []string) ([]scho
 		return nil, core.Wrap(err, core.CodeInternal, class, "names of users cannot be written as JSON")
 	}
 	var all []school.Lead
-	err = s.rows(ctx, `SELECT l.assignment, l.user, l.submission, l.kind, l.at, s.grade, r.state, r.blame, r.outcome, r.score, r.max_score
-		FROM (SELECT value AS user FROM json_each(?)) AS u
-		CROSS JOIN leads l ON l.class = ? AND l.user = u.user JOIN submissions s ON s.id = l.submission`+joinRequest,
+	err = s.rows(ctx, `SELECT l.assignment, l.user, l.submission, l.kind, l.at, l.grade, l.state, l.blame, l.outcome, l.score, l.max_score
+		FROM (SELECT value AS user FROM json_each(?)) AS u CROSS JOIN leads l ON l.class = ? AND l.user = u.user`,
 		[]any{string(asked), class}, func(rows *sql.Rows) error {
 			l := school.Lead{Class: class}
-			var state, blame, outcome sql.NullString
 			var doc []byte
-			if err := rows.Scan(&l.Assignment, &l.User, &l.Submission, &l.Kind, &l.At, &doc, &state, &blame, &outcome, &l.Score, &l.MaxScore); err != nil {
+			if err := rows.Scan(&l.Assignment, &l.User, &l.Submission, &l.Kind, &l.At, &doc, &l.State, &l.Blame, &l.Outcome, &l.Score, &l.MaxScore); err != nil {
 				return err
 			}
-			l.State, l.Blame = core.RequestState(state.String), core.Blame(blame.String)
-			l.Outcome = core.ResultOutcome(outcome.String)
 			if doc != nil {
 				l.Grade = &school.Grade{}
 				if err := decode(doc, l.Grade, l.Submission); err != nil {
