@@ -1,4 +1,5 @@
-// Package bench measures the queue with all its guarantees, with jobs that do nothing.
+// Package bench measures the queue with all its guarantees, with jobs that do nothing, and whole clusters with real
+// jobs.
 package bench
 
 import (
@@ -31,7 +32,7 @@ func Command() *cli.Command {
 				terminal.JSONFlag(),
 			},
 			Action: benchQueueAction,
-		}},
+		}, jobsCommand()},
 	}
 }
 

@@ -136,16 +136,24 @@ func (t *Tally) add(e core.Ended) {
 	if e.Times.Claimed >= 0 && e.Attempt > 0 {
 		t.Wait.add(e.Times.Claimed - max(0, e.Times.Queued))
 	}
-	if begun, err := ulid.Parse(e.VM); err == nil && e.Times.Claimed >= 0 { // of other names it is not known
-		if int64(begun.Time()) <= e.Times.Submitted+max(0, e.Times.Queued) { //nolint:gosec // 48 bits
-			t.Warm++
-		} else {
-			t.Cold++
-		}
+	if warm, known := MetWarm(e.VM, e.Times); known && warm {
+		t.Warm++
+	} else if known {
+		t.Cold++
 	}
 	if e.Times.Started >= 0 && e.Times.Finished >= e.Times.Started {
 		t.Run.add(e.Times.Finished - e.Times.Started)
 	}
+}
+
+// MetWarm says whether a claim met a VM that was begun before its request was queued, if the VM's name tells when that
+// was.
+func MetWarm(vm string, t core.Times) (warm, known bool) {
+	begun, err := ulid.Parse(vm)
+	if err != nil || t.Claimed < 0 {
+		return false, false
+	}
+	return int64(begun.Time()) <= t.Submitted+max(0, t.Queued), true //nolint:gosec // 48 bits
 }
 
 func (t *Tally) merge(o Tally) {

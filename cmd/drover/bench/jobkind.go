@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"drover/core"
+	"drover/core/blobs/pack"
+	"drover/core/harness"
+	"drover/core/harness/cases"
+	"drover/core/requests"
+	"drover/core/requests/intake"
+)
+
+// The kinds of jobs.
+const (
+	kindTrue  = "true"  // a program that does nothing
+	kindC     = "c"     // a program in C that prints a line and computes for 50 ms
+	kindCases = "cases" // a grading of 20 tests by the stock harness
+)
+
+func kindNames() []string { return []string{kindTrue, kindC, kindCases} }
+
+// kind is a kind of jobs.
+type kind struct {
+	name  string
+	draft func() requests.Draft
+	why   string // it cannot be run here; "" if it can
+}
+
+// program50 uses 50 ms of processor time, on any processor.
+const program50 = `#include <stdio.h>
+#include <time.h>
+
+int main(void)
+{
+	volatile unsigned long n = 0;
+
+	puts("begun");
+	fflush(stdout);
+	while (clock() < CLOCKS_PER_SEC / 20)
+		for (int i = 0; i < 10000; i++)
+			n++;
+	return 0;
+}
+`
+
+// sumProgram is what the grading tests: it adds two numbers.
+const sumProgram = "read -r a b\necho $((a + b))\n"
+
+// sumCases are tests of sumProgram.
+func sumCases() string {
+	const tests = 20
+	var text strings.Builder
+	text.WriteString("run: [sh, sum.sh]\nlimits: {time: 1s, memory: 32M, output: 64K, pids: 8}\ntests:\n")
+	for i := range tests {
+		fmt.Fprintf(&text, "  - {name: sum %d, input: \"%d %d\\n\", output: \"%d\\n\"}\n", i+1, i, 2*i, 3*i)
+	}
+	return text.String()
+}
+
+// kinds makes the kinds that were asked for, with their files in a folder of dir.
+func (b jobsBench) kinds(ctx context.Context, dir string) ([]kind, error) {
+	dir = filepath.Join(dir, "files")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, core.Wrap(err, core.CodeUnavailable, dir, "the files of the jobs cannot be written")
+	}
+	var all []kind
+	for _, name := range kindNames() {
+		if len(b.Only) > 0 && !slices.Contains(b.Only, name) {
+			continue
+		}
+		k := kind{name: name}
+		var err error
+		switch name {
+		case kindTrue:
+			k.draft = func() requests.Draft { return requests.Draft{Pool: b.Pool, Command: []string{"true"}} }
+		case kindC:
+			err = k.compile(ctx, dir, b.Pool)
+		case kindCases:
+			err = k.pack(b.Pool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if k.why != "" && len(b.Only) > 0 {
+			return nil, core.Errorf(core.CodeUnavailable, "only", "jobs of the kind %s cannot be run: %s", k.name, k.why)
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// compile makes the program of 50 ms, once for all jobs.
+func (k *kind) compile(ctx context.Context, dir, pool string) error {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		k.why = "there is no C compiler on this machine: apt-get install gcc libc6-dev"
+		return nil
+	}
+	source, program := filepath.Join(dir, "work.c"), filepath.Join(dir, "work")
+	if err := os.WriteFile(source, []byte(program50), 0o600); err != nil {
+		return core.Wrap(err, core.CodeUnavailable, source, "the files of the jobs cannot be written")
+	}
+	if out, err := exec.CommandContext(ctx, cc, "-std=c99", "-O1", "-o", program, source).CombinedOutput(); err != nil {
+		k.why = fmt.Sprintf("%s does not compile a program: %s", cc, bytes.TrimSpace(out))
+		return nil
+	}
+	content, err := os.ReadFile(program)
+	k.draft = func() requests.Draft {
+		return requests.Draft{Pool: pool, Command: []string{"./work"}, Files: files(intake.Upload{Path: "work", Mode: 0o755, Content: bytes.NewReader(content)})}
+	}
+	return core.Wrap(err, core.CodeUnavailable, program, "the files of the jobs cannot be read")
+}
+
+// pack makes the harness.
+func (k *kind) pack(pool string) error {
+	p, err := harness.PackFiles(map[string]pack.File{cases.File: {Content: []byte(sumCases())}})
+	k.draft = func() requests.Draft {
+		return requests.Draft{Pool: pool, Input: harness.NewInput(p.Config, harness.TestPublic), Files: files(
+			intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(p.Tar)},
+			intake.Upload{Path: "sum.sh", Content: strings.NewReader(sumProgram)},
+		)}
+	}
+	return err
+}
+
+// files yields uploads.
+func files(all ...intake.Upload) func(func(intake.Upload, error) bool) {
+	return func(yield func(intake.Upload, error) bool) {
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"drover/cmd/drover/access"
+	"drover/cmd/drover/terminal"
+	"drover/core"
+	"drover/core/config"
+	"drover/core/service"
+)
+
+func jobsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "jobs", Usage: "run real jobs from submit to result, on a running cluster or on one for this command alone", OnUsageError: terminal.UsageError,
+		Description: "Submitters take turns of submit and wait for the result, each job in a VM of its own. The cluster is the\n" +
+			"one that settings name, or that runs on this machine; without one, or with --own, it is a redis-server, a\n" +
+			"vmfactory, a testrunner and an overseer in a temporary folder, which end with this command. On a running cluster\n" +
+			"processor time is that of Redis and of this command; the requests stay in its result store.\n" +
+			"Kinds of jobs: " + strings.Join(kindNames(), ", ") + ".\n" +
+			"Example: drover bench jobs --own --only true --at-once 4 --jobs 500",
+		Flags: terminal.WithSettings([]cli.Flag{
+			&cli.StringFlag{Name: "pool", Usage: "run the jobs in VMs of `POOL`", Value: access.DefaultPool},
+			&cli.IntFlag{Name: "jobs", Usage: "jobs of each kind", Value: 200},
+			&cli.IntFlag{Name: "at-once", Usage: "submitters, each with one job at a time", Value: 16},
+			&cli.IntFlag{Name: "warm", Usage: "clean VMs that a cluster of its own keeps", DefaultText: "one for each slot"},
+			&cli.StringSliceFlag{Name: "only", Usage: "jobs of this `KIND` only; repeatable"},
+			&cli.BoolFlag{Name: "own", Usage: "use a cluster of its own, even if another one runs here", DisableDefaultText: true},
+			access.AsFlag(), terminal.JSONFlag(),
+		}, "client", "testrunner"),
+		Action: benchJobsAction,
+	}
+}
+
+// jobsBench is one measurement of jobs.
+type jobsBench struct {
+	Pool   string
+	Jobs   int
+	AtOnce int
+	Warm   int // of a cluster of its own
+	Slots  int
+	Only   []string
+}
+
+// ownSlots is how many slots the testrunner of a cluster of its own has, unless a setting says otherwise.
+const ownSlots = 8
+
+func benchJobsAction(c *cli.Context) (err error) {
+	if err := terminal.NoArgs(c); err != nil {
+		return err
+	}
+	cfg, err := terminal.Load(c)
+	if err != nil {
+		return err
+	}
+	b := jobsBench{Pool: c.String("pool"), Jobs: c.Int("jobs"), AtOnce: c.Int("at-once"), Slots: ownSlots, Only: c.StringSlice("only")}
+	if cfg.Source("slots") != config.Default {
+		b.Slots = cfg.Slots
+	}
+	b.Warm = b.Slots
+	if c.IsSet("warm") {
+		b.Warm = c.Int("warm")
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	c.Context = ctx
+	report, err := b.onSomeCluster(c, cfg)
+	if ctx.Err() != nil {
+		fmt.Fprintln(c.App.ErrWriter, "drover: stopped before it ended")
+		return terminal.ExitCode(terminal.ExitStopped)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = terminal.PrintJSON(c.App.Writer, report)
+	} else {
+		err = report.print(c.App.Writer)
+	}
+	if why := report.failure(); err == nil && why != "" {
+		fmt.Fprintln(c.App.ErrWriter, "drover: "+terminal.Clean(why))
+		return terminal.ExitCode(terminal.ExitFault)
+	}
+	return err
+}
+
+func (b jobsBench) check() error {
+	for _, n := range []struct {
+		flag      string
+		got, most int
+	}{{"jobs", b.Jobs, 1_000_000}, {"at-once", b.AtOnce, 1024}, {"slots", b.Slots, 1024}, {"warm", b.Warm, 1024}} {
+		if n.got < 1 || n.got > n.most {
+			return core.Errorf(core.CodeInvalid, n.flag, "--%s %d must be between 1 and %d", n.flag, n.got, n.most)
+		}
+	}
+	for _, name := range b.Only {
+		if !slices.Contains(kindNames(), name) {
+			return core.Errorf(core.CodeInvalid, "only", "there is no kind %q of jobs: --only takes %s", name, strings.Join(kindNames(), ", "))
+		}
+	}
+	return core.CheckName("pool", b.Pool)
+}
+
+// onSomeCluster measures the cluster that is named or runs here, or one of its own.
+func (b jobsBench) onSomeCluster(c *cli.Context, cfg *config.Config) (r *jobsReport, err error) {
+	sweepOwn(c.Context)
+	scratch, err := service.NewScratch(ownPrefix)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, scratch.Remove()) }()
+	kinds, err := b.kinds(c.Context, scratch.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Bool("own") && (cfg.Server != "" || access.HasCluster(cfg)) {
+		return r, access.WithBackend(func(c *cli.Context, d access.Backend) error {
+			fmt.Fprintln(c.App.ErrWriter, "drover: measures "+d.At())
+			r = b.report(d.At())
+			return b.run(c.Context, d, meterOf(d), kinds, r)
+		})(c)
+	}
+	if c.IsSet("server") {
+		return nil, core.Errorf(core.CodeInvalid, "own", "--own makes a cluster for this command alone: leave --server away")
+	}
+	return b.onOwnCluster(c, cfg, scratch.Dir, kinds)
+}
+
+// onOwnCluster starts a cluster in the folder, and ends it whatever happens.
+func (b jobsBench) onOwnCluster(c *cli.Context, cfg *config.Config, dir string, kinds []kind) (r *jobsReport, err error) {
+	ctx, fail := context.WithCancelCause(c.Context)
+	defer fail(nil)
+	own, err := startOwn(ctx, cfg, dir, b, fail)
+	defer func() { err = errors.Join(err, own.stop(context.WithoutCancel(c.Context))) }()
+	if err != nil {
+		return nil, own.explain(err)
+	}
+	r = b.report("its own")
+	r.Slots, r.Warm = b.Slots, b.Warm
+	was := c.Context
+	c.Context = ctx
+	err = access.WithSession(func(c *cli.Context, s *access.Session) error {
+		return b.run(c.Context, s, own, kinds, r)
+	})(c, own.cluster)
+	c.Context = was
+	return r, own.explain(cmp.Or(context.Cause(ctx), err))
+}

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"drover/cmd/drover/access"
+	"drover/core"
+	"drover/core/requests"
+)
+
+// stallTimeout is how long no job may end.
+const stallTimeout = time.Minute
+
+// ride is one job as its submitter saw it.
+type ride struct {
+	id       string
+	began    time.Time
+	accepted time.Duration // since began, as the others
+	printed  time.Duration // its first output; 0: it printed nothing
+	ended    time.Duration // the submitter knows that there is a result
+
+	result core.Result // read afterwards
+}
+
+// run measures all kinds, one after the other, on a cluster.
+func (b jobsBench) run(ctx context.Context, d access.Backend, m usageMeter, kinds []kind, r *jobsReport) error {
+	for _, k := range kinds {
+		if k.why != "" {
+			r.Runs = append(r.Runs, kindReport{Kind: k.name, Skipped: k.why})
+			continue
+		}
+		// So that programs, files and scripts are where they are in a cluster in use.
+		if _, err := b.rides(ctx, d, k, min(b.Jobs, 2*max(b.AtOnce, b.Slots))); err != nil {
+			return err
+		}
+		before, err := m.read(ctx)
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		rides, err := b.rides(ctx, d, k, b.Jobs)
+		took := time.Since(begun)
+		if err != nil {
+			return err
+		}
+		after, err := m.read(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range rides {
+			v, err := d.ViewRequest(ctx, rides[i].id)
+			if err != nil {
+				return err
+			}
+			rides[i].result = v.Result
+		}
+		r.Runs = append(r.Runs, kindReportOf(k.name, rides, took, after.since(before), m.sameClock()))
+	}
+	return nil
+}
+
+// rides has n jobs of a kind run.
+func (b jobsBench) rides(ctx context.Context, d access.Backend, k kind, n int) ([]ride, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var last atomic.Value // an id that has not ended
+	stalled := time.AfterFunc(stallTimeout, func() { fail(stall(context.WithoutCancel(ctx), d, last.Load())) })
+	defer stalled.Stop()
+	all := make([]ride, n)
+	var next atomic.Int64
+	var mu sync.Mutex // of the first error
+	var g errgroup.Group
+	for range min(b.AtOnce, n) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := all[i].take(ctx, d, k.draft(), &last); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					fail(err)
+					return err
+				}
+				stalled.Reset(stallTimeout)
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	return all, err
+}
+
+// take submits a job and waits for its result. A job that nobody waits for any more is cancelled.
+func (r *ride) take(ctx context.Context, d access.Backend, draft requests.Draft, last *atomic.Value) error {
+	r.began = time.Now()
+	v, err := d.SubmitRequest(ctx, draft)
+	if err != nil {
+		return err
+	}
+	r.id, r.accepted = v.ID, time.Since(r.began)
+	last.Store(v.ID)
+	for e, err := range d.FollowRequest(ctx, v.ID, "") {
+		switch {
+		case err != nil:
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			_, worse := d.CancelRequest(bounded, v.ID)
+			if core.Is(worse, core.CodeConflict) { // it has ended
+				worse = nil
+			}
+			return errors.Join(err, worse)
+		case e.Kind == requests.EventOutput && r.printed == 0:
+			r.printed = time.Since(r.began)
+		case e.Kind == requests.EventEnd:
+			r.ended = time.Since(r.began)
+		}
+	}
+	return nil
+}
+
+// stall says that no job ends any more, and why the last one waits.
+func stall(ctx context.Context, d access.Backend, id any) error {
+	why := ""
+	if id, ok := id.(string); ok {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if v, err := d.ViewRequest(ctx, id); err == nil && v.Reason != "" {
+			why = fmt.Sprintf("; request %s: %s", id, v.Reason)
+		}
+	}
+	return core.Errorf(core.CodeUnavailable, "", "no job ended within %s%s", stallTimeout, why)
+}
