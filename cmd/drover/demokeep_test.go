@@ -108,6 +108,7 @@ func (s *demoSite) look(t *testing.T, tab *browsertest.Tab, user, path string) [
 	assert.Empty(t, tab.Axe(), "%s as %s", path, user)
 	links := tab.Links()
 	s.picture(tab, user, path, "light")
+	s.tabs(t, tab, path)
 	tab.Screen(360, 740, true)
 	assert.Zero(t, tab.Overflow(), "%s as %s is wider than a phone", path, user)
 	s.picture(tab, user, path, "phone")
@@ -118,6 +119,19 @@ func (s *demoSite) look(t *testing.T, tab *browsertest.Tab, user, path string) [
 		}
 	}
 	return pages
+}
+
+// tabs opens what is behind each tab of a page.
+func (s *demoSite) tabs(t *testing.T, tab *browsertest.Tab, path string) {
+	t.Helper()
+	for i := range int(tab.Number(`document.querySelectorAll("[role=tab]").length`)) {
+		tab.Click(fmt.Sprintf("[role=tab]:nth-of-type(%d)", i+1))
+		assert.Empty(t, tab.Axe(), "%s, tab %d", path, i+1)
+		tab.Screen(360, 740, true)
+		assert.Zero(t, tab.Overflow(), "%s, tab %d, is wider than a phone", path, i+1)
+		assert.Empty(t, tab.Axe(), "%s, tab %d, in the dark", path, i+1)
+		tab.Screen(1280, 900, false)
+	}
 }
 
 // picture takes a picture of the page that a window shows.

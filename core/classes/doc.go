@@ -17,7 +17,7 @@
 //	CreateClass DeleteClass                    class.manage
 //	EditClass                                  class.edit                               CONFLICT: it is being deleted
 //	ClassTitle AssignmentTitle                 none: handles of what the actor may not view
-//	PersonName                                 none: handles without roster.view
+//	PersonName Names                           none: handles without roster.view
 //	Roster FindMembers                         roster.view
 //	ViewMember                                 roster.view
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted

@@ -128,7 +128,7 @@ func TestEveryCallChecksItsRight(t *testing.T) {
 
 // unranked are methods that answer everybody, by what each may see: list_test.go holds
 // them against the calls for one thing. Actor is before all rights.
-var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks", "CountQuestions", "UnreadComments", "ClassTitle", "AssignmentTitle", "PersonName"}
+var unranked = []string{"Actor", "ListClasses", "ListSubmissions", "ListTasks", "TrackTasks", "CountQuestions", "UnreadComments", "ClassTitle", "AssignmentTitle", "PersonName", "Names"}
 
 // elsewhere are the actions of core/requests, core/account, core/cluster/operate and core/cluster/lease, whose calls are held against the same table.
 var elsewhere = []core.Action{core.ActAccount, core.ActInvite, core.ActRequestCreate, core.ActRequestView, core.ActRequestControl, core.ActLeaseView, core.ActLeaseManage, core.ActClusterView, core.ActClusterOperate}

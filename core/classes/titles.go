@@ -43,3 +43,23 @@ func (r *Service) PersonName(ctx context.Context, a core.Actor, class, user stri
 	}
 	return cmp.Or(u.Name, user)
 }
+
+// Names returns the names of the members of a class who have one, by handle: none without the right to view its roster.
+func (r *Service) Names(ctx context.Context, a core.Actor, class string) map[string]string {
+	names := map[string]string{}
+	for after := ""; ; {
+		some, err := r.Roster(ctx, a, class, after, page)
+		if err != nil {
+			return names
+		}
+		for i := range some {
+			m := &some[i]
+			if after = m.User; m.Name != "" {
+				names[m.User] = m.Name
+			}
+		}
+		if len(some) < page {
+			return names
+		}
+	}
+}

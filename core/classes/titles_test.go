@@ -35,6 +35,8 @@ func TestTitles(t *testing.T) {
 		"cleo": {"Class cs101", "The hw1", "secret", "ann", "cleo", "eve"},
 		"theo": {"cs101", "hw1", "secret", "ann", "cleo", "eve"},
 	}, all)
+	assert.Equal(t, map[string]string{"ann": "Name of ann"}, w.reg.Names(ctx, w.as("tess"), "cs101"))
+	assert.Empty(t, w.reg.Names(ctx, w.as("ann"), "cs101"))
 	assert.Equal(t, "Name of eve", w.reg.PersonName(ctx, w.as("theo"), "cs202", "eve"))
 	for _, odd := range []string{"", "ann@example.org", "../ann", "nobody"} {
 		assert.Equal(t, odd, w.reg.PersonName(ctx, w.as("root"), "cs101", odd), "e-mail addresses find nobody")

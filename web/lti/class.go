@@ -16,9 +16,10 @@ type classPage struct {
 	Assignment string
 	Courses    []school.LTICourse
 	Sendings   []lti.Sending
-	Compared   *lti.Compared // what a course's list would change
-	Import     bool          // the reader may do that
-	Grades     bool          // the reader may have scores sent
+	Titles     map[string]string // of assignments
+	Compared   *lti.Compared     // what a course's list would change
+	Import     bool              // the reader may do that
+	Grades     bool              // the reader may have scores sent
 }
 
 func (s *pages) classRoutes() []page.Route {
@@ -42,7 +43,14 @@ func (s *pages) classPage(r *page.Request, assignment string) (classPage, error)
 	if d.Courses, err = s.LTI.Courses(r.Context(), r.Actor(), class); err != nil {
 		return d, err
 	}
-	d.Sendings, err = s.LTI.Sendings(r.Context(), r.Actor(), class, assignment)
+	if d.Sendings, err = s.LTI.Sendings(r.Context(), r.Actor(), class, assignment); err != nil {
+		return d, err
+	}
+	all, _, err := s.Classes.ListAssignments(r.Context(), r.Actor(), classes.AssignmentFilter{Class: class, All: true})
+	d.Titles = make(map[string]string, len(all))
+	for i := range all {
+		d.Titles[all[i].Handle] = all[i].Title
+	}
 	return d, err
 }
 

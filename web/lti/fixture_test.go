@@ -61,7 +61,7 @@ func newFixture(t *testing.T) *fixture {
 	w.lti = w.service(redis, at, reg)
 	deps := services.Deps{Name: "Test school", URL: at, Classes: reg, Accounts: w.accounts, LTI: w.lti, Limits: redis, Log: log}
 	keeper := &session.Keeper{Sessions: session.New(redis, true, log), Accounts: w.accounts, Actors: reg, Log: log}
-	pages, err := page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(deps, keeper, nil), lti.Section(deps, keeper))
+	pages, err := page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log, Titles: reg}, sign.Section(deps, keeper, nil), lti.Section(deps, keeper))
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
 	w.Handler, err = web.Handler(web.Config{URL: at, Log: log}, web.Handlers{

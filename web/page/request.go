@@ -31,6 +31,7 @@ type Request struct {
 	route   Route
 	problem string // what is wrong with a form
 	titles  map[string]string
+	names   map[string]map[string]string // of classes
 }
 
 // Actor returns the acting user; only on routes that are not public.

@@ -28,6 +28,7 @@ type Titles interface {
 	ClassTitle(ctx context.Context, a core.Actor, class string) string
 	AssignmentTitle(ctx context.Context, a core.Actor, class, handle string) string
 	PersonName(ctx context.Context, a core.Actor, class, user string) string
+	Names(ctx context.Context, a core.Actor, class string) map[string]string // of members, by handle
 }
 
 // Site is all pages.

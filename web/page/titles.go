@@ -1,5 +1,7 @@
 package page
 
+import "cmp"
+
 // ClassTitle returns what people call a class.
 func (r *Request) ClassTitle(handle string) string {
 	return r.title("class "+handle, handle, func(all Titles) string {
@@ -19,6 +21,20 @@ func (r *Request) PersonName(class, user string) string {
 	return r.title("person "+class+"/"+user, user, func(all Titles) string {
 		return all.PersonName(r.Context(), r.Actor(), class, user)
 	})
+}
+
+// NameIn returns the name of a member of a class, for lists: those of all members are read at once.
+func (r *Request) NameIn(class, user string) string {
+	if r.site.cfg.Titles == nil || r.Caller == nil {
+		return user
+	}
+	if r.names == nil {
+		r.names = make(map[string]map[string]string)
+	}
+	if r.names[class] == nil {
+		r.names[class] = r.site.cfg.Titles.Names(r.Context(), r.Actor(), class)
+	}
+	return cmp.Or(r.names[class][user], user)
 }
 
 // title reads a title once for each request.

@@ -75,13 +75,13 @@ func (s *staff) setDeadline(r *page.Request) error {
 		if f.err == nil && d.Due == 0 && d.Cutoff == 0 {
 			f.wrong(r.T("Say until when."))
 		}
-		return r.T("%s has deadlines of its own now.", d.User)
+		return r.T("%s has deadlines of its own now.", r.PersonName(d.Class, d.User))
 	})
 }
 
 func (s *staff) removeDeadline(r *page.Request) error {
 	return s.putDeadline(r, func(_ *form, d *school.Deadline) string {
-		return r.T("%s has the assignment's deadlines again.", d.User)
+		return r.T("%s has the assignment's deadlines again.", r.PersonName(d.Class, d.User))
 	})
 }
 

@@ -15,8 +15,8 @@ func TestProgress(t *testing.T) {
 	text := w.shows("tina", hw1+"/progress")
 	require.Contains(t, text, "0 of 2 students")
 	require.Contains(t, text, "There are no scores yet")
-	require.Contains(t, text, `<a href="/classes/cs101/students/ann">ann</a>`, "has not submitted")
-	require.Contains(t, text, `<a href="/classes/cs101/students/cleo">cleo</a>`)
+	require.Contains(t, text, `<a href="/classes/cs101/students/ann">ANN</a> <small class="soft">ann</small>`, "has not submitted")
+	require.Contains(t, text, `<a href="/classes/cs101/students/cleo">CLEO</a>`)
 	require.NotContains(t, text, "/students/tina", "teaches")
 	require.NotContains(t, w.shows("tina", hw1+"/progress?after=ann"), "/students/ann")
 	for user, score := range map[string]float64{"ann": 7.5, "cleo": 10} {

@@ -45,7 +45,7 @@ func TestRosterChangesThoseWhoAreTicked(t *testing.T) {
 	require.Equal(t, core.RoleAssistant, w.role("cs101", "ann"))
 	require.Equal(t, core.RoleAssistant, w.role("cs101", "cleo"))
 	text := again(t, w.post("tina", change, "member", "ann", "do", "drop"), "may not")
-	require.Contains(t, text, `value="ann" aria-label="ann" checked`)
+	require.Contains(t, text, `value="ann" aria-label="ANN" checked`)
 	leads(t, w.post("tess", change, "member", "ann", "do", "drop"))
 	require.Empty(t, w.role("cs101", "ann"))
 	require.Equal(t, core.RoleAssistant, w.role("cs101", "cleo"))

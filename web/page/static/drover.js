@@ -163,6 +163,13 @@ for (const input of $$("input[data-filter]")) {
   });
 }
 
+// A calendar that is wider than its place begins shortly before now.
+for (const table of $$("table.calendar")) {
+  const now = document.querySelector("#grid .now");
+  const place = table.parentElement;
+  if (now) place.scrollLeft = parseFloat(now.getAttribute("x1")) / 100 * table.querySelector("svg.lane").clientWidth - place.clientWidth / 4;
+}
+
 // A calendar of leases takes a time that a mouse is dragged over, and puts it, in UTC, into the form of a new lease.
 for (const table of $$("table[data-calendar]")) choose(table, document.querySelector("form[data-lease]"));
 
