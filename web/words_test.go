@@ -77,6 +77,7 @@ func TestCataloguesHaveEverySentence(t *testing.T) {
 		}
 		slices.Sort(wrong)
 		require.Empty(t, wrong, file)
+		require.NotContains(t, string(text), "Ã", "%s has letters that were read as another encoding", file)
 		sorted, err := json.MarshalIndent(has, "", "  ")
 		require.NoError(t, err)
 		require.JSONEq(t, string(sorted), string(text))
