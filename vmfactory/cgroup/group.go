@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -61,6 +59,31 @@ func (g Group) runs(controller string) string {
 	return g.job(controller)
 }
 
+// made lists the folders that Make makes, children first.
+func (g Group) made() []string {
+	var all []string
+	inner := g.inner()
+	for _, name := range counted() {
+		if !g.host.Has(name) {
+			continue
+		}
+		if slices.Contains(inner, name) {
+			all = append(all, g.own(name), g.runs(name), g.job(name), g.seat(name))
+		}
+		all = append(all, g.folder(name))
+	}
+	// Controllers may share folders: the last mention is after all children.
+	slices.Reverse(all)
+	seen := map[string]bool{}
+	all = slices.DeleteFunc(all, func(folder string) bool {
+		again := seen[folder]
+		seen[folder] = true
+		return again
+	})
+	slices.Reverse(all)
+	return all
+}
+
 // inner lists the controllers that have a cgroup for user code; processors are limited for the VM as a whole.
 func (g Group) inner() []string {
 	if !g.apart {
@@ -72,9 +95,6 @@ func (g Group) inner() []string {
 // Make makes the cgroups and verifies their limits; cpus is how many processors the VM may use. It first removes
 // existing ones, and on failure those that it made.
 func (g Group) Make(l core.Limits, cpus float64) (err error) {
-	if err := g.Remove(context.Background()); err != nil { // left by an interrupted creation
-		return err
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Remove(context.Background()))
@@ -86,8 +106,13 @@ func (g Group) Make(l core.Limits, cpus float64) (err error) {
 		}
 	}
 	for _, top := range g.host.Folders() {
-		if err := os.Mkdir(filepath.Join(top, g.name), 0o755); err != nil {
-			return err
+		folder := filepath.Join(top, g.name)
+		err := unix.Mkdir(folder, 0o755)
+		if errors.Is(err, unix.EEXIST) { // left by an interrupted creation
+			err = errors.Join(Remove(context.Background(), folder), unix.Mkdir(folder, 0o755))
+		}
+		if err != nil {
+			return fmt.Errorf("make %s: %w", folder, err)
 		}
 	}
 	if err := set(g.host.whole(l, cpus), g.folder); err != nil {
@@ -128,8 +153,8 @@ func (g Group) part() error {
 
 // mkdir makes a cgroup, which another controller of the same hierarchy may have made already.
 func mkdir(folder string) error {
-	if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	if err := unix.Mkdir(folder, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("make %s: %w", folder, err)
 	}
 	return nil
 }
@@ -168,7 +193,7 @@ func (g Group) Take(pid int) error {
 		}
 		seat := g.seat(name)
 		if !g.host.at[name].v2 {
-			if err := write(filepath.Join(seat, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+			if err := process.WriteFile(filepath.Join(seat, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 				return fmt.Errorf("move process %d to %s: %w", pid, seat, err)
 			}
 		}

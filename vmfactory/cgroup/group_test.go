@@ -71,7 +71,7 @@ func TestEnd(t *testing.T) {
 	require.NoError(t, g.Take(asAgent.PID))
 	require.Error(t, g.Take(os.Getpid()+1<<22), "a process that is not there")
 	for _, name := range g.inner() {
-		require.NoError(t, write(filepath.Join(g.job(name), "cgroup.procs"), fmt.Sprint(job.Process.Pid)))
+		require.NoError(t, process.WriteFile(filepath.Join(g.job(name), "cgroup.procs"), fmt.Sprint(job.Process.Pid)))
 	}
 	h.Clear(ours(t))
 	assert.DirExists(t, g.job(Memory), "somebody lives there")
@@ -151,7 +151,7 @@ func TestVersion2(t *testing.T) {
 	defer func() {
 		for _, name := range passes {
 			if !slices.Contains(before, name) {
-				require.NoError(t, write(filepath.Join(h.V2(), "cgroup.subtree_control"), "-"+name))
+				require.NoError(t, process.WriteFile(filepath.Join(h.V2(), "cgroup.subtree_control"), "-"+name))
 			}
 		}
 	}()
@@ -181,7 +181,7 @@ func TestVersion2(t *testing.T) {
 	assert.Equal(t, []string{"0::/" + ours(t) + "/agent", "0::/" + ours(t) + "/job", "0::/" + ours(t) + "/agent"}, strings.Fields(string(said)))
 
 	_, who := sleeper(t)
-	require.NoError(t, write(filepath.Join(job, "cgroup.procs"), fmt.Sprint(who.PID)))
+	require.NoError(t, process.WriteFile(filepath.Join(job, "cgroup.procs"), fmt.Sprint(who.PID)))
 	require.NoError(t, Empty(t.Context(), folder))
 	alive, err := who.Alive()
 	require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"drover/vmfactory/process"
 )
 
 // Root is where cgroups are mounted.
@@ -90,7 +92,7 @@ func Find(root string, fsType func(string) int64) Host {
 
 // words returns the words in a file of a cgroup; a missing file has none.
 func words(folder, file string) []string {
-	text, _ := os.ReadFile(filepath.Join(folder, file))
+	text, _ := process.ReadFile(filepath.Join(folder, file))
 	return strings.Fields(string(text))
 }
 
@@ -160,22 +162,9 @@ func enable(folder string, controllers []string) error {
 		if slices.Contains(on, name) {
 			continue
 		}
-		if err := write(filepath.Join(folder, "cgroup.subtree_control"), "+"+name); err != nil {
+		if err := process.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), "+"+name); err != nil {
 			return fmt.Errorf("pass the controller %s on: %w", name, err)
 		}
 	}
 	return nil
-}
-
-// write writes to an existing file.
-func write(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent/wire"
+	"drover/vmfactory/process"
 )
 
 const (
@@ -96,7 +97,7 @@ func (h Host) known(all []bound) []bound {
 // set writes limits to the cgroups that at returns.
 func set(all []bound, at func(controller string) string) error {
 	for _, b := range all {
-		err := write(filepath.Join(at(b.controller), b.file), b.value)
+		err := process.WriteFile(filepath.Join(at(b.controller), b.file), b.value)
 		if err != nil && (!b.maybe || !errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("set limit %s: %w", b.file, err)
 		}
@@ -108,7 +109,7 @@ func set(all []bound, at func(controller string) string) error {
 func inForce(all []bound, at func(controller string) string) error {
 	for _, b := range all {
 		file := filepath.Join(at(b.controller), b.file)
-		text, err := os.ReadFile(file)
+		text, err := process.ReadFile(file)
 		if b.maybe && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -27,8 +27,12 @@ func (g Group) Remove(ctx context.Context) error {
 	return all
 }
 
-// End kills all processes in a VM's cgroups and removes the cgroups.
+// End kills all processes in a VM's cgroups and removes the cgroups. When the VM's first process is dead, there are
+// usually none left, which the kernel says when they are removed.
 func (g Group) End(ctx context.Context) error {
+	if g.vanish() {
+		return nil
+	}
 	for _, top := range g.host.Folders() {
 		if err := Empty(ctx, filepath.Join(top, g.name)); err != nil {
 			return err
@@ -37,9 +41,33 @@ func (g Group) End(ctx context.Context) error {
 	return g.Remove(ctx)
 }
 
+// vanish removes the cgroups that Make makes, and reports whether all are gone. The kernel takes a process that has
+// just died off its cgroup a little later.
+func (g Group) vanish() bool {
+	const tries, pause = 10, 100 * time.Microsecond
+	folders := g.made()
+	for range tries {
+		for len(folders) > 0 {
+			err := unix.Rmdir(folders[0])
+			if errors.Is(err, unix.EBUSY) {
+				break
+			}
+			if err != nil && !errors.Is(err, unix.ENOENT) {
+				return false
+			}
+			folders = folders[1:]
+		}
+		if len(folders) == 0 {
+			return true
+		}
+		time.Sleep(pause)
+	}
+	return false
+}
+
 // members lists the processes in a cgroup.
 func members(folder string) ([]int, error) {
-	text, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+	text, err := process.ReadFile(filepath.Join(folder, "cgroup.procs"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) { // it is gone, or is being removed
 		return nil, nil
 	}

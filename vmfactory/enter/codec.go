@@ -100,8 +100,14 @@ func (r *reader) end() error {
 // Encode returns the encoded plan.
 func (p Plan) Encode() []byte {
 	var w writer
+	w.plan(p)
+	return w.end()
+}
+
+func (w *writer) plan(p Plan) {
 	w.number(uint64(len(p.Steps)))
-	for _, s := range p.Steps {
+	for i := range p.Steps {
+		s := &p.Steps[i]
 		for _, text := range []string{string(s.Do), s.Path, s.From, s.Type, s.Text, string(s.Raw)} {
 			w.text(text)
 		}
@@ -115,11 +121,15 @@ func (p Plan) Encode() []byte {
 		w.flag(s.Deep)
 		w.flag(s.Maybe)
 	}
-	return w.end()
 }
 
 func decodePlan(text []byte) (Plan, error) {
 	r := reader{b: text}
+	p := r.plan()
+	return p, r.end()
+}
+
+func (r *reader) plan() Plan {
 	p := Plan{Steps: make([]Step, r.count())}
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -132,28 +142,21 @@ func decodePlan(text []byte) (Plan, error) {
 		s.Args, s.Env = r.texts(), r.texts()
 		s.Deep, s.Maybe = r.number() == 1, r.number() == 1
 	}
-	return p, r.end()
+	return p
 }
 
 // Encode returns the encoded request.
 func (q Request) Encode() []byte {
 	var w writer
 	w.number(uint64(q.Flags))
-	w.number(uint64(len(q.Caps)))
-	for _, c := range q.Caps {
-		w.number(uint64(c))
-	}
 	w.flag(q.Cgroup)
+	w.plan(q.Plan)
 	return w.end()
 }
 
 func decodeRequest(text []byte) (Request, error) {
 	r := reader{b: text}
-	q := Request{Flags: uintptr(r.number()), Caps: make([]uintptr, r.count())}
-	for i := range q.Caps {
-		q.Caps[i] = uintptr(r.number())
-	}
-	q.Cgroup = r.number() == 1
+	q := Request{Flags: uintptr(r.number()), Cgroup: r.number() == 1, Plan: r.plan()}
 	return q, r.end()
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // SocketFD is the descriptor of drover-spawn's seqpacket socket: one Request with descriptors in, one Answer out,
@@ -14,16 +15,17 @@ const SocketFD = 3
 
 // Bounds of a request.
 const (
-	MaxRequest = 4 << 10
+	MaxRequest = 128 << 10
 	MaxFiles   = 32
 )
 
 // Request asks for a VM's first process. The descriptors sent with it become the process's own from 0 on; one more is
-// the cgroup in which it starts, if Cgroup.
+// the cgroup in which it starts, if Cgroup. It carries out the plan once it has read a byte from descriptor 0, and
+// ends if there is none: whoever asked has died.
 type Request struct {
-	Flags  uintptr   // namespaces
-	Caps   []uintptr // capabilities that it needs in them
+	Flags  uintptr // namespaces
 	Cgroup bool
+	Plan   Plan
 }
 
 // Answer is the process that was started, or the error.
@@ -35,8 +37,8 @@ type Answer struct {
 
 // serve starts processes and never waits for them: the kernel reaps them, and after this process ends, its init does.
 func serve() error {
-	if err := call(sysCloseRange, SocketFD+1, uintptr(^uint32(0)), closeRangeCloexec); err != nil {
-		return fmt.Errorf("closing inherited descriptors: %w", err)
+	if _, _, errno := syscall.RawSyscall(sysCloseRange, SocketFD+1, everyFD, closeRangeCloexec); errno != 0 {
+		return fmt.Errorf("closing inherited descriptors: %w", errno)
 	}
 	syscall.CloseOnExec(SocketFD)
 	signal.Ignore(syscall.SIGCHLD, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
@@ -73,21 +75,65 @@ func answer(text, control []byte) Answer {
 	if err != nil {
 		return failed(err)
 	}
-	// No new session: this process has no terminal, and with autogroups each new session waits for its first turn on
-	// a busy machine.
-	attr := &syscall.SysProcAttr{Cloneflags: req.Flags, AmbientCaps: req.Caps}
-	own := files
-	if req.Cgroup && len(files) > 0 {
-		own = files[:len(files)-1]
-		attr.UseCgroupFD, attr.CgroupFD = true, int(files[len(files)-1])
+	cgroup := -1
+	if last := len(files) - 1; req.Cgroup && last >= 0 {
+		files, cgroup = files[:last], int(files[last])
+		defer syscall.Close(cgroup) //nolint:errcheck // nothing was written through it
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{EnterName}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off"}, Files: own, Sys: attr,
-	})
+	calls, err := compile(req.Plan)
 	if err != nil {
 		return failed(err)
 	}
+	calls.prepend(files)
+	pid, errno := calls.fork(req.Flags, cgroup)
+	if errno != 0 {
+		return failed(errno)
+	}
 	return Answer{PID: pid}
+}
+
+// prepend puts calls before those of the plan that make the descriptors the process's own, leave it no others, and
+// wait for the sign to begin. They are moved out of the way first: one may have the number that another is to get.
+func (c *compiled) prepend(files []uintptr) {
+	const above = MaxFiles + SocketFD + 1
+	first := &compiled{}
+	for i, fd := range files {
+		first.add(syscall.SYS_DUP3, fd, above+uintptr(i), syscall.O_CLOEXEC) //nolint:gosec // a small number
+	}
+	for i := range files {
+		first.add(syscall.SYS_DUP3, above+uintptr(i), uintptr(i)) //nolint:gosec // a small number
+	}
+	first.add(sysCloseRange, uintptr(len(files)), everyFD, closeRangeCloexec)
+	first.add(syscall.SYS_READ, 0, first.bytes(make([]byte, 1)), 1).whole = true
+	for i := range first.calls {
+		first.calls[i].fails, first.calls[i].skip = []byte("beginning: "), -1
+	}
+	c.calls, c.kept = append(first.calls, c.calls...), append(c.kept, first.kept...)
+}
+
+// cloneArgs is the beginning of struct clone_args.
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+}
+
+// fork makes the calls in a new process. It has no new session: this process has no terminal, and with autogroups each
+// new session waits for its first turn on a busy machine.
+func (c *compiled) fork(flags uintptr, cgroup int) (int, syscall.Errno) {
+	const intoCgroup = 0x200000000
+	args := &cloneArgs{flags: uint64(flags), exitSignal: uint64(syscall.SIGCHLD)}
+	var pid uintptr
+	var errno syscall.Errno
+	if cgroup >= 0 {
+		args.flags |= intoCgroup
+		args.cgroup = uint64(cgroup) //nolint:gosec // not negative
+		pid, _, errno = syscall.RawSyscall(sysClone3, uintptr(unsafe.Pointer(args)), unsafe.Sizeof(*args), 0)
+	} else { // containers that drover may run in often forbid clone3
+		pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	}
+	if pid == 0 && errno == 0 {
+		c.run()
+	}
+	return int(pid), errno //nolint:gosec // a pid
 }
 
 // received returns the descriptors that came with a request.
@@ -109,8 +155,11 @@ func received(control []byte) ([]uintptr, error) {
 	return files, nil
 }
 
-// maxText bounds the error text of an Answer, in bytes.
-const maxText = 300
+// Bounds of an Answer and of its error text, in bytes.
+const (
+	MaxAnswer = 4 << 10
+	maxText   = 300
+)
 
 func failed(err error) Answer {
 	line, _, _ := strings.Cut(err.Error(), "\n")

@@ -26,7 +26,7 @@ func (p *Provider) takePlace(id string) (int, error) {
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
 	own := p.cgroups.name(p.tag, "")
-	for _, u := range p.cgroups.host.Users(func(name string) bool { return strings.HasPrefix(name, cgroupPrefix) && !strings.HasPrefix(name, own) }) {
+	for _, u := range p.census.Users(func(name string) bool { return strings.HasPrefix(name, cgroupPrefix) && !strings.HasPrefix(name, own) }) {
 		for _, place := range p.owners.having(u) {
 			held[place] = true
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"drover/vmfactory/cgroup"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 
@@ -49,6 +50,7 @@ type Provider struct {
 	tag      string // distinguishes the run folders of a host in cgroups' names
 	owners   owners
 	cgroups  cgroups
+	census   cgroup.Census
 	anchor   time.Duration // interval at which an agent checks that its VM's folder exists
 	spawn    spawner
 	agent    error  // the small program is of another version than ours; nil if it is not, or is missing
@@ -84,6 +86,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
+	p.census.Host = p.cgroups.host
 	p.spawn.program, p.agent = agentProgram(cfg.Agent, cfg.Version)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

@@ -22,7 +22,6 @@ import (
 	"drover/core/agent"
 	_ "drover/core/agent/boot"   // our executable is also the agent
 	_ "drover/core/agent/boxrun" // and drover-run
-	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -54,8 +53,8 @@ func (p *Provider) Prepare(ctx context.Context, id string) error {
 	return nil
 }
 
-// start starts the VM's first process. It waits for its plan; if this process dies before sending it, the first
-// process ends. It is recorded before the plan is sent, so that no process runs unrecorded.
+// start starts the VM's first process. It waits for the sign to begin; if this process dies before sending it, the
+// first process ends. It is recorded before, so that no process runs unrecorded.
 func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	id := r.VM
 	g := p.cgroups.at(p.cgroups.name(p.tag, id))
@@ -81,24 +80,24 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return err
 	}
-	pid, err := p.bear(ctx, d, g, r.Place)
+	pid, err := p.bear(ctx, d, g, r.Place, plan)
 	if err != nil {
 		return err
 	}
 	if err := p.traces.NoteFirst(id, pid); err != nil {
 		return fmt.Errorf("note its first process: %w", err)
 	}
-	return errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode()))
+	return errors.Join(d.Config.Send(config), d.Begin.Send([]byte{1}))
 }
 
 // bear starts the first process, maps its users and puts it into its cgroup.
-func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int) (int, error) {
+func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int, plan enter.Plan) (int, error) {
 	born, err := g.Open()
 	if err != nil {
 		return 0, fmt.Errorf("open its cgroup: %w", err)
 	}
 	defer process.CloseFD(born)
-	pid, err := p.spawn.start(d.Theirs(), born)
+	pid, err := p.spawn.start(d.Theirs(), born, plan)
 	if err != nil {
 		return 0, fmt.Errorf("make its namespaces: %w", err)
 	}
@@ -118,8 +117,6 @@ func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	if err != nil {
 		return enter.Plan{}, err
 	}
-	// First: descriptors opened from here on are closed at Exec, except those that are kept.
-	steps = append([]enter.Step{{Do: enter.Fds, Num: []uint64{agent.ControlFD + wire.Controls}}}, steps...)
 	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
 	return enter.Plan{Steps: append(steps, last...)}, err
 }

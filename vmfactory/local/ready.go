@@ -86,14 +86,14 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer out.Close() //nolint:errcheck // read only
-	pid, err := p.spawn.start([]int{in.Read, int(heard.Fd()), int(heard.Fd())}, -1)
+	pid, err := p.spawn.start([]int{in.Read, int(heard.Fd()), int(heard.Fd())}, -1, plan)
 	if err := errors.Join(err, heard.Close()); err != nil {
 		return "", fmt.Errorf("making namespaces: %w", err)
 	}
 	if err := p.owners.apply(ctx, pid, 0); err != nil {
 		return "", fmt.Errorf("mapping users: %w", err)
 	}
-	if err := in.Send(plan.Encode()); err != nil {
+	if err := in.Send([]byte{1}); err != nil {
 		return "", err
 	}
 	if until, ok := ctx.Deadline(); ok {

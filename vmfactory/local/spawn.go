@@ -19,12 +19,6 @@ import (
 // born are the namespaces of a VM's first process. It unshares its cgroup namespace itself, once it is in its cgroup.
 const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// needed are the capabilities that it needs in them until it drops them.
-var needed = []uintptr{
-	unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL, unix.CAP_CHOWN,
-	unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE,
-}
-
 // spawner is our end of the small process that starts VMs' first processes. It starts with the first of them and ends
 // with Close or with this process; the processes that it started live on.
 type spawner struct {
@@ -75,12 +69,12 @@ func agentProgram(path, version string) (string, error) {
 
 var errClosed = errors.New("the provider is closed")
 
-// start starts a VM's first process with these descriptors from 0 on, in the cgroup of the descriptor cgroup unless
-// that is below 0. A spawner that was killed is replaced once.
-func (s *spawner) start(files []int, cgroup int) (int, error) {
+// start starts a VM's first process with that plan and these descriptors from 0 on, in the cgroup of the descriptor
+// cgroup unless that is below 0. A spawner that was killed is replaced once.
+func (s *spawner) start(files []int, cgroup int, plan enter.Plan) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req := enter.Request{Flags: born, Caps: needed, Cgroup: cgroup >= 0}
+	req := enter.Request{Flags: born, Cgroup: cgroup >= 0, Plan: plan}
 	if req.Cgroup {
 		files = append(append([]int{}, files...), cgroup)
 	}
@@ -133,7 +127,7 @@ func ask(socket int, req enter.Request, files []int) (enter.Answer, error) {
 	if err := unix.Sendmsg(socket, req.Encode(), unix.UnixRights(files...), nil, unix.MSG_NOSIGNAL); err != nil {
 		return none, err
 	}
-	reply := make([]byte, enter.MaxRequest)
+	reply := make([]byte, enter.MaxAnswer)
 	for {
 		n, err := unix.Read(socket, reply)
 		switch {

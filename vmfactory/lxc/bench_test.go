@@ -106,7 +106,7 @@ func (b *bench) floor() {
 	config, err = json.Marshal(told)
 	require.NoError(b.t, err)
 	plan := enter.Plan{Steps: b.floorSteps(id)}
-	require.NoError(b.t, errors.Join(d.Config.Send(config), d.Plan.Send(plan.Encode())))
+	require.NoError(b.t, errors.Join(d.Config.Send(config), d.Begin.Send(plan.Encode())))
 	d.Close()
 	require.NoError(b.t, b.traces.NoteFirst(id, cmd.Process.Pid))
 	require.NoError(b.t, b.traces.Await(ctx, id))

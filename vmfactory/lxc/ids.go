@@ -38,7 +38,7 @@ func (p *Provider) takePlace(id string) (int, error) {
 func (p *Provider) others() map[int]bool {
 	held := map[int]bool{}
 	own := payload(p.tag, "")
-	for _, u := range p.cgroups.Users(func(name string) bool { return strings.HasPrefix(name, drover) && !strings.HasPrefix(name, own) }) {
+	for _, u := range p.census.Users(func(name string) bool { return strings.HasPrefix(name, drover) && !strings.HasPrefix(name, own) }) {
 		last := min(u.First+u.Count-1, p.cfg.FirstID+p.cfg.IDs-1)
 		for place := floor(max(u.First, p.cfg.FirstID) - p.cfg.FirstID); place <= floor(last-p.cfg.FirstID); place++ {
 			held[place] = true

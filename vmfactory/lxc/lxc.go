@@ -56,6 +56,7 @@ type Provider struct {
 	traces   trace.Set
 	tag      string // distinguishes the run folders of a host in the names of containers and cgroups
 	cgroups  cgroups
+	census   cgroup.Census
 	anchor   time.Duration
 	starter  starter
 	program  program.Agent
@@ -85,6 +86,7 @@ func New(cfg Config) (*Provider, error) {
 		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
 		anchor: anchorEvery, program: program.Agent{Path: cfg.Agent, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 	}
+	p.census.Host = p.cgroups.Host
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}

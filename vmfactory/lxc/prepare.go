@@ -139,7 +139,7 @@ func (p *Provider) send(d *trace.Descriptors, agent []byte, plan enter.Plan) err
 		return err
 	}
 	p.traces.Reached("half sent")
-	if err := d.Plan.Send(plan.Encode()); err != nil {
+	if err := d.Begin.Send(plan.Encode()); err != nil {
 		return err
 	}
 	p.traces.Reached("sent")

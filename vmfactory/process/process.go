@@ -42,7 +42,7 @@ func Identify(pid int) (Process, error) {
 
 // startOf reads when a process started, in clock ticks.
 func startOf(pid int) (uint64, error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	text, err := ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err
 	}

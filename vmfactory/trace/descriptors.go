@@ -14,7 +14,7 @@ import (
 
 // Descriptors are those of a VM's first process while it is started.
 type Descriptors struct {
-	Plan, Config process.Pipe // its input: the plan by which it becomes the agent, then the agent's settings
+	Begin, Config process.Pipe // its input: its plan, or the sign to begin if it has that; then the agent's settings
 	Null         int
 	Controls     []int // for entering cgroups of user code, in the order of package cgroup; nil if there are none
 
@@ -26,13 +26,13 @@ type Descriptors struct {
 // sees the folder. The lifeline may be below 0.
 func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 	none := process.Pipe{Read: -1, Write: -1}
-	d = &Descriptors{Plan: none, Config: none, Null: -1, log: -1, socket: -1, anchor: -1, lifeline: lifeline}
+	d = &Descriptors{Begin: none, Config: none, Null: -1, log: -1, socket: -1, anchor: -1, lifeline: lifeline}
 	defer func() {
 		if err != nil {
 			d.Close()
 		}
 	}()
-	if d.Plan, err = process.NewPipe(); err != nil {
+	if d.Begin, err = process.NewPipe(); err != nil {
 		return d, err
 	}
 	if d.Config, err = process.NewPipe(); err != nil {
@@ -57,7 +57,7 @@ func (s Set) Descriptors(id string, lifeline int) (d *Descriptors, err error) {
 
 // Theirs lists them, followed by more, in the order that the first process and the agent expect.
 func (d *Descriptors) Theirs(more ...int) []int {
-	all := []int{d.Plan.Read, d.Null, d.log, d.socket, d.Config.Read, d.lifeline, d.anchor}
+	all := []int{d.Begin.Read, d.Null, d.log, d.socket, d.Config.Read, d.lifeline, d.anchor}
 	all = append(all, d.Controls...)
 	all = append(all, slices.Repeat([]int{-1}, wire.Controls-len(d.Controls))...)
 	for i, fd := range all {
@@ -70,7 +70,7 @@ func (d *Descriptors) Theirs(more ...int) []int {
 
 // Close closes them, except the lifeline.
 func (d *Descriptors) Close() {
-	d.Plan.Close()
+	d.Begin.Close()
 	d.Config.Close()
 	for _, fd := range append([]int{d.Null, d.log, d.socket, d.anchor}, d.Controls...) {
 		process.CloseFD(fd)

@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/vmfactory/process"
 )
 
 // RecordFile has the record of a VM, in its folder.
@@ -158,7 +159,7 @@ func WriteJSON(path string, v any) error {
 
 // ReadJSON reads such a file.
 func ReadJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
+	text, err := process.ReadFile(path)
 	if err != nil {
 		return err
 	}
