@@ -23,21 +23,27 @@ var Hidden = []string{
 // would otherwise be readable.
 const HidePIDs = "hidepid=2"
 
-// Proc returns the steps that hide files in the /proc mounted in the folder proc. The folder dev has null.
-func Proc() []enter.Step {
-	var all []enter.Step
+// Net returns the steps that set up the network namespace of the VM's first process, by the /proc mounted in the
+// folder proc.
+func Net() []enter.Step {
+	all := []enter.Step{{Do: enter.Loopback}}
 	for name, text := range wire.NetSettings() {
 		all = append(all, enter.Step{Do: enter.Write, Path: "proc/sys/net/" + name, Text: text, Maybe: true})
 	}
-	all = append(all,
+	return all
+}
+
+// Proc returns the steps that hide files in the /proc mounted in the folder proc. The folder dev has null.
+func Proc() []enter.Step {
+	all := []enter.Step{
 		// The writable files, oom_score_adj and mem, would only serve jobs to evade limits or attack each other. The
 		// agent uses the mount below.
-		enter.Step{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{agent.BadgeFD}},
-		enter.Step{Do: enter.Keep, Path: "proc", Num: []uint64{agent.ProcFD}, Bits: unix.O_DIRECTORY},
+		{Do: enter.Keep, Path: "proc/self/oom_score_adj", Num: []uint64{agent.BadgeFD}},
+		{Do: enter.Keep, Path: "proc", Num: []uint64{agent.ProcFD}, Bits: unix.O_DIRECTORY},
 		// User code sees a /proc without the agent, whose statistics would reveal former runs.
-		enter.Step{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: HidePIDs, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
-		enter.Step{Do: enter.Restrict, Path: "proc", Bits: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC},
-	)
+		{Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: HidePIDs, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+		{Do: enter.Restrict, Path: "proc", Bits: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC},
+	}
 	for _, name := range Hidden {
 		all = append(all, enter.Step{Do: enter.Mount, From: "dev/null", Path: "proc/" + name, Bits: unix.MS_BIND, Maybe: true})
 	}

@@ -111,6 +111,7 @@ type shape struct {
 	host    string // the VM's host name
 	limits  core.Limits
 	oneUser bool
+	network bool     // it has a network namespace of its own
 	watched bool     // memory is limited by a watchdog only
 	cgroups []string // folders of the VM's cgroups on the host
 	program string   // program that is drover-run in the VM; "" is none
@@ -162,7 +163,6 @@ func tellHost() (layout, error) {
 		return l, err
 	}
 	l.devices()
-	l.proc()
 	return l, nil
 }
 
@@ -180,13 +180,8 @@ func build(s shape) ([]enter.Step, error) {
 	}
 	l.add(enter.Step{Do: enter.Unshare, Bits: unix.CLONE_NEWCGROUP}) // it is in its cgroup by now, whose name is the host's
 	l.add(enter.Step{Do: enter.Hostname, Text: s.host})
-	l.add(enter.Step{Do: enter.Loopback})
 	l.steps, l.folders = append(l.steps, host.steps...), slices.Clone(host.folders)
-	for i := range l.steps {
-		if l.steps[i].Type == "proc" && !s.oneUser {
-			l.steps[i].Text = confine.HidePIDs
-		}
-	}
+	l.proc(s)
 	if s.program != "" {
 		l.show(keptAt, wire.BoxProgram, false, readOnly|unix.MOUNT_ATTR_NODEV)
 	}
@@ -334,11 +329,18 @@ func (l *layout) writable(limits core.Limits) {
 }
 
 // proc mounts the VM's own /proc.
-func (l *layout) proc() {
+func (l *layout) proc(s shape) {
 	l.folder("/proc")
+	hidden := ""
+	if !s.oneUser {
+		hidden = confine.HidePIDs
+	}
 	l.add(enter.Step{
-		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
+		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: hidden, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
 	})
+	if s.network {
+		l.steps = append(l.steps, confine.Net()...)
+	}
 	l.steps = append(l.steps, confine.Proc()...)
 }
 

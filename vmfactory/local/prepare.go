@@ -113,7 +113,7 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Grou
 // plan returns the steps by which the first process becomes the agent.
 func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
 	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.host.Has(cgroup.Memory)
-	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, watched: watched, cgroups: cgroups, program: p.spawn.file()})
+	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, network: p.spawn.shared&unix.CLONE_NEWNET == 0, watched: watched, cgroups: cgroups, program: p.spawn.file()})
 	if err != nil {
 		return enter.Plan{}, err
 	}

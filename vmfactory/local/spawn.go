@@ -22,11 +22,24 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CL
 // spawner is our end of the small process that starts VMs' first processes. It starts with the first of them and ends
 // with Close or with this process; the processes that it started live on.
 type spawner struct {
-	program string // the program of the spawner, and of VMs
+	program string  // the program of the spawner, and of VMs
+	shared  uintptr // namespaces of the spawner's own that first processes are in, too; see sharable
 	mu      sync.Mutex
 	socket  int
 	cmd     *exec.Cmd
 	closed  bool
+}
+
+// sharable returns the namespaces that the first processes of all VMs may share, apart from the host's, if this process
+// can make them. Making a network takes longer than all other namespaces. Agents use none, and may change nothing in
+// one that belongs to the host's root; user code never runs in an agent's, as it gets new ones (see agent.Config.Renews).
+func sharable() uintptr {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil || data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
+		return 0
+	}
+	return unix.CLONE_NEWNET | unix.CLONE_NEWIPC
 }
 
 // itself is the path of our own program.
@@ -74,7 +87,7 @@ var errClosed = errors.New("the provider is closed")
 func (s *spawner) start(files []int, cgroup int, plan enter.Plan) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req := enter.Request{Flags: born, Cgroup: cgroup >= 0, Plan: plan}
+	req := enter.Request{Flags: born &^ s.shared, Cgroup: cgroup >= 0, Plan: plan}
 	if req.Cgroup {
 		files = append(append([]int{}, files...), cgroup)
 	}
@@ -111,7 +124,7 @@ func (s *spawner) open() error {
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
 		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1"},
-		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.shared},
 	}
 	err = errors.Join(cmd.Start(), theirs.Close())
 	if err != nil {

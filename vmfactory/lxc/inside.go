@@ -96,7 +96,6 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	steps := []enter.Step{
 		{Do: enter.Fds, Num: []uint64{agentFD}},
 		{Do: enter.Mount, From: "none", Path: "/", Bits: unix.MS_REC | unix.MS_PRIVATE}, // liblxc makes mounts shared: each of the following would appear twice
-		{Do: enter.Loopback},
 		{Do: enter.Mkdir, Path: etcAt, Bits: 0o755},
 	}
 	for name, text := range own {
@@ -110,7 +109,7 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	steps = append(steps, enter.Step{
 		Do: enter.Mount, From: "proc", Path: "proc", Bits: unix.MS_REMOUNT | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, Text: confine.HidePIDs,
 	})
-	steps = append(steps, confine.Proc()...)
+	steps = append(append(steps, confine.Net()...), confine.Proc()...)
 	for _, at := range []string{"dev", "run", "home"} {
 		steps = append(steps, enter.Step{Do: enter.Restrict, Path: at, Bits: readOnly | unix.MOUNT_ATTR_NODEV})
 	}
