@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"syscall"
+	"unsafe"
 )
 
 // Plans, requests and answers are encoded as numbers and counted texts, one after the other, with an end mark: in a
@@ -70,7 +71,11 @@ func (r *reader) bytes() []byte {
 	return text
 }
 
-func (r *reader) text() string { return string(r.bytes()) }
+// text reads a text, which shares the memory of the message.
+func (r *reader) text() string {
+	b := r.bytes()
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // count reads the number of items that follow, each at least one byte long.
 func (r *reader) count() int {

@@ -1,7 +1,11 @@
 package enter
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -41,36 +45,50 @@ type call struct {
 	whole  bool // its result must be its third argument: it writes that many bytes
 	skip   int  // if something is missing, this many calls after it are left out; below 0 it is an error
 	hide   *hiding
-	fails  []byte // said before the error
+	do, on string // what it is part of, for errors
 }
 
-// compiled is a plan as system calls. Their arguments point into kept, which is not read.
+// compiled is a plan as system calls, and the memory that their arguments point into. It is used again and again: a
+// fork copies the tables of all memory that its caller has touched.
 type compiled struct {
-	calls []call
-	kept  []any
+	calls  []call
+	memory []byte
+	used   int
+	bad    error // the first text that has no place or a zero byte
+	hiding hiding
+}
+
+// room is for what the largest plan points to.
+const room = 2 * MaxRequest
+
+func newCompiled() *compiled {
+	for i := range errnos {
+		errnos[i] = syscall.Errno(i).Error()
+	}
+	return &compiled{memory: make([]byte, room)}
 }
 
 // compile turns a plan into system calls for a process that is like this one: it inherits this one's limits. They begin
-// by closing the process's input, which it has read.
-func compile(p Plan) (*compiled, error) {
-	c := &compiled{}
+// by closing the process's input, which it has read. The plan must stay in memory.
+func (c *compiled) compile(p Plan) error {
 	c.add(syscall.SYS_DUP3, 1, 0)
 	c.add(syscall.SYS_UMASK)
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		first := len(c.calls)
-		if err := c.step(s); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", s.Do, s.what(), err)
+		err := c.step(s)
+		if err = cmp.Or(err, c.bad); err != nil {
+			return fmt.Errorf("%s %s: %w", s.Do, s.what(), err)
 		}
-		fails := fmt.Appendf(nil, "%s %s: ", s.Do, s.what())
 		for k := first; k < len(c.calls); k++ {
-			c.calls[k].fails, c.calls[k].skip = fails, -1
+			one := &c.calls[k]
+			one.do, one.on = string(s.Do), s.what()
 			if s.Maybe {
-				c.calls[k].skip = len(c.calls) - 1 - k
+				one.skip = len(c.calls) - 1 - k
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // what returns the step's object, for errors.
@@ -81,39 +99,57 @@ func (s *Step) what() string {
 	if s.Text != "" {
 		return s.Text
 	}
-	return fmt.Sprint(s.Num)
+	if len(s.Num) > 0 {
+		return strconv.FormatUint(s.Num[0], 10)
+	}
+	return ""
 }
 
 // add adds a call; missing arguments are 0.
 func (c *compiled) add(number uintptr, args ...uintptr) *call {
-	one := call{number: number, fd: -1}
+	one := call{number: number, fd: -1, skip: -1}
 	copy(one.args[:], args)
 	c.calls = append(c.calls, one)
 	return &c.calls[len(c.calls)-1]
 }
 
-// text returns the address of a text that ends with a zero byte.
-func (c *compiled) text(s string) uintptr { return c.bytes(append([]byte(s), 0)) }
-
+// bytes returns the address of a copy.
 func (c *compiled) bytes(b []byte) uintptr {
-	c.kept = append(c.kept, b)
-	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	const word = 8
+	start := (c.used + word - 1) &^ (word - 1)
+	if start+len(b) >= len(c.memory) {
+		c.bad = cmp.Or(c.bad, error(syscall.E2BIG))
+		return 0
+	}
+	c.used = start + copy(c.memory[start:], b)
+	return uintptr(unsafe.Pointer(&c.memory[start]))
 }
 
-// address returns the address of a value, which is kept.
-func address[T any](c *compiled, v *T) uintptr {
-	c.kept = append(c.kept, v)
-	return uintptr(unsafe.Pointer(v))
+// text returns the address of a text that ends with a zero byte.
+func (c *compiled) text(s string) uintptr {
+	if strings.IndexByte(s, 0) >= 0 {
+		c.bad = cmp.Or(c.bad, error(syscall.EINVAL))
+	}
+	at := c.bytes(unsafe.Slice(unsafe.StringData(s), len(s)))
+	if c.bad == nil {
+		c.memory[c.used] = 0
+		c.used++
+	}
+	return at
+}
+
+// address returns the address of a copy of a value, which may hold addresses of other copies but no pointers.
+func address[T any](c *compiled, v T) uintptr {
+	return c.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)))
 }
 
 // texts returns the address of an array of texts.
 func (c *compiled) texts(all []string) uintptr {
-	at := make([]*byte, len(all)+1)
+	at := make([]uintptr, len(all)+1)
 	for i, s := range all {
-		at[i] = unsafe.SliceData(append([]byte(s), 0))
+		at[i] = c.text(s)
 	}
-	c.kept = append(c.kept, at)
-	return uintptr(unsafe.Pointer(unsafe.SliceData(at)))
+	return c.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&at[0])), uintptr(len(at))*unsafe.Sizeof(at[0])))
 }
 
 // here is the folder that relative paths begin at.
@@ -138,7 +174,7 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 	case Write:
 		c.open(s.Path, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC, s.Bits)
 		if s.Text != "" {
-			text := c.add(syscall.SYS_WRITE, 0, c.bytes([]byte(s.Text)), uintptr(len(s.Text)))
+			text := c.add(syscall.SYS_WRITE, 0, c.text(s.Text), uintptr(len(s.Text)))
 			text.fd, text.whole = 0, true
 		}
 		c.add(syscall.SYS_CLOSE).fd = 0
@@ -151,7 +187,11 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 	case Restrict:
 		c.restrict(s)
 	case Hide:
-		c.add(0).hide = newHiding(s)
+		if slices.ContainsFunc(c.calls, func(one call) bool { return one.hide != nil }) {
+			return syscall.EINVAL
+		}
+		c.hiding.prepare(c, s)
+		c.add(0).hide = &c.hiding
 	case Chdir:
 		c.add(syscall.SYS_CHDIR, c.text(s.Path))
 	case Pivot:
@@ -172,7 +212,7 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 		}
 		c.add(sysCloseRange, uintptr(s.Num[0]), everyFD, closeRangeCloexec)
 	case Say:
-		c.add(syscall.SYS_WRITE, 1, c.bytes([]byte(s.Text)), uintptr(len(s.Text)))
+		c.add(syscall.SYS_WRITE, 1, c.text(s.Text), uintptr(len(s.Text)))
 	case Exec:
 		c.add(syscall.SYS_EXECVE, c.text("/proc/self/exe"), c.texts(s.Args), c.texts(s.Env))
 	default:
@@ -203,12 +243,12 @@ func (c *compiled) ids(s *Step) error {
 // restrict adds attributes to a mount. Unlike a remount it needs no knowledge of the present ones, and reaches the
 // mounts below it in the same call.
 func (c *compiled) restrict(s *Step) {
-	attr := &struct{ set, clear, propagation, userns uint64 }{set: s.Bits}
+	attr := struct{ set, clear, propagation, userns uint64 }{set: s.Bits}
 	flags := uintptr(0)
 	if s.Deep {
 		flags = atRecursive
 	}
-	c.add(sysMountSetattr, here(), c.text(s.Path), flags, address(c, attr), unsafe.Sizeof(*attr))
+	c.add(sysMountSetattr, here(), c.text(s.Path), flags, address(c, attr), unsafe.Sizeof(attr))
 }
 
 // pivot stacks the old root over the new one and detaches it, so that it needs no folder.
@@ -221,7 +261,7 @@ func (c *compiled) pivot() {
 
 // loopback sets the interface up. Of its flags the kernel changes no others by this call.
 func (c *compiled) loopback() {
-	req := &struct {
+	req := struct {
 		name  [16]byte
 		flags uint16
 		_     [22]byte
@@ -241,7 +281,7 @@ func (c *compiled) rlimit(s *Step) error {
 		return err
 	}
 	most := min(s.Num[1], now.Max)
-	c.add(syscall.SYS_PRLIMIT64, 0, uintptr(s.Num[0]), address(c, &syscall.Rlimit{Cur: most, Max: most}))
+	c.add(syscall.SYS_PRLIMIT64, 0, uintptr(s.Num[0]), address(c, syscall.Rlimit{Cur: most, Max: most}))
 	return nil
 }
 
@@ -259,9 +299,9 @@ func (c *compiled) nobody(s *Step) {
 	}
 	c.add(syscall.SYS_PRCTL, prCapAmbient, capAmbientClearAll)
 	c.add(syscall.SYS_PRCTL, prSetNoNewPrivs, 1)
-	header := &struct{ version, pid uint32 }{version: capVersion3}
+	header := struct{ version, pid uint32 }{version: capVersion3}
 	low, high := uint32(s.Bits), uint32(s.Bits>>32) //nolint:gosec // the two halves
-	data := &[2]struct{ effective, permitted, inheritable uint32 }{{low, low, 0}, {high, high, 0}}
+	data := [2]struct{ effective, permitted, inheritable uint32 }{{low, low, 0}, {high, high, 0}}
 	if s.Deep {
 		data[0].inheritable, data[1].inheritable = low, high
 	}
@@ -278,11 +318,10 @@ func (c *compiled) seccomp(s *Step) error {
 	if len(s.Num) != 1 || len(s.Raw) == 0 || len(s.Raw)/size > 4096 {
 		return syscall.EINVAL
 	}
-	filter := append([]byte(nil), s.Raw...)
-	prog := &struct {
+	prog := struct {
 		length uint16
-		filter *byte
-	}{uint16(len(filter) / size), &filter[0]} //nolint:gosec // checked
+		filter uintptr
+	}{uint16(len(s.Raw) / size), c.bytes(s.Raw)} //nolint:gosec // checked
 	c.add(uintptr(s.Num[0]), seccompModeFilter, 0, address(c, prog))
 	return nil
 }

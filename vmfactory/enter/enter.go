@@ -21,8 +21,8 @@ func carryOut() error {
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
 	}
-	calls, err := compile(plan)
-	if err != nil {
+	calls := newCompiled()
+	if err := calls.compile(plan); err != nil {
 		return err
 	}
 	calls.run()

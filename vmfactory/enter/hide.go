@@ -5,32 +5,27 @@ import (
 	"unsafe"
 )
 
-// hiding covers what a /proc shows beyond the allowed: files by an empty file, folders by an empty, read-only one.
-// What there is is found out when it runs: modules of the kernel add to it.
-type hiding struct {
-	path, from     *byte // the /proc, and the empty file
-	allowed        []string
-	tmpfs, options *byte
-	entries        []byte // room for what the kernel lists
-	at             []byte // path of the entry that is covered, after the first base bytes
-	base           int
-	empty          []byte // path of the first folder that was covered, once there is one
-	covers         bool
-}
-
 // longestName is the most bytes of a file's name.
 const longestName = 255
 
-// newHiding prepares a step of that verb.
-func newHiding(s *Step) *hiding {
-	text := func(s string) *byte { return unsafe.SliceData(append([]byte(s), 0)) }
-	h := &hiding{
-		path: text(s.Path), from: text(s.From), allowed: s.Args, tmpfs: text("tmpfs"), options: text("size=4096,nr_inodes=1,mode=555"),
-		entries: make([]byte, 16<<10), at: make([]byte, len(s.Path)+1+longestName+1), base: len(s.Path) + 1,
-	}
-	copy(h.at, s.Path+"/")
-	h.empty = make([]byte, len(h.at))
-	return h
+// hiding covers what a /proc shows beyond the allowed: files by an empty file, folders by an empty, read-only one.
+// What there is is found out when it runs: modules of the kernel add to it.
+type hiding struct {
+	path, from     uintptr // the /proc, and the empty file
+	allowed        []string
+	tmpfs, options uintptr
+	entries        [16 << 10]byte               // room for what the kernel lists
+	at             [1024 + longestName + 1]byte // path of the entry that is covered, after the first base bytes
+	base           int
+	empty          [1024 + longestName + 1]byte // path of the first folder that was covered, once there is one
+	covers         bool
+}
+
+// prepare prepares a step of that verb, of which a plan has at most one.
+func (h *hiding) prepare(c *compiled, s *Step) {
+	h.path, h.from, h.tmpfs, h.options = c.text(s.Path), c.text(s.From), c.text("tmpfs"), c.text("size=4096,nr_inodes=1,mode=555")
+	h.allowed, h.covers = s.Args, false
+	h.base = copy(h.at[:len(h.at)-longestName-1], s.Path+"/")
 }
 
 // run covers everything once.
@@ -38,7 +33,7 @@ func newHiding(s *Step) *hiding {
 //go:nosplit
 //go:norace
 func (h *hiding) run() syscall.Errno {
-	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, here(), uintptr(unsafe.Pointer(h.path)), syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0, 0, 0)
+	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, here(), h.path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -115,12 +110,12 @@ func (h *hiding) cover(folder bool) syscall.Errno {
 	var errno syscall.Errno
 	switch {
 	case !folder:
-		_, _, errno = syscall.RawSyscall6(syscall.SYS_MOUNT, uintptr(unsafe.Pointer(h.from)), at, 0, syscall.MS_BIND, 0, 0)
+		_, _, errno = syscall.RawSyscall6(syscall.SYS_MOUNT, h.from, at, 0, syscall.MS_BIND, 0, 0)
 	case h.covers:
 		_, _, errno = syscall.RawSyscall6(syscall.SYS_MOUNT, uintptr(unsafe.Pointer(&h.empty[0])), at, 0, syscall.MS_BIND, 0, 0)
 	default:
-		_, _, errno = syscall.RawSyscall6(syscall.SYS_MOUNT, uintptr(unsafe.Pointer(h.tmpfs)), at, uintptr(unsafe.Pointer(h.tmpfs)),
-			syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, uintptr(unsafe.Pointer(h.options)), 0)
+		_, _, errno = syscall.RawSyscall6(syscall.SYS_MOUNT, h.tmpfs, at, h.tmpfs,
+			syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, h.options, 0)
 		for i := 0; errno == 0 && i < len(h.at) && i < len(h.empty); i++ {
 			h.empty[i], h.covers = h.at[i], true
 		}

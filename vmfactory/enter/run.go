@@ -9,13 +9,8 @@ import (
 // makes system calls and changes memory that was prepared for it. It must not allocate, lock, or grow its stack, so
 // nothing here calls a function that may.
 
-// errors of system calls as texts, by number.
-var errnos = func() (all [134][]byte) {
-	for i := range all {
-		all[i] = []byte(syscall.Errno(i).Error())
-	}
-	return all
-}()
+// errnos are the errors of system calls as texts, by number.
+var errnos [134]string
 
 // run makes the calls one after the other. It says the first that fails on standard error, and exits then, or with 0
 // after the last; usually the last executes another program.
@@ -44,11 +39,14 @@ func (c *compiled) run() {
 			errno = syscall.EIO
 		}
 		if errno != 0 {
-			say(one.fails)
+			say(one.do)
+			say(" ")
+			say(one.on)
+			say(": ")
 			if int(errno) < len(errnos) {
 				say(errnos[errno])
 			}
-			say(newline)
+			say("\n")
 			exit(1)
 		}
 		if one.opens {
@@ -58,13 +56,11 @@ func (c *compiled) run() {
 	exit(0)
 }
 
-var newline = []byte("\n")
-
 //go:nosplit
 //go:norace
-func say(text []byte) {
+func say(text string) {
 	if len(text) > 0 {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, 2, uintptr(unsafe.Pointer(&text[0])), uintptr(len(text))) // there is nobody to tell
+		_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, 2, uintptr(unsafe.Pointer(unsafe.StringData(text))), uintptr(len(text))) // there is nobody to tell
 	}
 }
 

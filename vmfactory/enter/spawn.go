@@ -42,6 +42,7 @@ func serve() error {
 	}
 	syscall.CloseOnExec(SocketFD)
 	signal.Ignore(syscall.SIGCHLD, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	calls := newCompiled()
 	text, control := make([]byte, MaxRequest), make([]byte, syscall.CmsgSpace(4*MaxFiles))
 	for {
 		n, oobn, _, _, err := syscall.Recvmsg(SocketFD, text, control, syscall.MSG_CMSG_CLOEXEC)
@@ -54,14 +55,14 @@ func serve() error {
 		if n == 0 {
 			return nil
 		}
-		reply := answer(text[:n], control[:oobn]).encode()
+		reply := answer(calls, text[:n], control[:oobn]).encode()
 		if _, err := syscall.Write(SocketFD, reply); err != nil {
 			return fmt.Errorf("answering: %w", err)
 		}
 	}
 }
 
-func answer(text, control []byte) Answer {
+func answer(calls *compiled, text, control []byte) Answer {
 	files, err := received(control)
 	defer func() {
 		for _, fd := range files {
@@ -75,16 +76,14 @@ func answer(text, control []byte) Answer {
 	if err != nil {
 		return failed(err)
 	}
-	cgroup := -1
+	own, cgroup := files, -1
 	if last := len(files) - 1; req.Cgroup && last >= 0 {
-		files, cgroup = files[:last], int(files[last])
-		defer syscall.Close(cgroup) //nolint:errcheck // nothing was written through it
+		own, cgroup = files[:last], int(files[last])
 	}
-	calls, err := compile(req.Plan)
-	if err != nil {
+	calls.begin(own)
+	if err := calls.compile(req.Plan); err != nil {
 		return failed(err)
 	}
-	calls.prepend(files)
 	pid, errno := calls.fork(req.Flags, cgroup)
 	if errno != 0 {
 		return failed(errno)
@@ -92,23 +91,22 @@ func answer(text, control []byte) Answer {
 	return Answer{PID: pid}
 }
 
-// prepend puts calls before those of the plan that make the descriptors the process's own, leave it no others, and
-// wait for the sign to begin. They are moved out of the way first: one may have the number that another is to get.
-func (c *compiled) prepend(files []uintptr) {
+// begin starts with calls that make the descriptors the process's own, leave it no others, and wait for the sign to
+// begin. They are moved out of the way first: one may have the number that another is to get.
+func (c *compiled) begin(files []uintptr) {
 	const above = MaxFiles + SocketFD + 1
-	first := &compiled{}
+	c.calls, c.used, c.bad = c.calls[:0], 0, nil
 	for i, fd := range files {
-		first.add(syscall.SYS_DUP3, fd, above+uintptr(i), syscall.O_CLOEXEC) //nolint:gosec // a small number
+		c.add(syscall.SYS_DUP3, fd, above+uintptr(i), syscall.O_CLOEXEC) //nolint:gosec // a small number
 	}
 	for i := range files {
-		first.add(syscall.SYS_DUP3, above+uintptr(i), uintptr(i)) //nolint:gosec // a small number
+		c.add(syscall.SYS_DUP3, above+uintptr(i), uintptr(i)) //nolint:gosec // a small number
 	}
-	first.add(sysCloseRange, uintptr(len(files)), everyFD, closeRangeCloexec)
-	first.add(syscall.SYS_READ, 0, first.bytes(make([]byte, 1)), 1).whole = true
-	for i := range first.calls {
-		first.calls[i].fails, first.calls[i].skip = []byte("beginning: "), -1
+	c.add(sysCloseRange, uintptr(len(files)), everyFD, closeRangeCloexec)
+	c.add(syscall.SYS_READ, 0, c.bytes([]byte{0}), 1).whole = true
+	for i := range c.calls {
+		c.calls[i].do, c.calls[i].on = "wait", "for the sign to begin"
 	}
-	c.calls, c.kept = append(first.calls, c.calls...), append(c.kept, first.kept...)
 }
 
 // cloneArgs is the beginning of struct clone_args.

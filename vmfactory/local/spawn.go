@@ -123,7 +123,7 @@ func (s *spawner) open() error {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
-		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1"},
+		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=10"}, // a fork copies the tables of what it has touched
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.shared},
 	}
 	err = errors.Join(cmd.Start(), theirs.Close())
