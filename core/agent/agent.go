@@ -70,8 +70,9 @@ const (
 	ControlFD  = wire.ControlFD
 )
 
-// AgentEnv returns the whole environment of an agent. It keeps the Go runtime small; user code does not get it.
-func AgentEnv() []string { return []string{"GOMAXPROCS=2"} }
+// AgentEnv returns the whole environment of an agent. It keeps the Go runtime small while the VM waits; user code does
+// not get it.
+func AgentEnv() []string { return []string{"GOMAXPROCS=1"} }
 
 // Run is a command to run in a VM.
 type Run struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -160,4 +161,38 @@ func TestImportsStayLight(t *testing.T) {
 			assert.True(t, light[strings.Trim(i.Path.Value, `"`)], "%s imports %s", name, i.Path.Value)
 		}
 	}
+}
+
+// TestForksOnlyCall shows that nothing which runs in a fork may grow its stack: it would wait there for threads that
+// the fork does not have.
+func TestForksOnlyCall(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, name := range []string{"run.go", "hide.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Name.Name == "prepare" {
+				continue
+			}
+			found++
+			require.NotNil(t, fn.Doc, fn.Name.Name)
+			var lines []string
+			for _, line := range fn.Doc.List {
+				lines = append(lines, line.Text)
+			}
+			assert.Contains(t, lines, "//go:nosplit", fn.Name.Name)
+			assert.Contains(t, lines, "//go:norace", fn.Name.Name)
+			ast.Inspect(fn, func(n ast.Node) bool {
+				for _, no := range []string{"append", "make", "new", "panic", "Sprint", "Errorf"} {
+					if id, ok := n.(*ast.Ident); ok {
+						assert.NotEqual(t, no, id.Name, "%s in %s", no, fn.Name.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	assert.Positive(t, found)
 }

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -29,7 +28,6 @@ func init() {
 		return
 	}
 	os.Clearenv()
-	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), 2))
 	ended := make(chan error)
 	go func() { ended <- live() }() // init holds the main thread, which is slow to switch to
 	if err := <-ended; err != nil {

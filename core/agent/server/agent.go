@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,11 +146,15 @@ func (a *Agent) assign(to string) error {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s is assigned to %s already; a VM serves once", a.cfg.VM, a.assignment)
 	}
 	if a.assignment == "" {
+		runtime.GOMAXPROCS(min(runtime.NumCPU(), processors)) // a waiting VM needs only one
 		go a.starter.ready(a.enter) // it takes a moment, in parallel to staging
 	}
 	a.assignment = to
 	return nil
 }
+
+// processors is how many an agent uses that has work: a thread that waits for a command must not hold up the others.
+const processors = 2
 
 func printable(s string) bool {
 	for i := range len(s) {
