@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -109,6 +110,52 @@ func BenchmarkMany(b *testing.B) {
 	close(next)
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "VMs/s")
+}
+
+// BenchmarkJobs runs a program that does nothing in VMs of their own, four at a time, and reports how many it runs in a
+// second.
+func BenchmarkJobs(b *testing.B) {
+	const atOnce = 4
+	p := benchProvider(b, "")
+	b.ResetTimer()
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range atOnce {
+		all.Go(func() {
+			for i := range next {
+				if err := oneJob(b, p, fmt.Sprint("vm-", i)); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	for i := range b.N {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+}
+
+func oneJob(b *testing.B, p *Provider, id string) (err error) {
+	b.Helper()
+	if err := errors.Join(p.Create(b.Context(), id, core.DefaultPool("p")), p.Prepare(b.Context(), id)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Destroy(b.Context(), id)) }()
+	c, err := agent.Dial(p.traces.Path(id))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.Assign(b.Context(), "a"); err != nil {
+		return err
+	}
+	e, err := c.Run(b.Context(), agent.Run{Args: []string{"true"}}, func(string, []byte) {})
+	if err == nil && e.Code != 0 {
+		err = fmt.Errorf("%+v", e)
+	}
+	return err
 }
 
 // BenchmarkTest takes turns of a reset and a run that has a share of the limits, as
