@@ -17,10 +17,10 @@ import (
 
 // floor starts a trivial program in the same namespaces and waits for its end:
 // what no way to make a VM can be faster than.
-func floor(b *testing.B) {
+func floor(b *testing.B, p *Provider) {
 	b.Helper()
 	cmd := exec.Command("/bin/true")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: born}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: p.spawn.born()}
 	if err := cmd.Run(); err != nil {
 		b.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func BenchmarkCycle(b *testing.B) {
 			var create, prepare, destroy, whole, bare, ratio []time.Duration
 			for i := range b.N {
 				began := time.Now()
-				floor(b)
+				floor(b, p)
 				least := time.Since(began)
 				c, r, d := cycle(b, p, fmt.Sprint("vm-", i))
 				create, prepare, destroy = append(create, c), append(prepare, r), append(destroy, d)

@@ -51,6 +51,7 @@ type Provider struct {
 	owners   owners
 	cgroups  cgroups
 	census   cgroup.Census
+	grounds  grounds
 	anchor   time.Duration // interval at which an agent checks that its VM's folder exists
 	spawn    spawner
 	agent    error  // the small program is of another version than ours; nil if it is not, or is missing
@@ -88,7 +89,8 @@ func New(cfg Config) (*Provider, error) {
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
 	p.census.Host = p.cgroups.host
 	p.spawn.program, p.agent = agentProgram(cfg.Agent, cfg.Version)
-	p.spawn.shared = sharable()
+	p.spawn.own = ownable()
+	p.grounds.watched = !p.cgroups.host.Has(cgroup.Memory)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")
 	}
@@ -152,6 +154,7 @@ func distribution() string {
 // Close ends the process that starts VMs, and the VMs if they are tied to this process. It must be the last call.
 func (p *Provider) Close() error {
 	p.spawn.close()
+	p.grounds.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, fd := range p.lifeline {

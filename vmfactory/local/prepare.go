@@ -64,7 +64,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 		}
 	}
 	folders, usage := g.Usage(cgroupsAt)
-	plan, err := p.plan(r, folders)
+	plan, ground, err := p.plan(r, folders)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 	if err != nil {
 		return err
 	}
-	pid, err := p.bear(ctx, d, g, r.Place, plan)
+	pid, err := p.bear(ctx, d, g, r.Place, plan, ground)
 	if err != nil {
 		return err
 	}
@@ -91,13 +91,13 @@ func (p *Provider) start(ctx context.Context, r trace.Record) error {
 }
 
 // bear starts the first process, maps its users and puts it into its cgroup.
-func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int, plan enter.Plan) (int, error) {
+func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Group, place int, plan enter.Plan, on ground) (int, error) {
 	born, err := g.Open()
 	if err != nil {
 		return 0, fmt.Errorf("open its cgroup: %w", err)
 	}
 	defer process.CloseFD(born)
-	pid, err := p.spawn.start(d.Theirs(), born, plan)
+	pid, err := p.spawn.start(d.Theirs(), born, plan, on)
 	if err != nil {
 		return 0, fmt.Errorf("make its namespaces: %w", err)
 	}
@@ -110,15 +110,16 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Grou
 	return pid, nil
 }
 
-// plan returns the steps by which the first process becomes the agent.
-func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, error) {
-	oneUser, watched := p.owners.mode == singleMode, !p.cgroups.host.Has(cgroup.Memory)
-	steps, err := build(shape{host: r.VM, limits: r.Pool.Limits, oneUser: oneUser, network: p.spawn.shared&unix.CLONE_NEWNET == 0, watched: watched, cgroups: cgroups, program: p.spawn.file()})
+// plan returns the steps by which the first process becomes the agent, on that ground.
+func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, ground, error) {
+	s := shape{host: r.VM, limits: r.Pool.Limits, oneUser: p.owners.mode == singleMode, cgroups: cgroups, laid: p.spawn.lays()}
+	s.network = !s.laid
+	on, err := p.grounds.tell(p.spawn.file())
 	if err != nil {
-		return enter.Plan{}, err
+		return enter.Plan{}, on, core.Wrap(err, core.CodeUnavailable, "", "cannot tell what of this machine's system a VM may see")
 	}
-	last, err := confine.Leave(r.VM, confine.Situation{OneUser: oneUser, Watched: watched})
-	return enter.Plan{Steps: append(steps, last...)}, err
+	last, err := confine.Leave(r.VM, confine.Situation{OneUser: s.oneUser, Watched: p.grounds.watched})
+	return enter.Plan{Steps: append(build(s, on), last...)}, on, err
 }
 
 // config returns the agent's settings.

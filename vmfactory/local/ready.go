@@ -71,7 +71,7 @@ const arrived = "arrived"
 // executing the agent.
 func (p *Provider) rehearse(ctx context.Context) (string, error) {
 	r := trace.Record{VM: "rehearsal", Pool: core.DefaultPool("rehearsal")}
-	plan, err := p.plan(r, nil)
+	plan, on, err := p.plan(r, nil)
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func (p *Provider) rehearse(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer out.Close() //nolint:errcheck // read only
-	pid, err := p.spawn.start([]int{in.Read, int(heard.Fd()), int(heard.Fd())}, -1, plan)
+	pid, err := p.spawn.start([]int{in.Read, int(heard.Fd()), int(heard.Fd())}, -1, plan, on)
 	if err := errors.Join(err, heard.Close()); err != nil {
 		return "", fmt.Errorf("making namespaces: %w", err)
 	}

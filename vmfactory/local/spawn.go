@@ -1,8 +1,10 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"drover/vmfactory/process"
 	"drover/vmfactory/program"
+	"drover/vmfactory/trace"
 
 	"golang.org/x/sys/unix"
 
@@ -23,23 +26,26 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CL
 // with Close or with this process; the processes that it started live on.
 type spawner struct {
 	program string  // the program of the spawner, and of VMs
-	shared  uintptr // namespaces of the spawner's own that first processes are in, too; see sharable
+	own     uintptr // namespaces of its own; see ownable
+	ground  string  // key of the ground that its mount namespace has
 	mu      sync.Mutex
 	socket  int
 	cmd     *exec.Cmd
+	words   *os.File // what it said
 	closed  bool
 }
 
-// sharable returns the namespaces that the first processes of all VMs may share, apart from the host's, if this process
-// can make them. Making a network takes longer than all other namespaces. Agents use none, and may change nothing in
-// one that belongs to the host's root; user code never runs in an agent's, as it gets new ones (see agent.Config.Renews).
-func sharable() uintptr {
+// ownable returns the namespaces that the spawner may have apart from the host's, if this process can make them: a
+// mount namespace with the ground of VMs, of which theirs are copies, and a network and IPC namespace that all first
+// processes share. Making a network takes longer than all other namespaces. Agents use none, and may change nothing in
+// one that belongs to the host's root; user code never runs in an agent's, as it gets new ones (agent.Config.Renews).
+func ownable() uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil || data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
 		return 0
 	}
-	return unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+	return unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
 }
 
 // itself is the path of our own program.
@@ -83,24 +89,29 @@ func agentProgram(path, version string) (string, error) {
 var errClosed = errors.New("the provider is closed")
 
 // start starts a VM's first process with that plan and these descriptors from 0 on, in the cgroup of the descriptor
-// cgroup unless that is below 0. A spawner that was killed is replaced once.
-func (s *spawner) start(files []int, cgroup int, plan enter.Plan) (int, error) {
+// cgroup unless that is below 0. A spawner that was killed, or stands on another ground, is replaced.
+func (s *spawner) start(files []int, cgroup int, plan enter.Plan, g ground) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req := enter.Request{Flags: born &^ s.shared, Cgroup: cgroup >= 0, Plan: plan}
+	if s.lays() && s.ground != g.key {
+		s.stop()
+	}
+	req := enter.Request{Flags: s.born(), Cgroup: cgroup >= 0, Plan: plan}
 	if req.Cgroup {
 		files = append(append([]int{}, files...), cgroup)
 	}
 	var answer enter.Answer
 	err := errClosed
 	for try := 0; try < 2 && !s.closed; try++ {
-		if err = s.open(); err != nil {
+		if err = s.open(g); err != nil {
 			break
 		}
 		if answer, err = ask(s.socket, req, files); err == nil {
 			break
 		}
-		s.stop()
+		if words := s.stop(); words != "" {
+			err = errors.New(words)
+		}
 	}
 	switch {
 	case err != nil:
@@ -113,7 +124,13 @@ func (s *spawner) start(files []int, cgroup int, plan enter.Plan) (int, error) {
 	return answer.PID, nil
 }
 
-func (s *spawner) open() error {
+// lays reports whether the spawner lays the ground of VMs. Its network and IPC namespaces are for all agents then, too.
+func (s *spawner) lays() bool { return s.own&unix.CLONE_NEWNS != 0 }
+
+// born returns the namespaces that a VM's first process gets: a mount namespace in any case.
+func (s *spawner) born() uintptr { return born &^ (s.own &^ unix.CLONE_NEWNS) }
+
+func (s *spawner) open(g ground) error {
 	if s.cmd != nil {
 		return nil
 	}
@@ -123,16 +140,36 @@ func (s *spawner) open() error {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
-		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=10"}, // a fork copies the tables of what it has touched
-		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.shared},
+		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: spawnerEnv,
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.own},
 	}
-	err = errors.Join(cmd.Start(), theirs.Close())
-	if err != nil {
+	if s.lays() { // it carries out a plan first, and becomes the spawner
+		last := enter.Step{Do: enter.Exec, Args: cmd.Args, Env: spawnerEnv}
+		cmd.Args, cmd.Stdin = []string{enter.EnterName}, bytes.NewReader(enter.Plan{Steps: append(g.lay(), last)}.Encode())
+	}
+	var words *os.File
+	if words, err = said(); err == nil {
+		cmd.Stderr = words
+		err = cmd.Start()
+	}
+	if err = errors.Join(err, theirs.Close()); err != nil {
 		process.CloseFD(pair[0])
-		return err
+		return errors.Join(err, words.Close())
 	}
-	s.socket, s.cmd = pair[0], cmd
+	s.socket, s.cmd, s.ground, s.words = pair[0], cmd, g.key, words
 	return nil
+}
+
+// spawnerEnv is the environment of a spawner: a fork copies the tables of what it has touched.
+var spawnerEnv = []string{"GOMAXPROCS=1", "GOGC=10"}
+
+// said returns an unnamed file for what a process says on standard error.
+func said() (*os.File, error) {
+	fd, err := unix.MemfdCreate("drover-spawn", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "drover-spawn"), nil
 }
 
 func ask(socket int, req enter.Request, files []int) (enter.Answer, error) {
@@ -155,14 +192,18 @@ func ask(socket int, req enter.Request, files []int) (enter.Answer, error) {
 	}
 }
 
-// stop ends the spawner; it dies when its socket is closed.
-func (s *spawner) stop() {
+// stop ends the spawner, which dies when its socket is closed, and returns what it said.
+func (s *spawner) stop() string {
 	if s.cmd == nil {
-		return
+		return ""
 	}
 	process.CloseFD(s.socket)
 	_ = s.cmd.Wait() // the exit status does not matter
-	s.cmd = nil
+	const most = 300
+	words := trace.Hear(io.NewSectionReader(s.words, 0, most))
+	_ = s.words.Close()
+	s.cmd, s.words = nil, nil
+	return words
 }
 
 func (s *spawner) close() {
