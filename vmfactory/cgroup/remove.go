@@ -60,7 +60,7 @@ func (g Group) vanish() bool {
 		if len(folders) == 0 {
 			return true
 		}
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 	return false
 }

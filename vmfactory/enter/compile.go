@@ -223,7 +223,7 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 
 // open opens a file, as the descriptor of the calls after it.
 func (c *compiled) open(path string, how int, mode uint64) {
-	c.add(syscall.SYS_OPENAT, here(), c.text(path), uintptr(how|syscall.O_CLOEXEC), uintptr(mode)).opens = true //nolint:gosec // flags
+	c.add(syscall.SYS_OPENAT, here(), c.text(path), uintptr(how|syscall.O_CLOEXEC), uintptr(mode)).opens = true
 }
 
 func (c *compiled) ids(s *Step) error {

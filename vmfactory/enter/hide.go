@@ -43,7 +43,7 @@ func (h *hiding) run() syscall.Errno {
 		if n == 0 || errno != 0 {
 			break
 		}
-		errno = h.listed(int(n)) //nolint:gosec // at most the size of entries
+		errno = h.listed(int(n))
 	}
 	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOSE, fd, 0, 0) // it was only read
 	return errno

@@ -21,7 +21,7 @@ const (
 
 // Request asks for a VM's first process. The descriptors sent with it become the process's own from 0 on; one more is
 // the cgroup in which it starts, if Cgroup. It carries out the plan once it has read a byte from descriptor 0, and
-// ends if there is none: whoever asked has died.
+// ends if there is none: its asker has died.
 type Request struct {
 	Flags  uintptr // namespaces
 	Cgroup bool
@@ -97,10 +97,10 @@ func (c *compiled) begin(files []uintptr) {
 	const above = MaxFiles + SocketFD + 1
 	c.calls, c.used, c.bad = c.calls[:0], 0, nil
 	for i, fd := range files {
-		c.add(syscall.SYS_DUP3, fd, above+uintptr(i), syscall.O_CLOEXEC) //nolint:gosec // a small number
+		c.add(syscall.SYS_DUP3, fd, above+uintptr(i), syscall.O_CLOEXEC)
 	}
 	for i := range files {
-		c.add(syscall.SYS_DUP3, above+uintptr(i), uintptr(i)) //nolint:gosec // a small number
+		c.add(syscall.SYS_DUP3, above+uintptr(i), uintptr(i))
 	}
 	c.add(sysCloseRange, uintptr(len(files)), everyFD, closeRangeCloexec)
 	c.add(syscall.SYS_READ, 0, c.bytes([]byte{0}), 1).whole = true
@@ -123,7 +123,7 @@ func (c *compiled) fork(flags uintptr, cgroup int) (int, syscall.Errno) {
 	var errno syscall.Errno
 	if cgroup >= 0 {
 		args.flags |= intoCgroup
-		args.cgroup = uint64(cgroup) //nolint:gosec // not negative
+		args.cgroup = uint64(cgroup)
 		pid, _, errno = syscall.RawSyscall(sysClone3, uintptr(unsafe.Pointer(args)), unsafe.Sizeof(*args), 0)
 	} else { // containers that drover may run in often forbid clone3
 		pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
@@ -131,7 +131,7 @@ func (c *compiled) fork(flags uintptr, cgroup int) (int, syscall.Errno) {
 	if pid == 0 && errno == 0 {
 		c.run()
 	}
-	return int(pid), errno //nolint:gosec // a pid
+	return int(pid), errno
 }
 
 // received returns the descriptors that came with a request.

@@ -20,7 +20,7 @@ func spawner(t *testing.T) func(Request, ...*os.File) Answer {
 	t.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	theirs := os.NewFile(uintptr(pair[1]), "theirs") //nolint:gosec // a descriptor
+	theirs := os.NewFile(uintptr(pair[1]), "theirs")
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/proc/self/exe")
 	cmd.Args, cmd.ExtraFiles, cmd.Stderr = []string{SpawnName}, []*os.File{theirs}, os.Stderr
 	require.NoError(t, errors.Join(cmd.Start(), theirs.Close()))

@@ -55,7 +55,7 @@ func (g *grounds) tell(program string) (ground, error) {
 	return g.last, err
 }
 
-// look reads the host's mounts if they have changed, which the kernel tells whoever polls their list.
+// look reads the host's mounts if they have changed, which the kernel tells those that poll their list.
 func (g *grounds) look() error {
 	switch {
 	case g.closed:

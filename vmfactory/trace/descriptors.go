@@ -15,8 +15,8 @@ import (
 // Descriptors are those of a VM's first process while it is started.
 type Descriptors struct {
 	Begin, Config process.Pipe // its input: its plan, or the sign to begin if it has that; then the agent's settings
-	Null         int
-	Controls     []int // for entering cgroups of user code, in the order of package cgroup; nil if there are none
+	Null          int
+	Controls      []int // for entering cgroups of user code, in the order of package cgroup; nil if there are none
 
 	log, socket, anchor int
 	lifeline            int // its maker's; below 0 if the VM outlives its maker
