@@ -154,14 +154,15 @@ func TestHarnessIsChecked(t *testing.T) {
 	w := newFixture(t)
 	w.assignment("hw1")
 	w.submit("ann", "hw1")
-	const tests = "run: ./a.out\ntimeout: 1h\ntests:\n- {name: tiny, output: x, points: 2}\n- {visibility: hidden, output: y}\n"
+	const tests = "run: ./a.out\ntimeout: 1h\ntests:\n- {name: tiny, output: x, points: 2}\n- {visibility: hidden, output: y, when: final}\n"
 	b := w.browser("root")
 	require.Contains(t, b.shows(hw1+"/harness/new"), "No harness waits here")
 	at := leads(t, b.send(hw1+"/harness", newUpload().field(t, "use", "check").file(t, "archive", "h.zip", zipped(t, "cases.yaml", tests, "data/in", "1"))))
 	text := b.shows(at)
-	for _, want := range []string{"2 tests", "3 points", "tiny", "<code>trimmed</code>", "that counts", "without names: test 2", "data/in", `value="ann"`, "Try it on everybody"} {
+	for _, want := range []string{"2 tests", "3 points", "tiny", "<code>trimmed</code>", "that counts", "without names: test 2", "data/in", `value="ann"`, "Try it on everybody", ">always</td>"} {
 		require.Contains(t, text, want)
 	}
+	require.Equal(t, 1, strings.Count(text, ">final only<"))
 	require.Nil(t, w.stored("hw1").Harness, "nothing has changed")
 	again(t, b.post(at, "use", "try", "user", "root"), "root")
 	again(t, b.post(at), "Say what is to be done")

@@ -88,6 +88,7 @@ type testRow struct {
 	TimeMs      int64
 	Memory      int64 // bytes; 0 is the pool's
 	Hidden      bool
+	Final       bool   // only final submissions are tested by it
 	Compare     string // "" if its output does not matter
 	IgnoreCase  bool
 	Message     string
@@ -101,7 +102,7 @@ func testRows(p *harness.Package) []testRow {
 	for _, t := range p.Cases.Tests() {
 		row := testRow{
 			Group: t.Group, Name: t.Name, Points: t.Points, TimeMs: t.Limits.Time.Milliseconds(), Memory: t.Limits.Memory,
-			Hidden: t.Hidden, IgnoreCase: t.Compare.IgnoreCase, Message: t.Message,
+			Hidden: t.Hidden, Final: t.Final, IgnoreCase: t.Compare.IgnoreCase, Message: t.Message,
 		}
 		if t.Output != nil || t.Compare.By == cases.Check {
 			row.Compare = t.Compare.By
