@@ -45,6 +45,23 @@ func ResultOutcomes() []ResultOutcome {
 	}
 }
 
+// OutcomeCount is how many submissions stand in one way.
+type OutcomeCount struct {
+	Outcome ResultOutcome `json:"outcome"`
+	Count   int           `json:"count"`
+}
+
+// CountedOutcomes returns the outcomes that were counted, in the order of ResultOutcomes.
+func CountedOutcomes(count map[ResultOutcome]int) []OutcomeCount {
+	all := []OutcomeCount{}
+	for _, o := range ResultOutcomes() {
+		if n := count[o]; n > 0 {
+			all = append(all, OutcomeCount{o, n})
+		}
+	}
+	return all
+}
+
 // Words in the verdict of a test that a harness may give. Other words are allowed, and are shown unchanged.
 const (
 	TestAccepted     = "accepted"

@@ -76,7 +76,7 @@ func TestProgress(t *testing.T) {
 	w.graded("hw1")
 	p, err := w.reg.Progress(ctx, tess, "cs101", "hw1")
 	require.NoError(t, err)
-	assert.Equal(t, classes.Progress{Students: 2}, p)
+	assert.Equal(t, classes.Progress{Students: 2, Outcomes: []core.OutcomeCount{}}, p)
 
 	for _, user := range []string{"s1", "s2", "s3"} {
 		require.NoError(t, done(w.reg.Store.PutUser(ctx, school.User{Handle: user, Created: start})))
@@ -101,6 +101,12 @@ func TestProgress(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, classes.Progress{
 		Students: 5, Submitted: 4, Finals: 1, Late: 1, Waiting: 1, Ungraded: 1,
+		Outcomes: []core.OutcomeCount{
+			{Outcome: core.ResultFull, Count: 1},
+			{Outcome: core.ResultPartial, Count: 1},
+			{Outcome: core.ResultFailed, Count: 1},
+			{Outcome: core.ResultWaiting, Count: 1},
+		},
 		Distribution: classes.Distribution{Max: 10, Mean: 14.9 / 3, Median: 4.9, Counts: [classes.Buckets]int{0: 1, 4: 1, 9: 1}},
 	}, p)
 }

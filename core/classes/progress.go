@@ -24,7 +24,8 @@ type Progress struct {
 	Waiting   int `json:"waiting"`  // for test results
 	Ungraded  int `json:"ungraded"` // without a score: the distribution leaves them out
 
-	Distribution Distribution `json:"distribution"`
+	Outcomes     []core.OutcomeCount `json:"outcomes"` // how the submissions stand
+	Distribution Distribution        `json:"distribution"`
 }
 
 // Distribution is how the scores are spread, of submissions that have one: what waits, what was stopped and what our
@@ -48,6 +49,7 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 	}
 	p := Progress{Students: len(students)}
 	var scores []float64
+	outcomes := map[core.ResultOutcome]int{}
 	for after := ""; ; {
 		some, err := r.Store.Standings(ctx, class, assignment, after, page)
 		if err != nil {
@@ -58,6 +60,7 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 		}
 		for i := range some {
 			if after = some[i].Submission.User; students[after] {
+				outcomes[some[i].Outcome]++
 				if score := p.count(some[i]); score != nil {
 					scores = append(scores, *score)
 				}
@@ -65,6 +68,7 @@ func (r *Service) Progress(ctx context.Context, a core.Actor, class, assignment 
 		}
 		if len(some) < page {
 			p.Distribution.spread(scores)
+			p.Outcomes = core.CountedOutcomes(outcomes)
 			return p, nil
 		}
 	}

@@ -215,6 +215,14 @@ func (c *Counted) Cost() float64 {
 	return *c.Score - *c.Final
 }
 
+// Stands returns the outcome by the score after the penalty.
+func (c *Counted) Stands() core.ResultOutcome {
+	if c.Cost() > 0 {
+		return core.OutcomeOfScore(*c.Final, c.MaxScore)
+	}
+	return c.Outcome
+}
+
 // CountAll returns what the submissions of one user that count in one class are worth, in the order given: penalties
 // for each, after the class's late days have covered what they can, in order of due date. The assignments, by handle,
 // have the user's personal deadlines. Leads of other assignments are worth nothing.

@@ -62,6 +62,7 @@ func TestLateDays(t *testing.T) {
 		leads = append(leads, school.Lead{Assignment: handle, At: as[handle].Due + aDay + 1, Score: score(10)})
 	}
 	leads[0].Grade = &school.Grade{Score: 10}
+	leads[2].Outcome, leads[2].MaxScore, leads[3].Outcome, leads[3].MaxScore = core.ResultFull, score(10), core.ResultFull, score(10)
 	as["c"].Penalty = 0
 	leads = append(leads, school.Lead{Assignment: "gone", Score: score(1)})
 	got := school.CountAll(3, as, leads)
@@ -74,6 +75,7 @@ func TestLateDays(t *testing.T) {
 		require.InDelta(t, want.left, *got[i].Final, 1e-9, i)
 	}
 	require.InDelta(t, 1, got[3].Cost(), 1e-9)
+	require.Equal(t, []core.ResultOutcome{core.ResultFull, core.ResultPartial}, []core.ResultOutcome{got[2].Stands(), got[3].Stands()}, "9 of 10 points are left")
 	require.Nil(t, got[4].Final)
 }
 

@@ -14,6 +14,7 @@ func (s *Site) functions(speech Speech) template.FuncMap {
 		"n":        speech.N,
 		"number":   speech.number,
 		"outcome":  speech.Outcome,
+		"pieces":   pieces,
 		"asset":    s.static.url,
 		"when":     func(ms int64) template.HTML { return speech.When(ms, s.cfg.Now()) },
 		"date":     speech.Date,

@@ -1,6 +1,10 @@
 package page
 
-import "drover/core"
+import (
+	"fmt"
+
+	"drover/core"
+)
 
 // outcomes are the words for outcomes; pages show an icon and a colour beside them.
 var outcomes = map[core.ResultOutcome]string{
@@ -23,4 +27,25 @@ func (s Speech) Outcome(o core.ResultOutcome) string {
 		return s.T(outcomes[core.ResultReceived])
 	}
 	return s.T(text)
+}
+
+// piece is a part of a bar that is 100 wide.
+type piece struct {
+	Outcome  core.ResultOutcome
+	X, Width string
+}
+
+// pieces returns counts as parts of a bar.
+func pieces(counts []core.OutcomeCount) []piece {
+	sum, before := 0, 0
+	for _, c := range counts {
+		sum += c.Count
+	}
+	all := make([]piece, len(counts))
+	share := func(n int) string { return fmt.Sprintf("%.2f", 100*float64(n)/float64(sum)) }
+	for i, c := range counts {
+		all[i] = piece{c.Outcome, share(before), share(c.Count)}
+		before += c.Count
+	}
+	return all
 }

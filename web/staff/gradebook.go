@@ -80,7 +80,6 @@ type gridCell struct {
 	Name string // user/assignment
 	Link string
 	Form bool
-	Kind string // of the score: full, part, none, or "" for no score
 }
 
 // Cells returns the cells of a row.
@@ -89,17 +88,21 @@ func (g grid) Cells(row classes.BookRow) []gridCell {
 	for i, c := range row.Cells {
 		name := row.User + "/" + g.Book.Columns[i].Handle
 		all[i] = gridCell{BookCell: c, Name: name, Form: name == g.Cell, Link: g.Here(name)}
-		switch {
-		case c.Counted == nil || c.Final == nil:
-		case *c.Final <= 0:
-			all[i].Kind = "none"
-		case c.MaxScore != nil && *c.Final < *c.MaxScore:
-			all[i].Kind = "part"
-		default:
-			all[i].Kind = "full"
-		}
 	}
 	return all
+}
+
+// Outcomes returns the outcomes of this part, for the legend.
+func (g grid) Outcomes() []core.OutcomeCount {
+	count := map[core.ResultOutcome]int{}
+	for _, row := range g.Book.Rows {
+		for _, c := range row.Cells {
+			if c.Counted != nil {
+				count[c.Stands()]++
+			}
+		}
+	}
+	return core.CountedOutcomes(count)
 }
 
 // fill reads the part of the gradebook that the reader asks for.

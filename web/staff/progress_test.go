@@ -27,6 +27,8 @@ func TestProgress(t *testing.T) {
 	}
 	text = w.shows("tina", hw1+"/progress")
 	require.Contains(t, text, "2 of 2 students")
+	require.Regexp(t, `(?s)<rect class="o-full" x="0.00" width="50.00" height="6"/>\s*<rect class="o-partial" x="50.00" width="50.00"`, text)
+	require.Regexp(t, `(?s)href="/classes/cs101/assignments/hw1/submissions\?outcome=partial">.*some points</span> <strong>1</strong>`, text)
 	require.Contains(t, text, "Everybody has submitted something.")
 	require.Contains(t, text, "<dd>8.75</dd>")
 	require.Contains(t, text, `<rect class="mark" x="90%" y="15%" width="9%" height="85%">`)

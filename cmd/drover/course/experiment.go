@@ -208,7 +208,22 @@ func printMatrix(out io.Writer, v *classes.ExperimentView) error {
 	if err := terminal.PrintTable(out, "", header, rows); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out)
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return printChanges(out, v.Summary.Outcomes)
+}
+
+// printChanges prints how many submissions stand how, before and now.
+func printChanges(out io.Writer, changes []experiment.OutcomeChange) error {
+	rows := make([]table.Row, len(changes))
+	for i, c := range changes {
+		rows[i] = table.Row{outcomeWord(c.Outcome), countWord(c.Old), countWord(c.New)}
+	}
+	if err := terminal.PrintTable(out, "", table.Row{"outcome", "before", "now"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out)
 	return err
 }
 

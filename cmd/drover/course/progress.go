@@ -27,6 +27,9 @@ func assignmentProgress(c *cli.Context, from access.Backend) error {
 	out, d := c.App.Writer, p.Distribution
 	fmt.Fprintf(out, "%s: %d of %d students have submitted; %d final, %d late, %d waiting for results, %d without a score\n",
 		as.Name(), p.Submitted, p.Students, p.Finals, p.Late, p.Waiting, p.Ungraded)
+	for _, o := range p.Outcomes {
+		fmt.Fprintf(out, "%6d %s\n", o.Count, outcomeWord(o.Outcome))
+	}
 	if p.Submitted == 0 || d.Max <= 0 {
 		return nil
 	}

@@ -148,6 +148,13 @@ func TestOutcomes(t *testing.T) {
 			{Old: harness.Partial, New: harness.Passed, Count: 1},
 			{Old: harness.Partial, New: harness.PlatformFault, Count: 1},
 		},
+		Outcomes: []experiment.OutcomeChange{
+			{Outcome: core.ResultFull, New: 2},
+			{Outcome: core.ResultPartial, Old: 7, New: 5},
+			{Outcome: core.ResultFailed, New: 1},
+			{Outcome: core.ResultFault, New: 1},
+			{Outcome: core.ResultReceived, Old: 2},
+		},
 	}, sum)
 	require.InDelta(t, 0.2, sum.FlakeRate(), 1e-9)
 	require.Equal(t, "4 of 9 submissions get another verdict, 5 another verdict or score; 2 gain points, 1 lose; flaky: 1 of 5 (20.0 %); without a result: 1", sum.Sentence())

@@ -15,9 +15,10 @@ const Ungraded harness.Verdict = "not graded"
 
 // Run is the result of one request.
 type Run struct {
-	Request string          `json:"request,omitempty"` // "" if there is none
-	Verdict harness.Verdict `json:"verdict"`
-	Score   *float64        `json:"score"`
+	Request string             `json:"request,omitempty"` // "" if there is none
+	Verdict harness.Verdict    `json:"verdict"`
+	Score   *float64           `json:"score"`
+	Outcome core.ResultOutcome `json:"outcome"` // as a submission with this result stands
 
 	marks []mark // its tests
 }
@@ -85,9 +86,9 @@ func Outcomes(ctx context.Context, store Results, e school.Experiment) ([]Outcom
 	err := eachRequest(ctx, store, e.ID, nil, func(row *core.Row) error {
 		o := by[row.Spec.Submission]
 		if o == nil {
-			o = &Outcome{Submission: row.Spec.Submission, Old: Run{Request: row.Spec.Instead, Verdict: Ungraded}, Runs: make([]Run, e.Repeat)}
+			o = &Outcome{Submission: row.Spec.Submission, Old: Run{Request: row.Spec.Instead, Verdict: Ungraded, Outcome: core.ResultReceived}, Runs: make([]Run, e.Repeat)}
 			for i := range o.Runs {
-				o.Runs[i].Verdict = Ungraded
+				o.Runs[i].Verdict, o.Runs[i].Outcome = Ungraded, core.ResultReceived
 			}
 			by[row.Spec.Submission] = o
 		}
@@ -128,9 +129,10 @@ func (o *Outcome) readOld(ctx context.Context, store Results) error {
 }
 
 func runOf(row *core.Row) Run {
-	r := Run{Request: row.Spec.ID, Verdict: harness.Unfinished}
-	if row.Result != nil {
-		r.Verdict, r.Score, r.marks = harness.VerdictOf(row.Result), row.Result.Score, marksOf(row.Result)
+	r := Run{Request: row.Spec.ID, Verdict: harness.Unfinished, Outcome: core.ResultWaiting}
+	if is := row.Result; is != nil {
+		r.Verdict, r.Score, r.marks = harness.VerdictOf(is), is.Score, marksOf(is)
+		r.Outcome = core.OutcomeOfState(row.State, is.Blame, core.OutcomeOf(is), is.Score, is.MaxScore)
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"drover/core"
 	"drover/core/harness"
 )
 
@@ -13,6 +14,13 @@ type Cell struct {
 	Old   harness.Verdict `json:"old"`
 	New   harness.Verdict `json:"new"`
 	Count int             `json:"count"`
+}
+
+// OutcomeChange counts the submissions with one outcome, before and now.
+type OutcomeChange struct {
+	Outcome core.ResultOutcome `json:"outcome"`
+	Old     int                `json:"old"`
+	New     int                `json:"new"`
 }
 
 // Summary counts the outcomes of an experiment.
@@ -27,12 +35,15 @@ type Summary struct {
 	Lose        int    `json:"lose"`     // whose score falls
 	Matrix      []Cell `json:"matrix"`   // by old verdict, then new; empty cells are left out
 
+	Outcomes []OutcomeChange `json:"outcomes"` // in order of core.ResultOutcomes, those that there are
+
 	Tests []TestChange `json:"tests"` // of the runs that would count, beside the old ones
 }
 
 // Summarize sums outcomes up.
 func Summarize(all []Outcome) Summary {
 	s := Summary{Submissions: len(all), Matrix: []Cell{}, Tests: sumTests(all)}
+	s.Outcomes = sumOutcomes(all)
 	cells := map[Cell]int{}
 	for i := range all {
 		o := &all[i]
@@ -63,6 +74,28 @@ func Summarize(all []Outcome) Summary {
 	}
 	slices.SortFunc(s.Matrix, func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New)) })
 	return s
+}
+
+// sumOutcomes counts outcomes: old ones, and new ones of the runs that would count. Of a submission without such a run
+// the first one is counted.
+func sumOutcomes(all []Outcome) []OutcomeChange {
+	olds, news := map[core.ResultOutcome]int{}, map[core.ResultOutcome]int{}
+	for i := range all {
+		o := &all[i]
+		olds[o.Old.Outcome]++
+		if first := o.Counts(); first != nil {
+			news[first.Outcome]++
+		} else if len(o.Runs) > 0 {
+			news[o.Runs[0].Outcome]++
+		}
+	}
+	changes := []OutcomeChange{}
+	for _, is := range core.ResultOutcomes() {
+		if olds[is] > 0 || news[is] > 0 {
+			changes = append(changes, OutcomeChange{is, olds[is], news[is]})
+		}
+	}
+	return changes
 }
 
 func count(is bool) int {
