@@ -65,6 +65,8 @@ type Invites struct {
 	Class string
 	Users []string      // handles; none: all students who never signed in and have no invitation that can be used
 	Life  time.Duration // 0: InviteLife
+	// Language of mails, such as de; "": that of who invites.
+	Language string
 }
 
 func (of Invites) life() time.Duration { return cmp.Or(of.Life, InviteLife) }

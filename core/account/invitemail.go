@@ -16,8 +16,8 @@ const mailedName = "invitation by mail"
 
 // MailInvitations starts a task that mails invitations to students of a class: to some, or to all who never signed in,
 // have an e-mail address and no invitation that can be used. Returns what Invite does, INVALID for a named student
-// without an e-mail address, UNAVAILABLE if the site sends no mail.
-func (d *Service) MailInvitations(ctx context.Context, a core.Actor, of Invites, language string, site *url.URL) (core.Task, error) {
+// without an e-mail address and for a language in which there are no mails, UNAVAILABLE if the site sends no mail.
+func (d *Service) MailInvitations(ctx context.Context, a core.Actor, of Invites, site *url.URL) (core.Task, error) {
 	if err := d.mayInvite(ctx, a, of.Class); err != nil {
 		return core.Task{}, err
 	}
@@ -25,6 +25,10 @@ func (d *Service) MailInvitations(ctx context.Context, a core.Actor, of Invites,
 		return core.Task{}, noMail()
 	}
 	if err := of.check(); err != nil {
+		return core.Task{}, err
+	}
+	language, err := d.languageOf(ctx, a, of)
+	if err != nil {
 		return core.Task{}, err
 	}
 	if len(of.Users) > 0 {
@@ -57,6 +61,19 @@ func (d *Service) MailInvitations(ctx context.Context, a core.Actor, of Invites,
 		return err
 	})
 	return t, err
+}
+
+// languageOf returns the language of mails that somebody has sent: the one that is asked for, else the one in which the
+// inviting user reads pages, if the account has one.
+func (d *Service) languageOf(ctx context.Context, a core.Actor, of Invites) (string, error) {
+	if of.Language != "" {
+		return of.Language, checkLanguage(of.Class, of.Language)
+	}
+	account, err := d.Store.GetAccount(ctx, a.Handle)
+	if core.Is(err, core.CodeNotFound) { // an operator at the cluster itself
+		err = nil
+	}
+	return account.Language, err
 }
 
 // Unmailed returns whom a task of MailInvitations still has to write to: not those to whom mail was sent since the

@@ -1,8 +1,12 @@
 package account
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"drover/core"
 )
 
 // Letter is a mail's text.
@@ -67,6 +71,16 @@ func lettersIn(language string) struct{ reset, invite Letter } {
 		all = letters["en"]
 	}
 	return all
+}
+
+// checkLanguage returns INVALID for a language in which there are no mails.
+func checkLanguage(class, language string) error {
+	base, _, _ := strings.Cut(language, "-")
+	if _, is := letters[strings.ToLower(base)]; !is {
+		return core.Errorf(core.CodeInvalid, class, "there are no mails in language %.40q: use one of %s", language,
+			strings.Join(slices.Sorted(maps.Keys(letters)), ", "))
+	}
+	return nil
 }
 
 func (l Letter) fill(of Link, class string) Letter {

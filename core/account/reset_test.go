@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"sync"
 	"testing"
@@ -123,16 +124,34 @@ func TestUnmailed(t *testing.T) {
 	ctx := t.Context()
 	mails := &tray{}
 	of := account.Invites{Class: "cs101"}
-	_, err := w.MailInvitations(ctx, tess, of, "", site)
+	_, err := w.MailInvitations(ctx, tess, of, site)
 	require.Equal(t, core.CodeUnavailable, core.CodeOf(err))
 	w.Mail = mails
-	_, err = w.MailInvitations(ctx, tina, of, "", site)
+	_, err = w.MailInvitations(ctx, tina, of, site)
 	require.Equal(t, core.CodeForbidden, core.CodeOf(err))
-	_, err = w.MailInvitations(ctx, tess, account.Invites{Class: "cs101", Users: []string{"bob"}}, "", site)
+	_, err = w.MailInvitations(ctx, tess, account.Invites{Class: "cs101", Users: []string{"bob"}}, site)
 	require.ErrorContains(t, err, "has no e-mail address")
-	task, err := w.MailInvitations(ctx, tess, of, "", site)
+	task, err := w.MailInvitations(ctx, tess, of, site)
 	require.NoError(t, err)
 	require.Equal(t, "cs101", task.About)
+	languages := map[string]string{}
+	for _, asked := range []string{"", "de-CH", "fr"} {
+		mine := of
+		mine.Language = asked
+		task, err := w.MailInvitations(ctx, tess, mine, site)
+		if err != nil {
+			languages[asked] = string(core.CodeOf(err))
+			continue
+		}
+		var args school.InviteMailArgs
+		require.NoError(t, json.Unmarshal(task.Args, &args))
+		languages[asked] = args.Language
+	}
+	require.Equal(t, map[string]string{"": "", "de-CH": "de-CH", "fr": "INVALID"}, languages)
+	require.NoError(t, w.SetLanguage(ctx, tess, "de"))
+	task, err = w.MailInvitations(ctx, tess, of, site)
+	require.NoError(t, err)
+	require.Contains(t, string(task.Args), `"language":"de"`, "as the inviting user reads pages")
 	since := w.clock().UnixMilli()
 	left := func(of account.Invites) []string {
 		all, err := w.Unmailed(ctx, of, since)

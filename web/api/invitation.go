@@ -35,13 +35,20 @@ func (s *server) invite(ctx context.Context, a core.Actor, in *struct {
 	return answered(made, err)
 }
 
+// MailedInvitations says whom to write to.
+type MailedInvitations struct {
+	NewInvitations
+
+	Language string `json:"language,omitempty" maxLength:"40" doc:"of the mails, such as de; left out: that of your account, else English"`
+}
+
 func (s *server) mailInvitations(ctx context.Context, a core.Actor, in *struct {
 	InClass
-	Body NewInvitations
+	Body MailedInvitations
 },
 ) (*answer[core.Task], error) {
-	of := account.Invites{Class: in.Class, Users: in.Body.Users, Life: time.Duration(in.Body.Life) * time.Millisecond}
-	return answered(s.Accounts.MailInvitations(ctx, a, of, "", s.URL))
+	of := account.Invites{Class: in.Class, Users: in.Body.Users, Life: time.Duration(in.Body.Life) * time.Millisecond, Language: in.Body.Language}
+	return answered(s.Accounts.MailInvitations(ctx, a, of, s.URL))
 }
 
 func (s *server) withdrawInvitation(ctx context.Context, a core.Actor, in *struct {

@@ -30,9 +30,10 @@ func (c *Client) Invite(ctx context.Context, of account.Invites) (account.Invite
 // MailInvitations has such links mailed, by a task.
 func (c *Client) MailInvitations(ctx context.Context, of account.Invites) (core.Task, error) {
 	return ask[core.Task](ctx, c, call{method: http.MethodPost, path: []string{"classes", of.Class, "invitations", "mail"}, body: struct {
-		Users []string `json:"users,omitempty"`
-		Life  int64    `json:"life_ms,omitempty"`
-	}{of.Users, int64(of.Life / time.Millisecond)}})
+		Users    []string `json:"users,omitempty"`
+		Life     int64    `json:"life_ms,omitempty"`
+		Language string   `json:"language,omitempty"`
+	}{of.Users, int64(of.Life / time.Millisecond), of.Language}})
 }
 
 // WithdrawInvitation withdraws a student's invitation.

@@ -121,7 +121,8 @@ func (s *staff) invite(r *page.Request) error {
 
 // mailInvitations has invitations mailed, and shows how far that is.
 func (s *staff) mailInvitations(r *page.Request, p *invitationsPage, of account.Invites) error {
-	t, err := s.Accounts.MailInvitations(r.Context(), r.Actor(), of, r.Tag.String(), s.URL)
+	of.Language = r.Tag.String()
+	t, err := s.Accounts.MailInvitations(r.Context(), r.Actor(), of, s.URL)
 	if err != nil {
 		return r.Again(mendable(err), "staff/invitations", p)
 	}

@@ -145,5 +145,5 @@ func (s *Session) MailInvitations(ctx context.Context, of account.Invites) (core
 	if err != nil {
 		return core.Task{}, err
 	}
-	return accounts.MailInvitations(ctx, s.Actor, of, "", site)
+	return accounts.MailInvitations(ctx, s.Actor, of, site)
 }

@@ -18,6 +18,7 @@ func inviteCommand() *cli.Command {
 		"drover class invite --csv cs101 > invitations.csv", []cli.Flag{
 			&cli.IntFlag{Name: "days", Usage: "good for `N` days, at most 60", Value: int(account.InviteLife / (24 * time.Hour))},
 			&cli.BoolFlag{Name: "mail", Usage: "send the links by mail instead of printing them", DisableDefaultText: true},
+			&cli.StringFlag{Name: "language", Usage: "`LANGUAGE` of the mails, such as de; without it that of your account, else English"},
 			&cli.BoolFlag{Name: "csv", Usage: "write CSV with the columns name, email, handle, link, expires", DisableDefaultText: true},
 		}, invite)
 }
@@ -33,6 +34,8 @@ func invite(c *cli.Context, d access.Backend) error {
 		return core.Errorf(core.CodeInvalid, "", "%s takes the class, and the handles of students if not all are meant", c.Command.HelpName)
 	case c.Bool("csv") && c.Bool("json"):
 		return core.Errorf(core.CodeInvalid, "", "--csv and --json exclude each other: use one")
+	case c.IsSet("language") && !c.Bool("mail"):
+		return core.Errorf(core.CodeInvalid, "", "--language is of mails: use it with --mail")
 	case c.Bool("csv") && c.Bool("mail"):
 		return core.Errorf(core.CodeInvalid, "", "--csv and --mail exclude each other: use one")
 	}
@@ -40,7 +43,7 @@ func invite(c *cli.Context, d access.Backend) error {
 	if err != nil {
 		return err
 	}
-	of := account.Invites{Class: class.Handle, Users: c.Args().Tail(), Life: time.Duration(days) * 24 * time.Hour}
+	of := account.Invites{Class: class.Handle, Users: c.Args().Tail(), Life: time.Duration(days) * 24 * time.Hour, Language: c.String("language")}
 	if c.Bool("mail") {
 		t, err := d.MailInvitations(c.Context, of)
 		if err != nil {
