@@ -89,7 +89,7 @@ func (b *box) open() (*os.File, error) {
 		return nil, err
 	}
 	b.starter = &a.starter
-	b.starter.ready(a.enter)
+	b.starter.ready(a.enter, a.spare())
 	if a.oneUser() {
 		b.held = ""
 		b.starter = &starter{}

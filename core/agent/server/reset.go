@@ -245,7 +245,7 @@ func (a *Agent) forgetRun() error {
 	if a.cfg.Renews == 0 {
 		return a.forgetSysV()
 	}
-	a.starter.ready(a.enter)
+	a.starter.ready(a.enter, a.spare())
 	var err error
 	a.starter.do(func() {
 		err = errors.Join(a.starter.failed, forgetOwn(syscall.EINVAL, syscall.EIDRM), a.renew(&a.tree.network))

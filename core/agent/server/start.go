@@ -160,7 +160,7 @@ func (p *pipes) closeOurs() {
 // and filter are the agent's own, and the thread that starts it has dropped what the command must not have.
 func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
-	a.starter.ready(a.enter)
+	a.starter.ready(a.enter, a.spare())
 	if err := a.bind(c.limits); err != nil {
 		return 0, err
 	}

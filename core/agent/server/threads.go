@@ -4,11 +4,22 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+
+	"drover/core"
+	"drover/core/agent/wire"
 )
 
-// spareThreads is how many threads are kept ready for what the agent may do at a time during a run. User code can use
-// up every process that the VM may have, and the Go runtime ends a program if it cannot create a thread.
+// spareThreads is how many threads are kept ready for what the agent may do at a time during a run.
 const spareThreads = 16
+
+// spare returns how many threads have to be kept ready. The Go runtime ends a program if it cannot create one, and user
+// code can use up every process that the VM may have, unless a cgroup of its own bounds those.
+func (a *Agent) spare() int {
+	if a.cfg.HeldBy[core.LimitPids] == wire.HeldByCgroup {
+		return 0
+	}
+	return spareThreads
+}
 
 // starter is the thread that starts commands. It has permanently dropped what they must not have, and is in their
 // namespaces.
@@ -18,14 +29,14 @@ type starter struct {
 	failed error // why it is not ready
 }
 
-// ready makes the starter, in the namespaces of enter, and the spare threads, once. A VM that waits for its
-// assignment does without them.
-func (s *starter) ready(enter func() error) {
+// ready makes the starter, in the namespaces of enter, and spare threads, once. A VM that waits for its assignment does
+// without them.
+func (s *starter) ready(enter func() error, spare int) {
 	s.once.Do(func() {
 		s.begin(enter)
 		var locked, unlocked sync.WaitGroup
-		locked.Add(spareThreads)
-		for range spareThreads {
+		locked.Add(spare)
+		for range spare {
 			unlocked.Go(func() {
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
