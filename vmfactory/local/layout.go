@@ -124,13 +124,13 @@ func build(s shape, g ground) []enter.Step {
 	} else {
 		l.steps = append(l.steps, g.steps(base)...)
 	}
-	l.proc(s)
 	l.place(ownAt, ownSize, 0o755, 0)
 	l.text(ownAt+"/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
 	l.text(ownAt+"/hostname", s.host+"\n")
 	l.cgroups(s.cgroups)
 	l.add(enter.Step{Do: enter.Restrict, Path: strings.Trim(ownAt, "/"), Bits: readOnly | unix.MOUNT_ATTR_NODEV})
 	l.writable(s.limits)
+	l.proc(s) // last: runtimes read the list of mounts up to a cgroup's, and this adds many
 	l.add(enter.Step{Do: enter.Pivot})
 	return l.steps
 }

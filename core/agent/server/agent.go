@@ -147,7 +147,7 @@ func (a *Agent) assign(to string) error {
 	}
 	if a.assignment == "" {
 		runtime.GOMAXPROCS(min(runtime.NumCPU(), processors)) // a waiting VM needs only one
-		go a.starter.ready(a.enter, a.spare())                           // it takes a moment, in parallel to staging
+		go a.starter.ready(a.enter, a.spare())                // it takes a moment, in parallel to staging
 	}
 	a.assignment = to
 	return nil
