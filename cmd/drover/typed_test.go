@@ -88,6 +88,7 @@ var excused = map[string]string{
 	"api.md: export DROVER=https://drover.example.org/api/v1":                                               otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: hw1-try-3" \`:                                             otherMachine,
 	`api.md: curl -H "$auth" -H "Idempotency-Key: night-17" \`:                                              otherMachine,
+	`api.md: curl -H "$auth" -H "Idempotency-Key: hw1-git-1" -H "Content-Type: application/json" \`:         otherMachine,
 	`api.md: curl -X POST -H "$auth" -H "Idempotency-Key: hw1-ann-1" -H "Content-Type: application/json" \`: otherMachine,
 	`api.md: curl -N -H "$auth" $DROVER/requests/01m80t1yac7gk57wg5h2qzbvpk/events`:                         otherMachine,
 	`api.md: curl -H "$auth" $DROVER/cluster`:                                                               otherMachine,

@@ -22,6 +22,7 @@ type NewSubmission struct {
 	Kind        string // harness.TestPublic or TestFinal; "" is public
 	Files       iter.Seq2[intake.Upload, error]
 	Source      *school.Source // set by Files, of what they were fetched from; nil for files that are sent
+	Check       func() error   // of what Files come from, once it is clear that the actor may submit; nil: nothing
 	Idempotency string         // the same key of the same user names the same submission; "" is none
 }
 
@@ -62,6 +63,11 @@ func (r *Service) Submit(ctx context.Context, a core.Actor, h NewSubmission) (sc
 	}
 	if as, err = r.takesSubmission(ctx, a, as, h); err != nil {
 		return school.Submission{}, err
+	}
+	if h.Check != nil {
+		if err := h.Check(); err != nil {
+			return school.Submission{}, err
+		}
 	}
 	if err := r.submits(ctx, a, as.Class); err != nil {
 		return school.Submission{}, err

@@ -36,6 +36,7 @@ import (
 	"drover/web/leasetest"
 	"drover/web/live"
 	"drover/web/services"
+	"drover/web/transfer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,6 +65,7 @@ type fixture struct {
 	joins    *join.Service
 
 	platforms *lti.Service
+	from      *transfer.Repositories
 
 	groups atomic.Int64 // that were made
 
@@ -105,6 +107,8 @@ func newFixture(t testing.TB, change ...func(p *services.Deps)) *fixture {
 			},
 		},
 	}
+	w.from = &transfer.Repositories{}
+	p.Repositories = w.from
 	p.LTI = &lti.Service{Store: store, Classes: w.reg, Accounts: w.accounts, Limits: redis, URL: p.URL, Name: p.Name, Now: w.clock}
 	for _, c := range change {
 		c(&p)

@@ -84,6 +84,7 @@ func samples() map[string]sample {
 		"changeUserGrade": {prepare: once(submitted), path: hw1 + "/grades/ann", body: says(object{"score": 3, "reason": "late"})},
 
 		"submit":          {prepare: assignment, path: hw1 + "/submissions?user=ann", raw: aForm},
+		"submitGit":       {prepare: repository, path: hw1 + "/submissions/git?user=ann", body: func(id string) any { return object{"address": id} }},
 		"listSubmissions": {}, "listAssignmentSubmissions": {prepare: assignment},
 		"viewSubmission": {prepare: once(submitted)}, "downloadSubmissionFile": {prepare: once(submitted)}, "downloadSubmission": {prepare: once(submitted)},
 		"resubmit": {prepare: stopped}, "cancelSubmission": {prepare: submitted},

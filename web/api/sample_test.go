@@ -84,6 +84,16 @@ func (w *fixture) graded(handle string) string {
 	return handle
 }
 
+// repository is the address of one that the site fetches.
+func repository(w *fixture, n int) string {
+	w.t.Helper()
+	if n == 0 {
+		w.assignment("hw1")
+		w.forge().Commit(map[string]string{"main.py": "print()"})
+	}
+	return "https://" + w.from.Hosts[0] + ":" + w.from.Port + "/hw1"
+}
+
 // submitted submits something for ann, and withdraws what waited before.
 func submitted(w *fixture, n int) string {
 	if n == 0 {

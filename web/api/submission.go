@@ -12,6 +12,7 @@ import (
 func submissionTable() []entry {
 	return []entry{
 		is(Operation{"submit", post, "/classes/{class}/assignments/{assignment}/submissions", core.ActSubmit, school.ScopeSubmit, 201, "Submit files, as multipart/form-data"}, (*server).submit),
+		is(Operation{"submitGit", post, "/classes/{class}/assignments/{assignment}/submissions/git", core.ActSubmit, school.ScopeSubmit, 201, "Submit a commit of a public Git repository, which the site fetches"}, (*server).submitGit),
 		is(Operation{"listSubmissions", get, "/classes/{class}/submissions", core.ActClassView, school.ScopeRead, 0, "List submissions of a class, newest first: the caller's, or all for staff"}, (*server).listSubmissions),
 		is(Operation{"listAssignmentSubmissions", get, "/classes/{class}/assignments/{assignment}/submissions", core.ActAssignmentView, school.ScopeRead, 0, "List submissions to an assignment, newest first: the caller's, or all for staff"}, (*server).listAssignmentSubmissions),
 		is(Operation{"viewSubmission", get, "/submissions/{id}", core.ActSubmissionView, school.ScopeRead, 0, "Return a submission and its result"}, (*server).viewSubmission),
@@ -22,29 +23,50 @@ func submissionTable() []entry {
 	}
 }
 
-// newSubmission are the fields of a submission besides its files.
-type newSubmission struct {
+// SubmissionFields are the fields of a submission besides its files.
+type SubmissionFields struct {
 	InAssignment
 	User string `query:"user" maxLength:"64" doc:"owner of the submission, for staff; the caller by default"`
 	Kind string `query:"kind" enum:"public,final" default:"public"`
 	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"any text: a repeat with the same key returns the same submission and creates none"`
 }
 
-func (s *server) submit(ctx context.Context, a core.Actor, in *newSubmission) (*struct {
+func (in *SubmissionFields) draft() classes.NewSubmission {
+	return classes.NewSubmission{Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Idempotency: in.Key}
+}
+
+// submitted is the answer to a submission.
+type submitted struct {
 	Location string `header:"Location"`
 	Body     school.Submission
-}, error,
-) {
-	made, err := s.Classes.Submit(ctx, a, classes.NewSubmission{
-		Class: in.Class, Assignment: in.Assignment, User: in.User, Kind: in.Kind, Files: s.uploads(ctx), Idempotency: in.Key,
-	})
+}
+
+func (s *server) submitDraft(ctx context.Context, a core.Actor, n classes.NewSubmission) (*submitted, error) {
+	made, err := s.Classes.Submit(ctx, a, n)
 	if err != nil {
 		return nil, err
 	}
-	return &struct {
-		Location string `header:"Location"`
-		Body     school.Submission
-	}{at("submissions", made.ID), made}, nil
+	return &submitted{at("submissions", made.ID), made}, nil
+}
+
+func (s *server) submit(ctx context.Context, a core.Actor, in *SubmissionFields) (*submitted, error) {
+	n := in.draft()
+	n.Files = s.uploads(ctx)
+	return s.submitDraft(ctx, a, n)
+}
+
+// GitCommit is what is submitted from Git.
+type GitCommit struct {
+	Address string `json:"address" maxLength:"300" doc:"of the repository, by https, such as https://github.com/ann/hw1" example:"https://github.com/ann/hw1"`
+	Ref     string `json:"ref,omitempty" maxLength:"200" doc:"branch, tag or commit; the default branch if it is left out" example:"main"`
+}
+
+func (s *server) submitGit(ctx context.Context, a core.Actor, in *struct {
+	SubmissionFields
+	Body GitCommit
+},
+) (*submitted, error) {
+	return s.submitDraft(ctx, a, s.Repositories.Submission(ctx, in.draft(), in.Body.Address, in.Body.Ref))
 }
 
 // SubmissionList is what selects submissions.

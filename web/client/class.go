@@ -79,3 +79,12 @@ func (c *Client) Submit(ctx context.Context, h classes.NewSubmission) (school.Su
 		query: values("user", h.User, "kind", h.Kind), stream: files(h.Files), key: keyOr(h.Idempotency),
 	})
 }
+
+// SubmitGit submits a commit of a public Git repository, which the site fetches: a branch, tag or commit, "" for the
+// default branch. The idempotency key is as in Submit.
+func (c *Client) SubmitGit(ctx context.Context, h classes.NewSubmission, address, ref string) (school.Submission, error) {
+	return ask[school.Submission](ctx, c, call{
+		method: http.MethodPost, path: []string{"classes", h.Class, "assignments", h.Assignment, "submissions", "git"},
+		query: values("user", h.User, "kind", h.Kind), body: map[string]any{"address": address, "ref": ref}, key: keyOr(h.Idempotency),
+	})
+}

@@ -21,6 +21,7 @@ import (
 	"drover/web/caller"
 	"drover/web/client"
 	"drover/web/services"
+	"drover/web/transfer"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,7 +61,7 @@ func newCampus(t *testing.T) *campus {
 		})
 		require.NoError(t, err)
 	}
-	behind := api.New(services.Deps{Name: "school", Classes: s.reg})
+	behind := api.New(services.Deps{Name: "school", Classes: s.reg, Repositories: &transfer.Repositories{Hosts: []string{"github.com"}}})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer dro_"); ok {
 			a, err := s.reg.Actor(r.Context(), user)
@@ -150,6 +151,11 @@ func TestRefusalsAreTheRegistrars(t *testing.T) {
 			return second(s.reg.ViewSubmission(ctx, a, "x")), second(ann.ViewSubmission(ctx, "x"))
 		},
 		"task":   func() (error, error) { return second(s.reg.TrackTask(ctx, a, "x")), second(ann.TrackTask(ctx, "x")) },
+		"git": func() (error, error) {
+			const address = "https://example.org/ann/hw1"
+			from := (&transfer.Repositories{Hosts: []string{"github.com"}}).Submission(ctx, newSubmission(nil), address, "")
+			return second(s.reg.Submit(ctx, a, from)), second(ann.SubmitGit(ctx, newSubmission(nil), address, ""))
+		},
 		"submit": func() (error, error) { return second(s.reg.Submit(ctx, a, late)), second(ann.Submit(ctx, late)) },
 		"gradebook": func() (error, error) {
 			args := []byte(`{"class":"cs101"}`)

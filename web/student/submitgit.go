@@ -3,7 +3,6 @@ package student
 import (
 	"strings"
 
-	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness"
 	"drover/core/school"
@@ -37,15 +36,9 @@ func (d *student) submitGit(r *page.Request) error {
 		read.Hosts = typed.Git.Hosts
 		*typed.Git = read
 	}
-	err := core.Allow(r.Actor(), core.ActSubmit, core.Object{Class: r.PathValue("class"), Owner: r.Actor().Handle})
+	s, err := d.submitRepository(r, read)
 	if err == nil {
-		err = d.deps.Repositories.Check(read.Address, read.Ref)
-	}
-	if err == nil {
-		var s school.Submission
-		if s, err = d.submitRepository(r, read); err == nil {
-			return r.Redirect(path("submissions", s.ID), r.T("Submitted."))
-		}
+		return r.Redirect(path("submissions", s.ID), r.T("Submitted."))
 	}
 	a, unseen := d.readAssignment(r, typed)
 	if unseen != nil {
@@ -55,12 +48,12 @@ func (d *student) submitGit(r *page.Request) error {
 }
 
 func (d *student) submitRepository(r *page.Request, typed gitForm) (school.Submission, error) {
-	kind, from := harness.TestPublic, &school.Source{}
+	kind := harness.TestPublic
 	if typed.Final {
 		kind = harness.TestFinal
 	}
-	return d.deps.Classes.Submit(r.Context(), r.Actor(), classes.NewSubmission{
+	n := classes.NewSubmission{
 		Class: r.PathValue("class"), Assignment: r.PathValue("assignment"), Kind: kind, Idempotency: r.PostFormValue(fieldKey),
-		Files: d.deps.Repositories.Files(r.Context(), typed.Address, typed.Ref, from), Source: from,
-	})
+	}
+	return d.deps.Classes.Submit(r.Context(), r.Actor(), d.deps.Repositories.Submission(r.Context(), n, typed.Address, typed.Ref))
 }

@@ -23,7 +23,7 @@ func TestRepositoriesAreRefusedInTheForm(t *testing.T) {
 	assert.NotContains(t, w.get("ann", hw1Page), "f-address", "a site that fetches none has no form")
 	rec := w.post("ann", hw1Page+"/git", url.Values{"address": {"https://github.com/ann/hw1"}})
 	require.Equal(t, http.StatusUnprocessableEntity, rec.Code)
-	assert.Contains(t, rec.Body.String(), "fetches no repositories")
+	assert.Contains(t, rec.Body.String(), "no repositories are fetched here")
 
 	w.from.Hosts = []string{"github.com"}
 	body := w.get("ann", hw1Page)

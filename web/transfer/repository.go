@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/classes"
 	"drover/core/classes/portable"
 	"drover/core/requests/intake"
 	"drover/core/school"
@@ -39,11 +40,11 @@ const (
 type Repositories struct {
 	Hosts     []string // such as github.com; none: nothing is fetched
 	Addresses webhook.Addresses
+	Port      string // of the hosts; "" is 443
+	Cert      string // file with the certificate that is trusted; "" is those of the system
 
-	port  string // "" is 443
 	bytes int64  // that a fetch receives; 0 is fetchBytes
 	temp  string // folder for temporary ones; "" is the system's
-	cert  string // file with the certificate that is trusted; "" is those of the system
 
 	once  sync.Once
 	slots chan struct{}
@@ -55,24 +56,31 @@ var ref = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}$`)
 // Offered reports whether there is any host to fetch from.
 func (r *Repositories) Offered() bool { return r != nil && len(r.Hosts) > 0 }
 
-// Check returns INVALID for an address or a name from which nothing is fetched. An empty name is the default branch.
-func (r *Repositories) Check(address, name string) error {
+// Submission returns a submission of a commit: its files are fetched once it is clear that it may be made.
+func (r *Repositories) Submission(ctx context.Context, n classes.NewSubmission, address, name string) classes.NewSubmission {
+	n.Source = &school.Source{}
+	n.Files, n.Check = r.files(ctx, address, name, n.Source), func() error { return r.check(address, name) }
+	return n
+}
+
+// check returns INVALID for an address or a name from which nothing is fetched. An empty name is the default branch.
+func (r *Repositories) check(address, name string) error {
 	u, err := url.Parse(address)
 	wrong := func(format string, args ...any) error { return core.Errorf(core.CodeInvalid, "", format, args...) }
 	switch {
 	case !r.Offered():
-		return wrong("this site fetches no repositories: submit files")
+		return wrong("no repositories are fetched here: submit files")
 	case address == "":
 		return wrong("the repository has no address: write one such as https://%s/ann/hw1", r.Hosts[0])
+	case !strings.HasPrefix(strings.ToLower(address), "https://"):
+		return wrong("the address of the repository must begin with https://: write one such as https://%s/ann/hw1", r.Hosts[0])
 	case err != nil || len(address) > maxAddress || u.Opaque != "":
 		return wrong("the address of the repository is not readable: write one such as https://%s/ann/hw1", r.Hosts[0])
-	case u.Scheme != "https":
-		return wrong("the address of the repository must begin with https://")
 	case u.User != nil:
 		return wrong("the address of the repository must not hold a name or a password: it must be public")
 	case u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(address, "?#") || strings.Trim(u.Path, "/") == "":
 		return wrong("the address names no repository: write one such as https://%s/ann/hw1", r.Hosts[0])
-	case !slices.Contains(r.Hosts, strings.ToLower(u.Hostname())) || u.Port() != r.port:
+	case !slices.Contains(r.Hosts, strings.ToLower(u.Hostname())) || u.Port() != r.Port:
 		return wrong("repositories are fetched from %s, and not from %.80q", strings.Join(r.Hosts, ", "), u.Host)
 	case name != "" && (!ref().MatchString(name) || strings.Contains(name, "..")):
 		return wrong("%.80q is no name of a branch or tag, and no commit", name)
@@ -80,11 +88,11 @@ func (r *Repositories) Check(address, name string) error {
 	return nil
 }
 
-// Files yields the files of a commit. It fetches when the first one is wanted, and then sets what into names. Returns
+// files yields the files of a commit. It fetches when the first one is wanted, and then sets what into names. Returns
 // INVALID for what is wrong with the repository, LIMIT for what is too much.
-func (r *Repositories) Files(ctx context.Context, address, name string, into *school.Source) iter.Seq2[intake.Upload, error] {
+func (r *Repositories) files(ctx context.Context, address, name string, into *school.Source) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
-		if err := r.files(ctx, address, name, into, yield); err != nil {
+		if err := r.yield(ctx, address, name, into, yield); err != nil {
 			yield(intake.Upload{}, err)
 		}
 	}
@@ -93,8 +101,8 @@ func (r *Repositories) Files(ctx context.Context, address, name string, into *sc
 // errEnough ends the reading of files.
 var errEnough = errors.New("no more files are wanted")
 
-func (r *Repositories) files(ctx context.Context, address, name string, into *school.Source, yield func(intake.Upload, error) bool) error {
-	if err := r.Check(address, name); err != nil {
+func (r *Repositories) yield(ctx context.Context, address, name string, into *school.Source, yield func(intake.Upload, error) bool) error {
+	if err := r.check(address, name); err != nil {
 		return err
 	}
 	r.once.Do(func() { r.slots = make(chan struct{}, fetchMost) })
@@ -111,7 +119,7 @@ func (r *Repositories) files(ctx context.Context, address, name string, into *sc
 		return core.Wrap(err, core.CodeInternal, "", "there is no folder for the repository")
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is a temporary folder
-	g := &git{dir: dir, cert: r.cert}
+	g := &git{dir: dir, cert: r.Cert}
 	commit, err := r.fetch(ctx, g, address, name)
 	if err != nil {
 		return err
@@ -140,7 +148,7 @@ func (r *Repositories) fetch(ctx context.Context, g *git, address, name string) 
 	if err != nil {
 		return "", core.Wrap(err, core.CodeInvalid, "", "the address of the repository is not readable")
 	}
-	t, err := openTunnel(ctx, u.Hostname()+":"+cmp.Or(r.port, "443"), r.Addresses.Control("https"), cmp.Or(r.bytes, fetchBytes))
+	t, err := openTunnel(ctx, u.Hostname()+":"+cmp.Or(r.Port, "443"), r.Addresses.Control("https"), cmp.Or(r.bytes, fetchBytes))
 	if err != nil {
 		return "", err
 	}

@@ -2,15 +2,12 @@ package transfer
 
 import (
 	"crypto/rand"
-	"encoding/pem"
 	"io"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,88 +18,35 @@ import (
 	"drover/core"
 	"drover/core/school"
 	"drover/core/webhook"
+	"drover/web/forgetest"
 )
 
 // forge is a server of one repository, hw1, by https.
 type forge struct {
-	t    *testing.T
-	work string
-	url  string
-	cert string
-	asks []string
+	*forgetest.Forge
+	t *testing.T
 }
 
 func newForge(t *testing.T) *forge {
 	t.Helper()
-	program, err := exec.LookPath("git")
-	if err != nil {
-		t.Skipf("there is no git: %v", err)
-	}
-	f := &forge{t: t, work: t.TempDir()}
-	f.git("init", "--quiet", "--initial-branch=main", f.work)
-	backend := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{
-		"GIT_PROJECT_ROOT=" + f.work, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + f.work,
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=uploadpack.allowAnySHA1InWant", "GIT_CONFIG_VALUE_0=true", "GIT_CONFIG_KEY_1=safe.directory", "GIT_CONFIG_VALUE_1=*",
-	}}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.asks = append(f.asks, r.Header.Get("Authorization"))
-		switch {
-		case strings.HasPrefix(r.URL.Path, "/away"):
-			http.Redirect(w, r, "https://internal.example"+r.URL.Path, http.StatusFound)
-		case strings.HasPrefix(r.URL.Path, "/secret"):
-			w.Header().Set("WWW-Authenticate", "Basic")
-			w.WriteHeader(http.StatusUnauthorized)
-		default:
-			r.URL.Path = strings.Replace(r.URL.Path, "/hw1", "/.git", 1)
-			backend.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(server.Close)
-	f.url, f.cert = server.URL, filepath.Join(t.TempDir(), "cert.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	require.NoError(t, os.WriteFile(f.cert, text, 0o600))
-	return f
-}
-
-func (f *forge) git(args ...string) string {
-	f.t.Helper()
-	c := exec.CommandContext(f.t.Context(), "git", append([]string{"-C", f.work, "-c", "user.name=ann", "-c", "user.email=ann@example.org"}, args...)...)
-	c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
-	out, err := c.CombinedOutput()
-	require.NoError(f.t, err, "%s", out)
-	return strings.TrimSpace(string(out))
-}
-
-// commit commits files and returns the hash.
-func (f *forge) commit(files map[string]string) string {
-	f.t.Helper()
-	for name, text := range files {
-		at := filepath.Join(f.work, name)
-		require.NoError(f.t, os.MkdirAll(filepath.Dir(at), 0o700))
-		require.NoError(f.t, os.WriteFile(at, []byte(text), 0o600))
-	}
-	f.git("add", "--all")
-	f.git("commit", "--quiet", "--message=x")
-	return f.git("rev-parse", "HEAD")
+	return &forge{forgetest.New(t), t}
 }
 
 // site fetches from the forge, and from its address if that is allowed.
 func (f *forge) site(allowed ...string) *Repositories {
 	f.t.Helper()
-	u, err := url.Parse(f.url)
-	require.NoError(f.t, err)
-	r := &Repositories{Hosts: []string{u.Hostname()}, port: u.Port(), cert: f.cert, temp: f.t.TempDir()}
+	r := &Repositories{Hosts: []string{f.Host}, Port: f.Port, Cert: f.Cert, temp: f.t.TempDir()}
 	for _, network := range allowed {
 		r.Addresses.Allowed = append(r.Addresses.Allowed, netip.MustParsePrefix(network))
 	}
 	return r
 }
 
-const loopback = "127.0.0.0/8"
+const loopback = forgetest.Network
 
 func (f *forge) fetch(r *Repositories, path, ref string) (map[string]string, school.Source, error) {
 	files, from := map[string]string{}, school.Source{}
-	for u, err := range r.Files(f.t.Context(), f.url+path, ref, &from) {
+	for u, err := range r.files(f.t.Context(), f.URL+path, ref, &from) {
 		if err != nil {
 			return files, from, err
 		}
@@ -119,16 +63,16 @@ func (f *forge) fetch(r *Repositories, path, ref string) (map[string]string, sch
 func TestARepositoryIsFetched(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	first := f.commit(map[string]string{"main.py": "print()\n", "lib/a.py": "x"})
-	f.git("tag", "v1")
-	second := f.commit(map[string]string{"main.py": "print(2)\n"})
+	first := f.Commit(map[string]string{"main.py": "print()\n", "lib/a.py": "x"})
+	f.Git("tag", "v1")
+	second := f.Commit(map[string]string{"main.py": "print(2)\n"})
 	r := f.site(loopback)
 	for name, want := range map[string]string{"": second, "main": second, "v1": first, first: first} {
 		files, from, err := f.fetch(r, "/hw1", name)
 		require.NoError(t, err, name)
 		text := map[string]string{first: "print()\n", second: "print(2)\n"}[want]
 		assert.Equal(t, map[string]string{"main.py": text, "lib/a.py": "x"}, files, name)
-		assert.Equal(t, school.Source{Address: f.url + "/hw1", Ref: name, Commit: want}, from)
+		assert.Equal(t, school.Source{Address: f.URL + "/hw1", Ref: name, Commit: want}, from)
 	}
 	left, err := filepath.Glob(filepath.Join(r.temp, "*"))
 	require.NoError(t, err)
@@ -139,10 +83,10 @@ func TestARepositoryIsFetched(t *testing.T) {
 func TestRepositoriesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	f.commit(map[string]string{"main.py": "print()\n"})
-	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(f.work, "link")))
-	f.git("checkout", "--quiet", "-b", "linked")
-	f.commit(nil)
+	f.Commit(map[string]string{"main.py": "print()\n"})
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(f.Dir, "link")))
+	f.Git("checkout", "--quiet", "-b", "linked")
+	f.Commit(nil)
 	r := f.site(loopback)
 	for what, test := range map[string]struct{ path, ref, says string }{
 		"a link":        {"/hw1", "linked", "link"},
@@ -163,16 +107,16 @@ func TestRepositoriesThatAreRefused(t *testing.T) {
 		assert.NotContains(t, files, "link", what)
 	}
 	for address, says := range map[string]string{
-		"": "has no address", "http://127.0.0.1/x": "must begin with https://", "file:///etc": "must begin with https://", "ext::sh -c x": "not readable",
+		"": "has no address", "http://127.0.0.1/x": "must begin with https://", "file:///etc": "must begin with https://", "ext::sh -c x": "must begin with https://", "git@127.0.0.1:x": "must begin with https://", "https://127.0.0.1:x/": "not readable",
 		"https://ann:pw@127.0.0.1/x": "must not hold a name or a password", "https://github.com/a/b": "are fetched from 127.0.0.1", "https://127.0.0.1/x": "are fetched from 127.0.0.1",
 	} {
-		err := r.Check(address, "")
+		err := r.check(address, "")
 		require.Error(t, err, address)
 		assert.Contains(t, err.Error(), says, address)
 		assert.NotContains(t, err.Error(), "pw")
 	}
-	require.Error(t, (&Repositories{}).Check("https://github.com/a/b", ""))
-	for _, sent := range f.asks {
+	require.Error(t, (&Repositories{}).check("https://github.com/a/b", ""))
+	for _, sent := range f.Asked() {
 		assert.Empty(t, sent, "no credentials are sent")
 	}
 }
@@ -181,11 +125,11 @@ func TestRepositoriesThatAreRefused(t *testing.T) {
 func TestPrivateNetworksAreNotFetchedFrom(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	f.commit(map[string]string{"main.py": "print()\n"})
+	f.Commit(map[string]string{"main.py": "print()\n"})
 	_, _, err := f.fetch(f.site(), "/hw1", "")
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "a network from which nothing is fetched")
-	assert.Empty(t, f.asks, "it was not even connected to")
+	assert.Empty(t, f.Asked(), "it was not even connected to")
 }
 
 // A commit of too many bytes is refused.
@@ -194,12 +138,12 @@ func TestLargeRepositoriesAreRefused(t *testing.T) {
 	f := newForge(t)
 	r := f.site(loopback)
 	r.bytes = 1 << 20
-	f.commit(map[string]string{"main.py": rand.Text()})
+	f.Commit(map[string]string{"main.py": rand.Text()})
 	_, _, err := f.fetch(r, "/hw1", "")
 	require.NoError(t, err)
 	noise := make([]byte, 2<<20)
 	_, _ = rand.Read(noise)
-	f.commit(map[string]string{"data": string(noise)})
+	f.Commit(map[string]string{"data": string(noise)})
 	_, _, err = f.fetch(r, "/hw1", "")
 	require.True(t, core.Is(err, core.CodeLimit), "%v", err)
 	assert.Contains(t, err.Error(), "the commit has more than")

@@ -94,6 +94,7 @@ type experimentBackend interface {
 // submissionBackend is the part of a backend about submissions.
 type submissionBackend interface {
 	Submit(ctx context.Context, h classes.NewSubmission) (school.Submission, error)
+	SubmitGit(ctx context.Context, h classes.NewSubmission, address, ref string) (school.Submission, error)
 	ListSubmissions(ctx context.Context, f school.SubmissionFilter) ([]classes.SubmissionEntry, error)
 	ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error)
 	OpenFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error)

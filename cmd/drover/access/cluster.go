@@ -29,6 +29,7 @@ import (
 	"drover/core/service/clock"
 	"drover/core/store"
 	"drover/core/webhook"
+	"drover/web/transfer"
 )
 
 // Cluster is a connection to a cluster: its Redis, its stores, its intake.
@@ -40,8 +41,9 @@ type Cluster struct {
 	Intake *intake.Intake
 	Now    func() time.Time // by Redis' clock: times recorded by one host are judged by others
 
-	Webhooks    webhook.Addresses // where deliveries may be sent
-	LeaseChecks *lease.Checks     // who else decides on leases; nil: nobody
+	Webhooks     webhook.Addresses      // where deliveries may be sent
+	Repositories *transfer.Repositories // fetch what is submitted from Git; nil: nothing is
+	LeaseChecks  *lease.Checks          // who else decides on leases; nil: nobody
 
 	StoreID string // of store
 
@@ -85,6 +87,7 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	if h.Webhooks, err = webhook.ParseAddresses(cfg.WebhookAllow); err != nil {
 		return nil, err
 	}
+	h.Repositories = repositoriesOf(cfg, h.Webhooks)
 	if h.LeaseChecks, err = leaseChecks(cfg, h.Webhooks); err != nil {
 		return nil, err
 	}

@@ -180,6 +180,10 @@ func showSubmission(c *cli.Context, d access.Backend) error {
 		}
 	}
 	add("", particulars(sub))
+	if from := sub.Source; from != nil {
+		add("fetched from", terminal.Clean(strings.TrimSpace(from.Address+" "+from.Ref)))
+		add("commit", from.Commit)
+	}
 	add("reason", terminal.Clean(v.Reason))
 	add("", v.Explanation)
 	if sub.Grade != nil {

@@ -18,6 +18,8 @@ func SubmitCommand() *cli.Command {
 	own := append([]cli.Flag{
 		&cli.StringFlag{Name: "to", Usage: "submit for the assignment `CLASS/ASSIGNMENT`, which says how it is graded; mine/ASSIGNMENT looks in your own classes"},
 		&cli.StringFlag{Name: "for", Usage: "with --to, by teaching staff: on behalf of the user `HANDLE`"},
+		&cli.StringFlag{Name: "git", Usage: "with --to, in place of files: a commit of the public repository at the address `URL`, such as https://github.com/ann/hw1"},
+		&cli.StringFlag{Name: "ref", Usage: "with --git: its branch, tag or commit `NAME`", DefaultText: "the default branch"},
 		access.AsFlag(),
 		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`"},
 		&cli.StringSliceFlag{Name: "submission", Usage: "a file of the submission, or a folder of them: `PATH`; repeatable"},
@@ -32,7 +34,7 @@ func SubmitCommand() *cli.Command {
 			"Example: drover submit --as ann --to cs101/hw1 main.py",
 		Flags: terminal.WithSettings(append(own, terminal.JSONFlag()), "client"),
 		Action: func(c *cli.Context) error {
-			if c.IsSet("to") {
+			if c.IsSet("to") || c.IsSet("git") || c.IsSet("ref") {
 				if err := checkSubmit(c); err != nil {
 					return err
 				}

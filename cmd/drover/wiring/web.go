@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,13 +25,11 @@ import (
 	"drover/core/requests"
 	"drover/core/service"
 	"drover/core/service/clock"
-	"drover/core/webhook"
 	"drover/web"
 	"drover/web/compat/judge0"
 	"drover/web/frontend"
 	"drover/web/services"
 	"drover/web/sign"
-	"drover/web/transfer"
 )
 
 // WebCommand is drover web.
@@ -181,18 +177,10 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 	}, frontend.Deps{
 		Deps: services.Deps{
 			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, LTI: platforms, Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
-			Repositories: repositoriesOf(h.Config, h.Webhooks),
+			Repositories: h.Repositories,
 		},
 		Redis: h.Redis, Checks: checksOf(h),
 	})
-}
-
-// repositoriesOf fetches what is submitted from Git; nil if that is off, or there is no git.
-func repositoriesOf(cfg *config.Config, addresses webhook.Addresses) *transfer.Repositories {
-	if _, err := exec.LookPath("git"); err != nil || slices.Contains(cfg.GitHosts, "none") || len(cfg.GitHosts) == 0 {
-		return nil
-	}
-	return &transfer.Repositories{Hosts: cfg.GitHosts, Addresses: addresses}
 }
 
 // scoresOf is the loop that sends scores to learning platforms.
