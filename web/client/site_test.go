@@ -150,7 +150,7 @@ func TestRefusalsAreTheRegistrars(t *testing.T) {
 		"submission": func() (error, error) {
 			return second(s.reg.ViewSubmission(ctx, a, "x")), second(ann.ViewSubmission(ctx, "x"))
 		},
-		"task":   func() (error, error) { return second(s.reg.TrackTask(ctx, a, "x")), second(ann.TrackTask(ctx, "x")) },
+		"task": func() (error, error) { return second(s.reg.TrackTask(ctx, a, "x")), second(ann.TrackTask(ctx, "x")) },
 		"git": func() (error, error) {
 			const address = "https://example.org/ann/hw1"
 			from := (&transfer.Repositories{Hosts: []string{"github.com"}}).Submission(ctx, newSubmission(nil), address, "")
