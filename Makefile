@@ -29,8 +29,11 @@ npm      = $(shell command -v npm)
 # Not --silent: that hides why an installation failed.
 npm_ci  := npm ci --loglevel=error --no-audit --no-fund --prefix
 bullmq  := scripts/bench/peers/bullmq
+peers    = go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover
+queues   = $(peers) $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
+jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 
-.PHONY: help build test axe lint fmt bench bench-vm drill demo pictures docs needs clean
+.PHONY: help build test axe lint fmt bench bench-jobs bench-check bullmq go-judge bench-vm drill demo pictures docs needs clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -62,9 +65,22 @@ lint: needs ## run the linters over Go, Lua and shell
 fmt: ## format the Go files
 	$(tool) golangci-lint fmt ./...
 
-bench: build ## measure the queue against its rivals, in turns on this machine (BENCH='-cycles 2 -jobs 5000')
+bench: build bullmq ## measure the queue against its rivals, in turns on this machine (BENCH='-cycles 2 -jobs 5000')
+	$(queues) $(BENCH)
+
+bench-jobs: build go-judge ## measure whole jobs against go-judge, bubblewrap and the bare kernel, in turns, as root (BENCH='-cycles 2 -jobs 100')
+	$(jobs) $(BENCH)
+
+bench-check: build bullmq go-judge ## do both, and name the ratios that are a fifth below those of docs/benchmarks.md (BENCH='-cycles 3')
+	$(queues) -check $(CURDIR)/docs/benchmarks.md $(BENCH) || failed=1; \
+	$(jobs) -check $(CURDIR)/docs/benchmarks.md $(BENCH) || failed=1; \
+	[ -z "$${failed:-}" ]
+
+bullmq: # one of the rivals
 	$(if $(npm),$(npm_ci) $(bullmq),@echo 'no npm: BullMQ is left out' >&2)
-	go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover $(if $(npm),-bullmq $(CURDIR)/$(bullmq)) $(BENCH)
+
+go-judge: # another one, in a module of its own
+	go -C scripts/bench/judge build -o $(CURDIR)/bin/go-judge github.com/criyle/go-judge/cmd/go-judge
 
 bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's tools, as root (a quick look: BENCH='-rounds 1 -each 5 -live 1,10 -cycles 20')
 	$(if $(lxc),,$(error no lxc-dev: provider lxc cannot be built))

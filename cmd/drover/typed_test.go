@@ -158,6 +158,8 @@ func TestShellBlocksNameWhatIsThere(t *testing.T) {
 		}
 	}
 	resolves(t, "bench")
+	resolves(t, "bench-jobs")
+	resolves(t, "bench-check")
 	resolves(t, "bench-vm")
 }
 
