@@ -55,6 +55,7 @@ func platformSamples() map[string]sample {
 		"POST /lti/platforms/{platform}":         {path: about("", platform, ""), form: func(w *fixture, _ string) form { return platformForm(fmt.Sprintf("platform-%d", w.n), "1") }},
 		"POST /lti/platforms/{platform}/remove":  {path: about("", platform, "/remove")},
 		"POST /classes/{class}/platform/members": {form: says("course", "none"), is: http.StatusNotFound},
+		"POST /classes/{class}/platform/undo":    {form: imported},
 		"POST /classes/{class}/platform/scores":  {form: says("link", "none"), is: http.StatusNotFound},
 	}
 }

@@ -192,15 +192,11 @@ func staffSamples() map[string]sample {
 		"GET /classes/new": {who: admins},
 		"POST /classes":    {form: func(w *fixture, _ string) form { return form{"handle", w.next("class"), "title", "New"} }, who: admins},
 
-		"POST /classes/{class}/edit":          {form: revision(class, "title", "Other")},
-		"POST /classes/{class}/roster":        {form: func(w *fixture, _ string) form { return form{"user", newUser(w), "role", "student"} }},
-		"POST /classes/{class}/invitations":   {form: func(w *fixture, _ string) form { return form{"student", member(w), "do", "some"} }, is: http.StatusOK},
-		"POST /classes/{class}/roster/change": {form: func(w *fixture, _ string) form { return form{"member", member(w), "do", "drop"} }},
-		"POST /classes/{class}/roster/import/undo": {form: func(w *fixture, _ string) form {
-			_, err := w.deps.Classes.ImportRoster(w.t.Context(), w.as("root"), "cs101", strings.NewReader("handle\n"+newUser(w)), classes.ImportOptions{})
-			require.NoError(w.t, err)
-			return nil
-		}},
+		"POST /classes/{class}/edit":               {form: revision(class, "title", "Other")},
+		"POST /classes/{class}/roster":             {form: func(w *fixture, _ string) form { return form{"user", newUser(w), "role", "student"} }},
+		"POST /classes/{class}/invitations":        {form: func(w *fixture, _ string) form { return form{"student", member(w), "do", "some"} }, is: http.StatusOK},
+		"POST /classes/{class}/roster/change":      {form: func(w *fixture, _ string) form { return form{"member", member(w), "do", "drop"} }},
+		"POST /classes/{class}/roster/import/undo": {form: imported},
 		"POST /classes/{class}/roster/import": {
 			form: func(w *fixture, _ string) form {
 				return form{"text", "handle\n" + newUser(w), "sure", "yes"}
@@ -429,4 +425,13 @@ func courseSamples() map[string]sample {
 		"POST /classes/{class}/assignments/{assignment}/tasks/{kind}":     {path: startOf("/classes/cs101/assignments/hw1", core.ArgAssignment)},
 		"POST /classes/{class}/tasks/{kind}":                              {path: startOf("/classes/cs101", core.ArgClass)},
 	}
+}
+
+// imported imports a roster, which can be undone.
+func imported(w *fixture, _ string) form {
+	handle := w.next("new")
+	w.user(handle)
+	_, err := w.deps.Classes.ImportRoster(w.t.Context(), w.as("root"), "cs101", strings.NewReader("handle\n"+handle), classes.ImportOptions{})
+	require.NoError(w.t, err)
+	return nil
 }

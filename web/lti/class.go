@@ -16,16 +16,18 @@ type classPage struct {
 	Assignment string
 	Courses    []school.LTICourse
 	Sendings   []lti.Sending
-	Titles     map[string]string // of assignments
-	Compared   *lti.Compared     // what a course's list would change
-	Import     bool              // the reader may do that
-	Grades     bool              // the reader may have scores sent
+	Titles     map[string]string    // of assignments
+	Compared   *lti.Compared        // what a course's list would change
+	Import     bool                 // the reader may do that
+	Last       *school.RosterImport // nil: there is none, or the reader may not undo it
+	Grades     bool                 // the reader may have scores sent
 }
 
 func (s *pages) classRoutes() []page.Route {
 	return []page.Route{
 		{Pattern: "GET /classes/{class}/platform", Action: core.ActRosterView, Serve: s.class},
 		{Pattern: "POST /classes/{class}/platform/members", Action: core.ActEnrolStudent, Serve: s.members},
+		{Pattern: "POST /classes/{class}/platform/undo", Action: core.ActEnrolStudent, Serve: s.undo},
 		{Pattern: "POST /classes/{class}/platform/scores", Action: core.ActGradeChange, Serve: s.resend},
 		{Pattern: "GET /classes/{class}/assignments/{assignment}/platform", Action: core.ActRosterView, Serve: s.assignment},
 	}
@@ -46,12 +48,44 @@ func (s *pages) classPage(r *page.Request, assignment string) (classPage, error)
 	if d.Sendings, err = s.LTI.Sendings(r.Context(), r.Actor(), class, assignment); err != nil {
 		return d, err
 	}
+	if d.Last, err = s.lastImport(r, &d); err != nil {
+		return d, err
+	}
 	all, _, err := s.Classes.ListAssignments(r.Context(), r.Actor(), classes.AssignmentFilter{Class: class, All: true})
 	d.Titles = make(map[string]string, len(all))
 	for i := range all {
 		d.Titles[all[i].Handle] = all[i].Title
 	}
 	return d, err
+}
+
+// lastImport returns the import that the reader may undo on the page of a class, nil for none.
+func (s *pages) lastImport(r *page.Request, d *classPage) (*school.RosterImport, error) {
+	if !d.Import || d.Assignment != "" || len(d.Courses) == 0 {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	last, err := s.Classes.LastImport(r.Context(), r.Actor(), d.Class.Handle)
+	if core.Is(err, core.CodeNotFound) {
+		return nil, nil //nolint:nilnil // the same
+	}
+	return &last, err
+}
+
+// undo undoes the last import, which may be one of a file.
+func (s *pages) undo(r *page.Request) error {
+	class := r.PathValue("class")
+	done, err := s.Classes.UndoImport(r.Context(), r.Actor(), class)
+	if core.Is(err, core.CodeConflict) {
+		d, failed := s.classPage(r, "")
+		if failed != nil {
+			return failed
+		}
+		return r.Again(core.Errorf(core.CodeInvalid, class, "%s", r.T("The last import is undone already.")), "lti/class", d)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Redirect(home(class), r.T("The import is undone: %d dropped, %d changed back, %d users deleted.", done.Dropped, done.Changed, done.Deleted))
 }
 
 func (s *pages) class(r *page.Request) error {

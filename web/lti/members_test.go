@@ -88,8 +88,12 @@ func TestMembersAreImported(t *testing.T) {
 	require.Contains(t, shown.Body.String(), `name="member" value="sue-suess"`, "only who came from the course is missed")
 	require.Equal(t, core.RoleTeacher, w.role("tess"), "no role is lowered")
 
-	_, err = w.lti.Classes.UndoImport(t.Context(), w.as("tess"), "cs101")
-	require.NoError(t, err)
+	require.Contains(t, b.get(roster).Body.String(), `action="`+roster+`/undo"`)
+	path, _ = leads(t, b.post(roster+"/undo", nil))
+	require.Equal(t, roster, path)
+	require.Contains(t, b.get(roster).Body.String(), "The import is undone: 3 dropped")
+	require.NotContains(t, b.get(roster).Body.String(), "/undo")
+	require.Contains(t, plain(b.post(roster+"/undo", nil)), "The last import is undone already.")
 	require.Empty(t, w.role("ann"))
 	require.Empty(t, w.role("tom"))
 }
