@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -173,7 +174,7 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	})
 	if err == nil && started {
 		s.drop(ctx, now.Output)
-		err = s.resulted(ctx, now.ID, spec.Submission, mark, unscored)
+		err = s.resulted(ctx, now.ID, spec.Submission, mark, school.Unscored)
 	}
 	return spec, started, err
 }

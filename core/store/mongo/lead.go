@@ -26,21 +26,6 @@ type lead struct {
 	Revision   int64  `bson:"revision"`
 }
 
-// change is why a submission may count from now on, or count no more.
-type change struct {
-	results bool // the result changed, which matters only where the best submission counts
-	falls   bool // its rank may have become lower
-}
-
-// The changes.
-var (
-	submitted = change{}
-	graded    = change{}
-	regraded  = change{falls: true}
-	scored    = change{results: true} // for the first time
-	unscored  = change{results: true, falls: true}
-)
-
 // weighed is the field of a mark: a unique name of the write.
 const weighed = "weigh"
 
@@ -51,7 +36,7 @@ func (s *Store) unmark(ctx context.Context, in, id, mark string) error {
 }
 
 // weighOne weighs a submission and removes the mark that says so.
-func (s *Store) weighOne(ctx context.Context, id string, why change, mark string) error {
+func (s *Store) weighOne(ctx context.Context, id string, why school.Change, mark string) error {
 	if err := s.weigh(ctx, id, why); err != nil {
 		return err
 	}
@@ -59,7 +44,7 @@ func (s *Store) weighOne(ctx context.Context, id string, why change, mark string
 }
 
 // resulted weighs a submission after the result of its request has changed, if there is a mark.
-func (s *Store) resulted(ctx context.Context, request, submission, mark string, why change) error {
+func (s *Store) resulted(ctx context.Context, request, submission, mark string, why school.Change) error {
 	if mark == "" {
 		return nil
 	}
@@ -106,9 +91,9 @@ func (s *Store) weighMarked(ctx context.Context, class string) error {
 		for _, doc := range docs {
 			switch in {
 			case submissions:
-				err = s.weigh(ctx, doc.ID, regraded)
+				err = s.weigh(ctx, doc.ID, school.Regraded)
 			case requests:
-				err = s.weigh(ctx, doc.Submission, unscored)
+				err = s.weigh(ctx, doc.Submission, school.Unscored)
 			case deadlines:
 				err = s.moved(ctx, doc.ID, doc.Mark)
 			default:
@@ -127,18 +112,18 @@ func (s *Store) weighMarked(ctx context.Context, class string) error {
 
 // weigh lets a submission that is new, or has changed, compete with the one that counts. If it is the one, and falls,
 // all submissions of its user to the assignment compete.
-func (s *Store) weigh(ctx context.Context, id string, why change) error {
+func (s *Store) weigh(ctx context.Context, id string, why school.Change) error {
 	for {
 		mine, found, err := one[submission](ctx, s, submissions, m{"_id": id})
 		if err != nil || !found {
 			return err
 		}
 		as, err := s.ruled(ctx, mine.Class, mine.Assignment, mine.User)
-		if err != nil || why.results && as.Policy() != school.CountsBest {
+		if err != nil || !why.Matters(&as) {
 			return err
 		}
 		was, found, err := one[lead](ctx, s, leads, m{"_id": placeOf(&mine)})
-		if err != nil || found && was.Submission == id && !why.falls {
+		if err != nil || found && was.Submission == id && !why.Falls() {
 			return err
 		}
 		docs := []submission{mine}
@@ -177,9 +162,8 @@ func (s *Store) compete(ctx context.Context, as *school.Assignment, was lead, do
 		return true, err
 	}
 	all := make([]school.Candidate, len(docs))
-	for i, st := range standings {
-		sub := &st.Submission
-		all[i] = school.Candidate{ID: sub.ID, Kind: sub.Kind, At: sub.At, Graded: sub.Grade != nil, Score: st.Score}
+	for i := range standings {
+		all[i] = standings[i].Candidate()
 	}
 	best := all[as.Leading(all)]
 	if was.Submission == best.ID {
@@ -209,7 +193,7 @@ func (s *Store) orphaned(ctx context.Context, ids []string) error {
 		left, err = some[submission](ctx, s, submissions, m{"class": l.Class, "assignment": l.Assignment, "user": l.User}, nil, 0, "_id")
 		for _, doc := range left {
 			if err == nil {
-				err = s.weigh(ctx, doc.ID, submitted)
+				err = s.weigh(ctx, doc.ID, school.Submitted)
 			}
 		}
 	}
@@ -242,7 +226,7 @@ func (s *Store) competeAll(ctx context.Context, name string) error {
 		}
 		for _, l := range page {
 			after = l.User
-			if err := s.weigh(ctx, l.Submission, regraded); err != nil {
+			if err := s.weigh(ctx, l.Submission, school.Regraded); err != nil {
 				return err
 			}
 		}
@@ -254,7 +238,7 @@ func (s *Store) competeAll(ctx context.Context, name string) error {
 func (s *Store) moved(ctx context.Context, id, mark string) error {
 	l, found, err := one[lead](ctx, s, leads, m{"_id": id}, "submission")
 	if err == nil && found {
-		err = s.weigh(ctx, l.Submission, unscored) // its score after the penalty may be another
+		err = s.weigh(ctx, l.Submission, school.Unscored) // its score after the penalty may be another
 	}
 	if err != nil {
 		return err
@@ -335,7 +319,7 @@ func foundLeads(ctx context.Context, s *Store) error {
 		}
 		for _, doc := range page {
 			after = doc.ID
-			if err := s.weigh(ctx, after, submitted); err != nil {
+			if err := s.weigh(ctx, after, school.Submitted); err != nil {
 				return err
 			}
 		}

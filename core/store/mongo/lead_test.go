@@ -132,9 +132,8 @@ func (c *contest) leading(t *testing.T, s *Store) string {
 	all, err := s.ListSubmissions(t.Context(), school.SubmissionFilter{Class: "cs101"})
 	require.NoError(t, err)
 	var competing []school.Candidate
-	for _, st := range all {
-		sub := st.Submission
-		competing = append(competing, school.Candidate{ID: sub.ID, Kind: sub.Kind, At: sub.At, Graded: sub.Grade != nil, Score: st.Score})
+	for i := range all {
+		competing = append(competing, all[i].Candidate())
 	}
 	return competing[as.Leading(competing)].ID
 }

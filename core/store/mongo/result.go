@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -62,7 +63,7 @@ func (s *Store) record(ctx context.Context, a *recording) (bool, error) {
 		answer, err := s.accept(ctx, a)
 		done := answer
 		if err == nil && done {
-			err = s.resulted(ctx, a.result.ID, a.submission, a.mark, scored)
+			err = s.resulted(ctx, a.result.ID, a.submission, a.mark, school.Scored)
 		}
 		if err == nil && !done {
 			answer, done, err = s.settled(ctx, a)

@@ -85,14 +85,14 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 		return s.CreateSubmission(ctx, sub, grading) // another call was faster
 	}
 	if grading == nil {
-		return sub, true, s.weighOne(ctx, sub.ID, submitted, fresh.Weigh)
+		return sub, true, s.weighOne(ctx, sub.ID, school.Submitted, fresh.Weigh)
 	}
 	if err := s.makeRequest(ctx, &fresh); core.Is(err, core.CodeNotFound) { // assignment or user is being deleted
 		return school.Submission{}, false, cmp.Or(s.takes(ctx, sub.Class, sub.Assignment, sub.User), err)
 	} else if err != nil {
 		return school.Submission{}, false, err
 	}
-	return sub, true, s.weighOne(ctx, sub.ID, submitted, fresh.Weigh)
+	return sub, true, s.weighOne(ctx, sub.ID, school.Submitted, fresh.Weigh)
 }
 
 // handed returns the existing submission of sub's id or idempotency key, if there is one. Returns CONFLICT if the id
@@ -168,14 +168,14 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 	mark := token()
 	is, err := s.change(ctx, submissions, which, m{"$set": m{"request": to, weighed: mark}})
 	if err == nil && is {
-		err = s.weighOne(ctx, id, unscored, mark)
+		err = s.weighOne(ctx, id, school.Unscored, mark)
 	}
 	return is && err == nil, err
 }
 
 // SetGrade sets or removes a grade, see school.Submissions.
 func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error {
-	mark, why := token(), regraded
+	mark, why := token(), school.Regraded
 	how := m{"$unset": m{"grade": ""}, "$set": m{weighed: mark}}
 	if g != nil {
 		doc, err := encode(g, id)
@@ -188,7 +188,7 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error 
 			return err
 		}
 		if had == 0 {
-			why = graded
+			why = school.Graded
 		}
 	}
 	is, err := s.change(ctx, submissions, m{"_id": id}, how)

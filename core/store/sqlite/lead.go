@@ -51,21 +51,6 @@ UPDATE leads SET (state, blame, outcome, score, max_score, grade) =
 // place is where one submission counts.
 type place struct{ class, assignment, user string }
 
-// change is why a submission may count from now on, or count no more.
-type change struct {
-	results bool // the result changed, which matters only where the best submission counts
-	falls   bool // its rank may have become lower
-}
-
-// The changes.
-var (
-	submitted = change{}
-	graded    = change{}
-	regraded  = change{falls: true}
-	scored    = change{results: true} // for the first time
-	unscored  = change{results: true, falls: true}
-)
-
 // candidateColumns are what a candidate reads of submissions s, after joinRequest.
 const candidateColumns = "s.id, CAST(s.doc AS TEXT) ->> '$.kind', CAST(s.doc AS TEXT) ->> '$.at_ms', s.grade, r.score"
 
@@ -93,7 +78,7 @@ func (t *tx) candidate(id string) (school.Candidate, place, error) {
 
 // weigh lets a submission that is new, or has changed, compete with the one that counts. If it is the one, and falls,
 // all submissions of its user to the assignment compete. Its lead follows any change of its result or grade.
-func (t *tx) weigh(id string, why change) error {
+func (t *tx) weigh(id string, why school.Change) error {
 	mine, at, err := t.candidate(id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -105,7 +90,7 @@ func (t *tx) weigh(id string, why change) error {
 	if err != nil {
 		return err
 	}
-	decides := !why.results || as.Policy() == school.CountsBest
+	matters := why.Matters(&as)
 	var lead string
 	err = t.one("SELECT submission FROM leads WHERE class = ? AND user = ? AND assignment = ?", []any{at.class, at.user, at.assignment}, &lead)
 	switch {
@@ -113,11 +98,11 @@ func (t *tx) weigh(id string, why change) error {
 		return t.lead(id)
 	case err != nil:
 		return err
-	case lead == id && why.falls && decides:
+	case lead == id && why.Falls() && matters:
 		return t.compete(at, &as)
 	case lead == id:
 		return t.lead(id)
-	case !decides:
+	case !matters:
 		return nil
 	}
 	its, _, err := t.candidate(lead)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -198,7 +199,7 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', outcome = '', score = NULL, max_score = NULL, spec = ?,
 			changes = x'' WHERE id = ?`, spec.Generation, doc, id)
 		if err == nil && spec.Submission != "" {
-			err = t.weigh(spec.Submission, unscored)
+			err = t.weigh(spec.Submission, school.Unscored)
 		}
 		return spec, err
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/school"
 	"drover/core/store/bounds"
 )
 
@@ -43,7 +44,7 @@ func (s *Store) Record(ctx context.Context, r core.Result) (bool, error) {
 		}
 		err = t.accept(&r, doc, s.now())
 		if err == nil && submission != "" {
-			err = t.weigh(submission, scored)
+			err = t.weigh(submission, school.Scored)
 		}
 		if err != nil || !notify {
 			return true, err

@@ -43,7 +43,7 @@ func (s *Store) CreateSubmission(ctx context.Context, sub school.Submission, gra
 		_, err := t.exec("INSERT INTO submissions (id, class, assignment, user, idempotency, request, doc) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			sub.ID, sub.Class, sub.Assignment, sub.User, sub.Idempotency, sub.Request, doc)
 		if err == nil {
-			err = t.weigh(sub.ID, submitted)
+			err = t.weigh(sub.ID, school.Submitted)
 		}
 		return handed{sub, true}, err
 	})
@@ -152,7 +152,7 @@ func (s *Store) Bind(ctx context.Context, id, from, to string) (bool, error) {
 			return false, err
 		}
 		if _, err = t.exec("UPDATE submissions SET request = ? WHERE id = ?", to, id); err == nil {
-			err = t.weigh(id, unscored)
+			err = t.weigh(id, school.Unscored)
 		}
 		return err == nil, err
 	})
@@ -177,9 +177,9 @@ func (s *Store) SetGrade(ctx context.Context, id string, g *school.Grade) error 
 			return 0, err
 		}
 		n, err := t.exec("UPDATE submissions SET grade = ? WHERE id = ?", doc, id)
-		why := graded
+		why := school.Graded
 		if had {
-			why = regraded
+			why = school.Regraded
 		}
 		if err == nil {
 			err = t.weigh(id, why)

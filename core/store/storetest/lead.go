@@ -109,9 +109,9 @@ func leadsCount(t *testing.T, s school.ResultStore) { //nolint:revive // one tab
 					var mine []school.Standing
 					var competing []school.Candidate
 					for _, st := range all {
-						if sub := st.Submission; sub.User == user {
+						if st.Submission.User == user {
 							mine = append(mine, st)
-							competing = append(competing, school.Candidate{ID: sub.ID, Kind: sub.Kind, At: sub.At, Graded: sub.Grade != nil, Score: st.Score})
+							competing = append(competing, st.Candidate())
 						}
 					}
 					its := as.For(moved[user])
