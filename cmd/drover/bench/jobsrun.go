@@ -18,6 +18,9 @@ import (
 // stallTimeout is how long no job may end.
 const stallTimeout = time.Minute
 
+// lastCalls bounds what is asked of a cluster once a measurement has failed.
+const lastCalls = 10 * time.Second
+
 // ride is one job as its submitter saw it.
 type ride struct {
 	id       string
@@ -110,13 +113,7 @@ func (r *ride) take(ctx context.Context, d access.Backend, draft requests.Draft,
 	for e, err := range d.FollowRequest(ctx, v.ID, "") {
 		switch {
 		case err != nil:
-			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-			defer cancel()
-			_, worse := d.CancelRequest(bounded, v.ID)
-			if core.Is(worse, core.CodeConflict) { // it has ended
-				worse = nil
-			}
-			return errors.Join(err, worse)
+			return errors.Join(err, cancelled(context.WithoutCancel(ctx), d, v.ID))
 		case e.Kind == requests.EventOutput && r.printed == 0:
 			r.printed = time.Since(r.began)
 		case e.Kind == requests.EventEnd:
@@ -126,11 +123,22 @@ func (r *ride) take(ctx context.Context, d access.Backend, draft requests.Draft,
 	return nil
 }
 
+// cancelled cancels a request that may have ended.
+func cancelled(ctx context.Context, d access.Backend, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, lastCalls)
+	defer cancel()
+	_, err := d.CancelRequest(ctx, id)
+	if core.Is(err, core.CodeConflict) { // it has
+		return nil
+	}
+	return err
+}
+
 // stall says that no job ends any more, and why the last one waits.
 func stall(ctx context.Context, d access.Backend, id any) error {
 	why := ""
 	if id, ok := id.(string); ok {
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, lastCalls)
 		defer cancel()
 		if v, err := d.ViewRequest(ctx, id); err == nil && v.Reason != "" {
 			why = fmt.Sprintf("; request %s: %s", id, v.Reason)

@@ -45,8 +45,10 @@ func TestTheDocumentHasRatios(t *testing.T) {
 	require.NoError(t, err)
 	found := Of(string(text))
 	for _, key := range []Key{
-		{"drover, 100 slots", "asynq, c=10"}, {"drover, 100 slots", "BullMQ, c=100"},
-		{"drover, true, 4 at once", "go-judge"}, {"drover, true, 16 at once", "bare"},
+		{"drover, 100 slots", "asynq, c=10"},
+		{"drover, 100 slots", "BullMQ, c=100"},
+		{"drover, true, 4 at once", "go-judge"},
+		{"drover, true, 16 at once", "bare"},
 	} {
 		require.Positive(t, found[key], "%+v", key)
 	}
