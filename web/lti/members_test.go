@@ -98,14 +98,6 @@ func TestMembersAreImported(t *testing.T) {
 	require.Empty(t, w.role("tom"))
 }
 
-// as is a user as an actor.
-func (w *fixture) as(user string) core.Actor {
-	w.t.Helper()
-	a, err := w.lti.Classes.Actor(w.t.Context(), user)
-	require.NoError(w.t, err)
-	return a
-}
-
 // A list that changed since it was seen is shown again.
 func TestMembersAreImportedAsSeen(t *testing.T) {
 	t.Parallel()
