@@ -20,6 +20,7 @@ import (
 
 	"drover/core"
 	"drover/core/account"
+	"drover/core/account/secrets"
 	"drover/core/school"
 	"drover/core/store/sqlite"
 	"drover/core/store/sqlite/sqlitetest"
@@ -151,7 +152,7 @@ func (w *mailFixture) run(kind string, args any) (End, error) {
 
 func (w *mailFixture) reset(user string) (End, error) {
 	w.t.Helper()
-	return w.run(school.KindResetMail, school.ResetMailArgs{User: user, Site: "https://drover.example.org", Language: "de"})
+	return w.run(school.KindResetMail, school.ResetMailArgs{Digest: secrets.Hash(user), Site: "https://drover.example.org", Language: "de"})
 }
 
 func (w *mailFixture) invite(users string) (End, error) {

@@ -57,7 +57,7 @@ func (m *mails) reset(ctx context.Context, job *Job) (End, error) {
 	if job.Age > account.ResetLife {
 		return End{Note: "not sent: it was asked for too long ago"}, nil
 	}
-	l, language, err := m.accounts.ResetLink(ctx, args.User)
+	l, language, err := m.accounts.ResetLink(ctx, args.Digest)
 	if core.Is(err, core.CodeNotFound) {
 		return End{Note: "not sent: there is no such user, or none with an e-mail address"}, nil
 	}

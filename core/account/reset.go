@@ -30,8 +30,8 @@ func noMail() error {
 }
 
 // AskReset has a sign-in link mailed to a user, named by handle or e-mail address. It does not look for the user, so
-// that neither the answer nor its time tells whether there is one: the task does. Too many requests for one user are
-// dropped. Returns UNAVAILABLE if the site sends no mail, FULL after too many from one address.
+// that neither the answer nor its time tells whether there is one: the task does, by the digest of the name, so that
+// nobody who sees the task reads what a stranger typed. Too many requests for one user are dropped. Returns UNAVAILABLE if the site sends no mail, FULL after too many from one address.
 func (d *Service) AskReset(ctx context.Context, name, address, language string, site *url.URL) error {
 	if !d.CanMail() {
 		return noMail()
@@ -52,7 +52,7 @@ func (d *Service) AskReset(ctx context.Context, name, address, language string, 
 	if err != nil || !of.Allowed {
 		return err
 	}
-	args, err := json.Marshal(school.ResetMailArgs{User: key, Site: site.String(), Language: language})
+	args, err := json.Marshal(school.ResetMailArgs{Digest: secrets.Hash(key), Site: site.String(), Language: language})
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, "", "the arguments of a mail cannot be written")
 	}
@@ -62,13 +62,13 @@ func (d *Service) AskReset(ctx context.Context, name, address, language string, 
 	return err
 }
 
-// ResetLink makes the link that a user asked for, and says in which language it is told; "" if that is not known.
-// Returns NOTFOUND for a user that is unknown, is disabled or has no e-mail address.
-func (d *Service) ResetLink(ctx context.Context, name string) (l Link, language string, err error) {
-	nobody := core.Errorf(core.CodeNotFound, "", "there is nobody to send a link to")
-	u, err := d.Store.GetUser(ctx, name)
-	if core.Is(err, core.CodeNotFound) || core.Is(err, core.CodeInvalid) || err == nil && (u.Disabled || u.Email == "") {
-		err = nobody
+// ResetLink makes the link that a user asked for, who is named by the digest that AskReset gave its task, and says in
+// which language it is told; "" if that is not known. Returns NOTFOUND for a user that is unknown, is disabled or has no
+// e-mail address.
+func (d *Service) ResetLink(ctx context.Context, digest string) (l Link, language string, err error) {
+	u, err := d.userOf(ctx, digest)
+	if err == nil && (u.Disabled || u.Email == "") {
+		err = nobody()
 	}
 	if err != nil {
 		return Link{}, "", err
@@ -84,6 +84,32 @@ func (d *Service) ResetLink(ctx context.Context, name string) (l Link, language 
 	}
 	err = d.change(ctx, own(u.Handle), u.Handle, "asks for a sign-in link by mail", func() error { return d.Store.AddToken(ctx, t) })
 	return l, a.Language, err
+}
+
+func nobody() error {
+	return core.Errorf(core.CodeNotFound, "", "there is nobody to send a link to")
+}
+
+// userOf returns the user whose handle or e-mail address has a digest. It reads all users, since no store has digests
+// of them; the rate of the tasks bounds how often. Returns NOTFOUND.
+func (d *Service) userOf(ctx context.Context, digest string) (school.User, error) {
+	const page = 500
+	for after := ""; ; {
+		users, err := d.Store.ListUsers(ctx, after, page)
+		if err != nil {
+			return school.User{}, err
+		}
+		for i := range users {
+			u := &users[i]
+			if secrets.Hash(u.Handle) == digest || u.Email != "" && secrets.Hash(strings.ToLower(u.Email)) == digest {
+				return *u, nil
+			}
+		}
+		if len(users) < page {
+			return school.User{}, nobody()
+		}
+		after = users[len(users)-1].Handle
+	}
 }
 
 // Unsent removes a link that did not reach its user.

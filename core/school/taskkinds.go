@@ -62,7 +62,7 @@ func ownTaskKinds() core.TaskKinds {
 		},
 		{
 			Name: KindResetMail, Title: "Mail to reset a password", Does: "Send a sign-in link to a user who asked for one",
-			Args: []core.TaskArg{{Name: "user", Most: MaxEmail}, {Name: "site", Most: MaxSite}, {Name: "language"}},
+			Args: []core.TaskArg{{Name: "digest"}, {Name: "site", Most: MaxSite}, {Name: "language"}},
 			Rate: core.TaskRate{Every: time.Second / 10, Burst: 50, Most: 4},
 		},
 		{
@@ -142,7 +142,7 @@ const MaxSite = 500
 
 // ResetMailArgs are the arguments of a mail with a sign-in link. The link is made when the mail is sent: no store has it.
 type ResetMailArgs struct {
-	User     string `json:"user"`               // handle or e-mail address as it was typed; there need not be such a user
+	Digest   string `json:"digest"`             // of the handle or e-mail address that was typed; there need not be such a user
 	Site     string `json:"site"`               // URL that links begin with
 	Language string `json:"language,omitempty"` // of a user without a language of its own
 }
