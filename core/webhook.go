@@ -12,6 +12,10 @@ const (
 	EventRequestEnded = "request.ended"
 	EventTaskEnded    = "task.ended"
 	EventTest         = "webhook.test"
+
+	EventCommentReleased  = "comment.released"
+	EventQuestionAsked    = "question.asked"
+	EventQuestionAnswered = "question.answered"
 )
 
 // Webhook is an address that is notified of events by messages, signed with its secret as standardwebhooks.com
@@ -35,16 +39,21 @@ func (w *Webhook) Message(body []byte) Message {
 	}
 }
 
-// Notice is something of which somebody is to be notified: the end of one generation of a request or task, or one note
-// of a lease.
+// Notice is something of which somebody is to be notified: the end of one generation of a request or task, one note of a
+// lease, or a comment.
 type Notice struct {
 	Event string // one of WebhookEvents
-	Key   string // of a lease: the Key of its id and the note's number
+	Key   string // of a lease: the Key of its id and the note's number; of a comment: the Key of its id and 1
 }
 
 // WebhookEvents lists the events that a webhook can ask for.
 func WebhookEvents() []string {
-	return append([]string{EventRequestEnded, EventTaskEnded}, LeaseEvents()...)
+	return slices.Concat([]string{EventRequestEnded, EventTaskEnded}, CommentEvents(), LeaseEvents())
+}
+
+// CommentEvents lists the events of what people say about submissions.
+func CommentEvents() []string {
+	return []string{EventCommentReleased, EventQuestionAsked, EventQuestionAnswered}
 }
 
 // Webhooks keeps webhooks and the outbox: notices that were recorded and not yet handed to tasks that deliver them. Put
@@ -60,8 +69,8 @@ type Webhooks interface {
 	// of id and without their secrets.
 	ListWebhooks(ctx context.Context, class, after string, limit int) ([]Webhook, error)
 
-	// Outbox lists the oldest notices of requests, tasks and leases that name webhooks or a callback, which are not
-	// marked as sent. A notice is added in the same transaction that records what it tells of.
+	// Outbox lists the oldest notices of requests, tasks and leases that name webhooks or a callback, and of comments of
+	// which webhooks are to be notified, which are not marked as sent. A notice is added in the same transaction that records what it tells of.
 	Outbox(ctx context.Context, limit int) ([]Notice, error)
 	// Sent takes notices out of the outbox. Notices that are not there are ignored.
 	Sent(ctx context.Context, notices []Notice) error

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/school"
+	"drover/core/store/bounds"
 	"drover/core/webhook"
 )
 
-// news is an end, or something that happened to a lease, of which webhooks are notified.
+// news is an end, a comment, or something that happened to a lease, of which webhooks are notified.
 type news struct {
 	notify   []string // webhooks
 	callback string   // the compatible API that notifies the request's maker; "" is none
@@ -24,10 +26,12 @@ type newsStore interface {
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ToldLease(ctx context.Context, id string) (core.Lease, error)
+	GetComment(ctx context.Context, id string) (school.Comment, error)
+	ListWebhooks(ctx context.Context, class, after string, limit int) ([]core.Webhook, error)
 }
 
 // findNews reads the end of one generation, even if the request or task was run again since, or a note of a lease, even
-// if that was deleted. Returns NOTFOUND if it is gone, INVALID if the event or key is invalid.
+// if that was deleted, or a comment that is still there. Returns NOTFOUND if it is gone, INVALID if the event or key is invalid.
 func findNews(ctx context.Context, store newsStore, event, key string) (news, error) {
 	id, generation, err := core.ParseKey(key)
 	if err != nil {
@@ -38,6 +42,8 @@ func findNews(ctx context.Context, store newsStore, event, key string) (news, er
 		return requestNews(ctx, store, id, generation)
 	case event == core.EventTaskEnded:
 		return taskNews(ctx, store, id, generation)
+	case slices.Contains(core.CommentEvents(), event):
+		return commentNews(ctx, store, event, id)
 	case slices.Contains(core.LeaseEvents(), event):
 		return leaseNews(ctx, store, event, id, generation)
 	}
@@ -106,5 +112,33 @@ func leaseNews(ctx context.Context, store newsStore, event, id string, number in
 	}
 	return news{notify: l.Notify, at: time.UnixMilli(note.At), payload: func(delivery string) ([]byte, error) {
 		return webhook.LeaseNoted(delivery, &l, note)
+	}}, nil
+}
+
+// commentNews is of all webhooks of the comment's class; those that do not ask for the event are left out later.
+func commentNews(ctx context.Context, store newsStore, event, id string) (news, error) {
+	c, err := store.GetComment(ctx, id)
+	if err != nil {
+		return news{}, err
+	}
+	if c.Draft() || c.Event() != event {
+		return news{}, core.Errorf(core.CodeNotFound, id, "comment %s is not released, or is of another kind", id)
+	}
+	hooks, err := store.ListWebhooks(ctx, c.Class, "", bounds.MaxPage)
+	if err != nil {
+		return news{}, err
+	}
+	var notify []string
+	for i := range hooks {
+		if slices.Contains(hooks[i].Events, event) {
+			notify = append(notify, hooks[i].ID)
+		}
+	}
+	at := time.UnixMilli(c.Released)
+	said := webhook.Comment{
+		ID: c.ID, Submission: c.Submission, Class: c.Class, Assignment: c.Assignment, User: c.User, By: c.By, File: c.File, Line: c.Line, Last: c.Last,
+	}
+	return news{notify: notify, at: at, payload: func(delivery string) ([]byte, error) {
+		return webhook.Commented(delivery, event, at, said)
 	}}, nil
 }

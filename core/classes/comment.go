@@ -97,6 +97,9 @@ func (r *Service) say(ctx context.Context, a core.Actor, act core.Action, submis
 	if first, is, err := r.said(ctx, &c); err != nil || is {
 		return first, err
 	}
+	if c.Tell, err = r.tells(ctx, s.Class, c.Event()); err != nil {
+		return c, err
+	}
 	text := fmt.Sprintf("%s submission %s of %s to %s", does, s.ID, s.User, as.Name())
 	err = r.change(ctx, a, aboutUser(act, as, s.User, text), func() error { return r.Store.AddComment(ctx, c) })
 	if core.Is(err, core.CodeConflict) { // the same call may have come twice at once
@@ -105,6 +108,12 @@ func (r *Service) say(ctx context.Context, a core.Actor, act core.Action, submis
 		}
 	}
 	return c, err
+}
+
+// tells reports whether any webhook of a class is to be notified of an event.
+func (r *Service) tells(ctx context.Context, class, event string) (bool, error) {
+	hooks, err := r.notified(ctx, class, event)
+	return len(hooks) > 0, err
 }
 
 // said returns the comment that a former call with the same idempotency key added, if there is one. Returns CONFLICT if
@@ -181,9 +190,13 @@ func (r *Service) ReleaseComments(ctx context.Context, a core.Actor, submission 
 	if err != nil {
 		return 0, err
 	}
+	tell, err := r.tells(ctx, s.Class, core.EventCommentReleased)
+	if err != nil {
+		return 0, err
+	}
 	text := fmt.Sprintf("releases the comments on submission %s of %s to %s", s.ID, s.User, as.Name())
 	err = r.change(ctx, a, aboutUser(core.ActComment, as, s.User, text), func() error {
-		n, err = r.Store.ReleaseComments(ctx, s.Class, s.Assignment, s.ID, r.now().UnixMilli())
+		n, err = r.Store.ReleaseComments(ctx, s.Class, s.Assignment, s.ID, r.now().UnixMilli(), tell)
 		return err
 	})
 	return n, err
@@ -196,8 +209,12 @@ func (r *Service) ReleaseAllComments(ctx context.Context, a core.Actor, class, a
 	if err != nil {
 		return 0, err
 	}
+	tell, err := r.tells(ctx, as.Class, core.EventCommentReleased)
+	if err != nil {
+		return 0, err
+	}
 	err = r.change(ctx, a, aboutAssignment(core.ActGradeChange, as, "releases all comments on submissions to "+as.Name()), func() error {
-		n, err = r.Store.ReleaseComments(ctx, class, assignment, "", r.now().UnixMilli())
+		n, err = r.Store.ReleaseComments(ctx, class, assignment, "", r.now().UnixMilli(), tell)
 		return err
 	})
 	return n, err

@@ -79,3 +79,37 @@ func TestQuestionsAreCountedUntilAnswered(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, unread[0].Answers)
 }
+
+// A comment goes to the outbox only if a webhook of the class asks for its event.
+func TestCommentsAreToldToWebhooksThatAsk(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	id := submitted(w, 0)
+	tess, ann := w.as("tess"), w.as("ann")
+	talk := func() []string {
+		_, err := w.reg.Ask(t.Context(), ann, id, "Why?", "")
+		require.NoError(t, err)
+		_, err = w.reg.Answer(t.Context(), tess, id, "So.", "")
+		require.NoError(t, err)
+		_, err = w.reg.AddComment(t.Context(), tess, id, classes.NewComment{Text: "Name it."})
+		require.NoError(t, err)
+		_, err = w.reg.ReleaseComments(t.Context(), tess, id)
+		require.NoError(t, err)
+		all, err := w.reg.Store.Outbox(t.Context(), 100)
+		require.NoError(t, err)
+		events := []string{}
+		for _, n := range all {
+			events = append(events, n.Event)
+		}
+		require.NoError(t, w.reg.Store.Sent(t.Context(), all))
+		return events
+	}
+	require.Empty(t, talk())
+	hook, err := w.reg.AddWebhook(t.Context(), tess, core.Webhook{Class: "cs101", URL: "https://example.org/hook", Events: []string{core.EventQuestionAsked, core.EventCommentReleased}})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{core.EventQuestionAsked, core.EventCommentReleased}, talk())
+	hook.Events = []string{core.EventQuestionAnswered}
+	_, err = w.reg.EditWebhook(t.Context(), tess, hook)
+	require.NoError(t, err)
+	require.Equal(t, []string{core.EventQuestionAnswered}, talk())
+}

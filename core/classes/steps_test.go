@@ -187,9 +187,9 @@ func (s watched) DeleteComment(ctx context.Context, id string) error {
 	return s.ResultStore.DeleteComment(ctx, id)
 }
 
-func (s watched) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64) (int, error) {
+func (s watched) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64, tell bool) (int, error) {
 	if err := s.step("release comments"); err != nil {
 		return 0, err
 	}
-	return s.ResultStore.ReleaseComments(ctx, class, assignment, submission, at)
+	return s.ResultStore.ReleaseComments(ctx, class, assignment, submission, at, tell)
 }

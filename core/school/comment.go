@@ -47,11 +47,25 @@ type Comment struct {
 	Open       bool        `json:"open,omitempty"`        // a question without an answer
 	Unread     bool        `json:"unread,omitempty"`      // its student has not seen it
 
+	Tell bool `json:"-"` // of a new question or answer: webhooks are notified of it
+
 	Idempotency string `json:"idempotency,omitempty"` // a key chosen by By: at most one comment on the submission has it
 }
 
 // Draft reports whether only staff see the comment.
 func (c *Comment) Draft() bool { return c.Released == 0 }
+
+// Event is the event of a comment that its student sees.
+func (c *Comment) Event() string {
+	switch c.Kind {
+	case CommentQuestion:
+		return core.EventQuestionAsked
+	case CommentAnswer:
+		return core.EventQuestionAnswered
+	default:
+		return core.EventCommentReleased
+	}
+}
 
 // CommentFilter selects comments. A zero field matches all.
 type CommentFilter struct {
@@ -86,8 +100,8 @@ type Comments interface {
 	// ListComments lists comments in order of id.
 	ListComments(ctx context.Context, f CommentFilter) ([]Comment, error)
 	// ReleaseComments releases the drafts of an assignment, or, unless submission is "", of one submission of it. It
-	// returns how many there were.
-	ReleaseComments(ctx context.Context, class, assignment, submission string, at int64) (int, error)
+	// returns how many there were. If tell is set, webhooks are notified of each.
+	ReleaseComments(ctx context.Context, class, assignment, submission string, at int64, tell bool) (int, error)
 	// SeeComments marks all released comments and answers of a submission as seen by its student.
 	SeeComments(ctx context.Context, submission string) error
 	// CountQuestions counts the open questions of classes, by assignment, in order; assignments without any are left out.

@@ -113,6 +113,25 @@ func TaskEnded(delivery string, t *core.Task) ([]byte, error) {
 	return payload(delivery, core.EventTaskEnded, time.UnixMilli(t.Ended), told)
 }
 
+// Comment is the part of a payload about a comment, question or answer: where it is, without its text.
+type Comment struct {
+	ID         string `json:"id"`
+	Submission string `json:"submission"`
+	Class      string `json:"class"`
+	Assignment string `json:"assignment"`
+	User       string `json:"user"` // whose submission it is about
+	By         string `json:"by"`
+	File       string `json:"file"`
+	Line       int    `json:"line"`
+	Last       int    `json:"last"`
+}
+
+// Commented is the payload of one of core.CommentEvents.
+func Commented(delivery, event string, at time.Time, c Comment) ([]byte, error) {
+	c.File = clip(c.File, maxText)
+	return payload(delivery, event, at, c)
+}
+
 // Test is the payload of core.EventTest, which a person sends to see it arrive.
 func Test(delivery string, w *core.Webhook, at time.Time) ([]byte, error) {
 	return payload(delivery, core.EventTest, at, map[string]string{"webhook": w.ID, "class": w.Class})

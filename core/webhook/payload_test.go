@@ -109,3 +109,16 @@ func TestTestPayload(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"version": 1, "id": "d", "type": "webhook.test", "timestamp": "1970-01-01T00:00:00Z", "data": {"webhook": "w", "class": "cs101"}}`, string(body))
 }
+
+// A comment is told without its text.
+func TestCommented(t *testing.T) {
+	t.Parallel()
+	body, err := webhook.Commented("d", core.EventQuestionAsked, time.UnixMilli(1_700_000_000_000), webhook.Comment{
+		ID: "c", Submission: "s", Class: "cs101", Assignment: "hw1", User: "ann", By: "ann", File: strings.Repeat("x", 600), Line: 3, Last: 5,
+	})
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"version": 1, "id": "d", "type": "question.asked", "timestamp": "2023-11-14T22:13:20Z",
+		"data": {"id": "c", "submission": "s", "class": "cs101", "assignment": "hw1", "user": "ann", "by": "ann", "file": "`+strings.Repeat("x", 500)+`…", "line": 3, "last": 5}
+	}`, string(body))
+}

@@ -26,7 +26,7 @@ func webhookTable() []entry {
 // WebhookFields are what can be changed of a webhook.
 type WebhookFields struct {
 	URL      string   `json:"url"`
-	Events   []string `json:"events" doc:"request.ended, task.ended, lease.created, lease.updated, lease.deleted, lease.started, lease.before_end, lease.ended, lease.failed, lease.degraded, lease.whole"`
+	Events   []string `json:"events" doc:"request.ended, task.ended, comment.released, question.asked, question.answered, lease.created, lease.updated, lease.deleted, lease.started, lease.before_end, lease.ended, lease.failed, lease.degraded, lease.whole"`
 	Disabled bool     `json:"disabled,omitempty"`
 }
 

@@ -34,6 +34,9 @@ const webhookRows = 50
 var events = []struct{ Name, Text string }{
 	{core.EventRequestEnded, page.Sentence("the tests of a submission have ended")},
 	{core.EventTaskEnded, page.Sentence("a task of the class has ended, such as a gradebook")},
+	{core.EventCommentReleased, page.Sentence("a comment on a submission was released")},
+	{core.EventQuestionAsked, page.Sentence("a student has asked a question about a submission")},
+	{core.EventQuestionAnswered, page.Sentence("a question about a submission was answered")},
 	{core.EventLeaseCreated, page.Sentence("a lease for the class was created")},
 	{core.EventLeaseUpdated, page.Sentence("a lease of the class was changed, or moved to other hosts")},
 	{core.EventLeaseDeleted, page.Sentence("a lease of the class was deleted")},

@@ -19,7 +19,7 @@ func WebhookCommand() *cli.Command {
 	class := &cli.StringFlag{Name: "class", Usage: "of `CLASS`; without it, those of the cluster, which --notify names"}
 	change := []cli.Flag{
 		&cli.StringFlag{Name: "url", Usage: "where deliveries go: `URL` such as https://grades.example.org/drover"},
-		&cli.StringSliceFlag{Name: "event", Usage: "which events are delivered: `EVENT` " + core.EventRequestEnded + ", " + core.EventTaskEnded + " or one of leases, such as " + core.EventLeaseStarted + "; repeatable"},
+		&cli.StringSliceFlag{Name: "event", Usage: "which events are delivered: `EVENT` " + core.EventRequestEnded + ", " + core.EventTaskEnded + ", one of comments, such as " + core.EventQuestionAsked + ", or one of leases, such as " + core.EventLeaseStarted + "; repeatable"},
 	}
 	return &cli.Command{
 		Name: "webhook", Usage: "list, create and change webhooks: addresses that are notified when work ends", OnUsageError: terminal.UsageError,

@@ -2,11 +2,8 @@ package mongo
 
 import (
 	"context"
-	"fmt"
 
 	"drover/core"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // The leases' revision and the last write of one of them are in one document, the calendar, which one conditional change
@@ -88,7 +85,7 @@ func (s *Store) makeWrite(ctx context.Context, c *calendar) error {
 // calendar has another one.
 func (s *Store) writeLease(ctx context.Context, revision int64, w leasedWrite) (int64, error) {
 	if len(w.Notes) > 0 {
-		w.Since = fmt.Sprintf("%016d %s", s.now(), bson.NewObjectID().Hex())
+		w.Since = since(s.now())
 	}
 	c := calendar{ID: calendarID, Revision: revision + 1, Pending: &w}
 	is, err := s.change(ctx, meta, m{"_id": calendarID, "revision": revision, "pending": absent}, m{"$set": m{"revision": c.Revision, "pending": w}})

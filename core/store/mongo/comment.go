@@ -24,6 +24,9 @@ type comment struct {
 	Unread     bool   `bson:"unread"`
 	Once       string `bson:"once,omitempty"` // submission, author and idempotency key
 	JSON       string `bson:"json"`           // as it was added
+
+	Untold []string `bson:"outbox,omitempty"`    // its event, while somebody is still to be notified, as of leases
+	Since  string   `bson:"outbox_at,omitempty"` // as of requests and tasks
 }
 
 func (d *comment) read() (school.Comment, error) {
@@ -46,10 +49,14 @@ func (s *Store) AddComment(ctx context.Context, c school.Comment) error {
 	if err := cmp.Or(err, school.CommentQuota.Check(c.Submission, n)); err != nil {
 		return err
 	}
-	is, err := s.insert(ctx, comments, comment{
+	fresh := comment{
 		ID: c.ID, Submission: c.Submission, Class: c.Class, Assignment: c.Assignment, User: c.User, Text: c.Text, Edited: c.Edited,
 		Released: c.Released, Open: c.Open, Unread: c.Unread, Once: once(c.Submission+"/"+c.By, c.Idempotency), JSON: doc,
-	})
+	}
+	if c.Tell && !c.Draft() {
+		fresh.Untold, fresh.Since = []string{untoldNote(c.Event(), 1)}, since(s.now())
+	}
+	is, err := s.insert(ctx, comments, fresh)
 	if err == nil && !is {
 		err = school.CommentTaken(c.ID)
 	}
@@ -133,7 +140,7 @@ func (s *Store) ListComments(ctx context.Context, f school.CommentFilter) ([]sch
 }
 
 // ReleaseComments releases drafts, see school.Comments.
-func (s *Store) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64) (int, error) {
+func (s *Store) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64, tell bool) (int, error) {
 	if at <= 0 {
 		return 0, core.Errorf(core.CodeInvalid, assignment, "comments are released at no time")
 	}
@@ -141,9 +148,13 @@ func (s *Store) ReleaseComments(ctx context.Context, class, assignment, submissi
 	if submission != "" {
 		which["submission"] = submission
 	}
+	how := m{"released": at, "unread": true}
+	if tell {
+		how["outbox"], how["outbox_at"] = []string{untoldNote(core.EventCommentReleased, 1)}, since(s.now())
+	}
 	n := 0
 	err := s.call(ctx, func(ctx context.Context) error {
-		res, err := s.in(comments).UpdateMany(ctx, which, m{"$set": m{"released": at, "unread": true}})
+		res, err := s.in(comments).UpdateMany(ctx, which, m{"$set": how})
 		if err == nil {
 			n = int(res.ModifiedCount)
 		}

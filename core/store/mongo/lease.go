@@ -206,12 +206,9 @@ func (s *Store) ListLeases(ctx context.Context, f core.LeaseFilter) ([]core.Leas
 	return readLeases(docs)
 }
 
-// leaseNotices returns the notes of leases in the outbox, oldest first.
-func (s *Store) leaseNotices(ctx context.Context, limit int) ([]dated, error) {
-	if _, err := s.calendarRevision(ctx); err != nil {
-		return nil, err
-	}
-	docs, err := some[leased](ctx, s, leases, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "outbox", "outbox_at")
+// textNotices returns the notices of leases or comments in the outbox, oldest first.
+func (s *Store) textNotices(ctx context.Context, in string, limit int) ([]dated, error) {
+	docs, err := some[leased](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "outbox", "outbox_at")
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,18 @@ type outbox struct {
 
 // tell adds an end to the outbox by a change.
 func tell(how m, generation int, now int64) {
-	at := fmt.Sprintf("%016d %s", now, bson.NewObjectID().Hex())
 	push, _ := how["$push"].(m)
 	if push == nil {
 		push = m{}
 	}
 	push["outbox"] = generation
-	how["$push"], how["$min"] = push, m{"outbox_at": at}
+	how["$push"], how["$min"] = push, m{"outbox_at": since(now)}
 }
 
-// boxes are the collections whose documents have such an outbox; leases have one of texts.
+// since orders documents of the same moment, too.
+func since(now int64) string { return fmt.Sprintf("%016d %s", now, bson.NewObjectID().Hex()) }
+
+// boxes are the collections whose documents have such an outbox; leases and comments have one of texts.
 var boxes = map[string]string{core.EventRequestEnded: requests, core.EventTaskEnded: tasks}
 
 // told is a document with an outbox.
@@ -51,10 +53,18 @@ func (s *Store) Outbox(ctx context.Context, limit int) ([]core.Notice, error) {
 	if err := bounds.Page(limit); err != nil {
 		return nil, err
 	}
-	all, err := s.leaseNotices(ctx, limit)
+	if _, err := s.calendarRevision(ctx); err != nil {
+		return nil, err
+	}
+	all, err := s.textNotices(ctx, leases, limit)
 	if err != nil {
 		return nil, err
 	}
+	said, err := s.textNotices(ctx, comments, limit)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, said...)
 	for event, in := range boxes {
 		docs, err := some[told](ctx, s, in, m{"outbox_at": m{"$gt": ""}}, by("outbox_at"), limit, "state", "outbox", "outbox_at")
 		if err != nil {
@@ -92,6 +102,8 @@ func (s *Store) Sent(ctx context.Context, notices []core.Notice) error {
 		k := key{leases, untoldNote(e.Event, e.Generation)}
 		if in, is := boxes[e.Event]; is {
 			k = key{in, e.Generation}
+		} else if slices.Contains(core.CommentEvents(), e.Event) {
+			k.in = comments
 		}
 		ids[k] = append(ids[k], e.ID)
 	}

@@ -109,6 +109,7 @@ var indexes = []index{
 	{experiments, "assignment", false, by("class", "assignment", "_id")},
 	{comments, "submission", false, by("submission", "_id")},
 	{comments, "once", true, by("once")},
+	{comments, "outbox", false, by("outbox_at")},
 	{comments, "open", false, by("open", "class", "assignment")},
 	{comments, "assignment", false, by("class", "assignment", "_id")},
 	{comments, "unread", false, by("unread", "user", "_id")},

@@ -41,8 +41,11 @@ func (s *Store) AddComment(ctx context.Context, c school.Comment) error {
 		}
 		n, err := t.exec("INSERT INTO comments (id, submission, class, assignment, user, released, open, unread, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			c.ID, c.Submission, c.Class, c.Assignment, c.User, c.Released, c.Open, c.Unread, doc)
-		if err == nil && n == 0 {
+		switch {
+		case err == nil && n == 0:
 			err = school.CommentTaken(c.ID)
+		case err == nil && c.Tell && !c.Draft():
+			err = t.tell(c.Event(), c.ID, 1)
 		}
 		return n, err
 	})
@@ -125,16 +128,22 @@ func (s *Store) ListComments(ctx context.Context, f school.CommentFilter) ([]sch
 }
 
 // ReleaseComments releases drafts, see school.Comments.
-func (s *Store) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64) (int, error) {
+func (s *Store) ReleaseComments(ctx context.Context, class, assignment, submission string, at int64, tell bool) (int, error) {
 	if at <= 0 {
 		return 0, core.Errorf(core.CodeInvalid, assignment, "comments are released at no time")
 	}
+	which, args := "class = ? AND assignment = ? AND released = 0", []any{class, assignment}
+	if submission != "" {
+		which, args = which+" AND submission = ?", append(args, submission)
+	}
 	return commit(ctx, s.committer, assignment, 0, func(t *tx) (int, error) {
-		const drafts = "UPDATE comments SET released = ?, unread = 1 WHERE class = ? AND assignment = ? AND released = 0"
-		if submission != "" {
-			return t.exec(drafts+" AND submission = ?", at, class, assignment, submission)
+		if tell {
+			const notices = "INSERT INTO outbox (event, id, generation) SELECT ?, id, 1 FROM comments WHERE "
+			if _, err := t.exec(notices+which, append([]any{core.EventCommentReleased}, args...)...); err != nil {
+				return 0, err
+			}
 		}
-		return t.exec(drafts, at, class, assignment)
+		return t.exec("UPDATE comments SET released = ?, unread = 1 WHERE "+which, append([]any{at}, args...)...)
 	})
 }
 

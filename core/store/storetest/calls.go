@@ -213,7 +213,7 @@ func courseworkCalls() map[string]Call { //nolint:revive // some lines for each 
 			return err
 		},
 		"ReleaseComments": func(ctx context.Context, s school.ResultStore) error {
-			_, err := s.ReleaseComments(ctx, "cs101", "hw1", "", 5)
+			_, err := s.ReleaseComments(ctx, "cs101", "hw1", "", 5, false)
 			return err
 		},
 		"SeeComments": func(ctx context.Context, s school.ResultStore) error { return s.SeeComments(ctx, "s") },

@@ -130,7 +130,7 @@ func commentsReleased(t *testing.T, s school.ResultStore) {
 	mustCreateSubmission(t, s, other)
 	mustComment(t, s, Comment("s", "c1"), Comment("s", "c2"), Comment("z", "c3"))
 	release := func(submission string) int {
-		n, err := s.ReleaseComments(t.Context(), "cs101", "hw1", submission, 9)
+		n, err := s.ReleaseComments(t.Context(), "cs101", "hw1", submission, 9, false)
 		require.NoError(t, err)
 		return n
 	}
@@ -145,9 +145,35 @@ func commentsReleased(t *testing.T, s school.ResultStore) {
 	require.NoError(t, s.SeeComments(t.Context(), "s"))
 	require.Empty(t, someComments(t, s, school.CommentFilter{Unread: true}))
 	require.Equal(t, 1, release(""))
-	n, err := s.ReleaseComments(t.Context(), "cs101", "hw2", "", 9)
+	n, err := s.ReleaseComments(t.Context(), "cs101", "hw2", "", 9, true)
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+// commentsTold shows that a comment is in the outbox from when its student sees it, if somebody is to be notified.
+func commentsTold(t *testing.T, s school.ResultStore) {
+	School(t, s)
+	of := func(event, id string) core.Notice { return core.Notice{Event: event, Key: core.Key(id, 1)} }
+	quiet, draft, asked, answer := question("q1"), Comment("s", "c1"), question("q2"), question("a")
+	draft.Tell, asked.Tell, answer.Tell = true, true, true
+	answer.Kind, answer.Open = school.CommentAnswer, false
+	mustComment(t, s, quiet, draft, asked, answer, Comment("s", "c2"))
+	holds(t, s, of(core.EventQuestionAsked, "q2"), of(core.EventQuestionAnswered, "a"))
+	requireCode(t, core.CodeConflict, s.AddComment(t.Context(), asked))
+	for _, tell := range []bool{true, true} {
+		_, err := s.ReleaseComments(t.Context(), "cs101", "hw1", "s", 9, tell)
+		require.NoError(t, err)
+	}
+	all := []core.Notice{of(core.EventQuestionAsked, "q2"), of(core.EventQuestionAnswered, "a"), of(core.EventCommentReleased, "c1"), of(core.EventCommentReleased, "c2")}
+	holds(t, s, all...)
+	require.NoError(t, s.Sent(t.Context(), all[:3]))
+	holds(t, s, all[3])
+	require.NoError(t, s.Sent(t.Context(), all))
+	holds(t, s)
+	mustComment(t, s, Comment("s", "c3"))
+	_, err := s.ReleaseComments(t.Context(), "cs101", "hw1", "", 9, false)
+	require.NoError(t, err)
+	holds(t, s)
 }
 
 func commentsRefuse(t *testing.T, s school.ResultStore) {
@@ -163,7 +189,7 @@ func commentsRefuse(t *testing.T, s school.ResultStore) {
 		_, err := s.ListComments(t.Context(), f)
 		requireCode(t, core.CodeInvalid, err)
 	}
-	_, err = s.ReleaseComments(t.Context(), "cs101", "hw1", "", 0)
+	_, err = s.ReleaseComments(t.Context(), "cs101", "hw1", "", 0, false)
 	requireCode(t, core.CodeInvalid, err)
 	for i := 1; i < school.MaxComments; i++ {
 		mustComment(t, s, Comment("s", fmt.Sprintf("d%03d", i)))

@@ -194,6 +194,7 @@ func schoolTests() []test {
 		{"CommentsAnswered", commentsAnswered},
 		{"CommentsOnce", commentsOnce},
 		{"CommentsReleased", commentsReleased},
+		{"CommentsTold", commentsTold},
 		{"CommentsRefuse", commentsRefuse},
 		{"CommentsDeleted", commentsDeleted},
 		{"Experiments", experiments},
