@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,5 +28,11 @@ func TestLearningPlatforms(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, all[0].Deployments)
 	require.Regexp(t, `keys +https://canvas.example/jwks`, h.said("lti", "platform", "show", "canvas"))
 	require.Contains(t, h.said("lti", "platform", "remove", "canvas"), "is removed")
+	framed := slices.Concat(add[:len(add)-1], []string{"--origin", "https://school.instructure.com", "--origin", "https://other.instructure.com", "canvas"})
+	h.said(framed...)
+	require.Regexp(t, `further origins +https://school.instructure.com, https://other.instructure.com`, h.said("lti", "platform", "show", "canvas"))
+	h.said("lti", "platform", "remove", "canvas")
+	framed[len(framed)-2] = "https://school.instructure.com/path"
+	h.refused(terminal.ExitUsage, "origin", framed...)
 	h.refused(terminal.ExitNotFound, `no platform "canvas"`, "lti", "platform", "show", "canvas")
 }
