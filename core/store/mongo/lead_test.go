@@ -62,14 +62,14 @@ func TestLeadsAfterACrash(t *testing.T) {
 			before := c.leading(t, s)
 			for calls := 0; ; calls++ {
 				err := do(&dying{Context: ctx, left: calls})
-				want := c.leading(t, s)
-				require.Equal(t, want, c.lead(t, s), "%s, dead after %d calls", name, calls)
+				ruled := c.leading(t, s)
+				require.Equal(t, ruled, c.lead(t, s), "%s, dead after %d calls", name, calls)
 				if err == nil {
-					require.NotEqual(t, before, want, name)
+					require.NotEqual(t, before, ruled, name)
 					break
 				}
 				require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%v", err)
-				if want != before {
+				if ruled != before {
 					seen = true
 					require.NoError(t, undo(ctx))
 				}
