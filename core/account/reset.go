@@ -31,7 +31,8 @@ func noMail() error {
 
 // AskReset has a sign-in link mailed to a user, named by handle or e-mail address. It does not look for the user, so
 // that neither the answer nor its time tells whether there is one: the task does, by the digest of the name, so that
-// nobody who sees the task reads what a stranger typed. Too many requests for one user are dropped. Returns UNAVAILABLE if the site sends no mail, FULL after too many from one address.
+// nobody who sees the task reads what a stranger typed. Too many requests for one user are dropped. Returns UNAVAILABLE
+// if the site sends no mail, FULL after too many from one address.
 func (d *Service) AskReset(ctx context.Context, name, address, language string, site *url.URL) error {
 	if !d.CanMail() {
 		return noMail()
