@@ -2,11 +2,12 @@
 // the agent in its own place. It starts in one of two ways, both by our own executable, or drover-agent, re-executed
 // under a name that is detected before main and before the heavy packages initialise:
 //
-//	drover-spawn   a small process that is asked for first processes, and forks
-//	               them: they carry out their plan in the fork, so that the only
-//	               program that a VM starts is the agent. Forking copies the
-//	               page tables of the caller, which takes 10 ms for one with
-//	               200 MB of heap and 0.2 ms for this one.
+//	drover-spawn   a small process that carries out a plan of its own, and then
+//	               is asked for first processes. It forks them: they carry out
+//	               their plans in the fork, so that the only program that a VM
+//	               starts is the agent. Forking copies the page tables of the
+//	               caller, which takes 10 ms for one with 200 MB of heap and
+//	               0.2 ms for this one.
 //	drover-enter   the first process itself, where another program made its
 //	               namespaces. It reads its plan from standard input.
 //

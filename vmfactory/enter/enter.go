@@ -9,13 +9,16 @@ import (
 // maxPlan bounds the bytes of a plan.
 const maxPlan = 1 << 20
 
-// carryOut reads the plan from standard input and carries it out; it returns only if it cannot. Package initialisation
+// carryOut reads a plan from standard input and carries it out; with maybe there may be none. Package initialisation
 // runs on the main thread, which matters: credentials, filters and namespaces belong to a thread, and the thread that
 // executes the agent is the one that survives.
-func carryOut() error {
+func carryOut(maybe bool) error {
 	text, err := io.ReadAll(io.LimitReader(os.Stdin, maxPlan))
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
+	}
+	if maybe && len(text) == 0 {
+		return nil
 	}
 	plan, err := decodePlan(text)
 	if err != nil {

@@ -19,7 +19,7 @@ func init() {
 	case SpawnName:
 		err = serve()
 	case EnterName:
-		err = carryOut()
+		err = carryOut(false)
 	default:
 		return
 	}

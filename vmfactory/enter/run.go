@@ -12,8 +12,8 @@ import (
 // errnos are the errors of system calls as texts, by number.
 var errnos [134]string
 
-// run makes the calls one after the other. It says the first that fails on standard error, and exits then, or with 0
-// after the last; usually the last executes another program.
+// run makes the calls one after the other; usually the last executes another program. If one fails, it says so on
+// standard error and exits.
 //
 //go:nosplit
 //go:norace
@@ -53,7 +53,6 @@ func (c *compiled) run() {
 			opened = result
 		}
 	}
-	exit(0)
 }
 
 //go:nosplit

@@ -35,8 +35,12 @@ type Answer struct {
 	Text  string
 }
 
-// serve starts processes and never waits for them: the kernel reaps them, and after this process ends, its init does.
+// serve carries out a plan in this process, if there is one, and then starts others. It never waits for them: the
+// kernel reaps them, and after this process ends, its init does.
 func serve() error {
+	if err := carryOut(true); err != nil {
+		return err
+	}
 	if _, _, errno := syscall.RawSyscall(sysCloseRange, SocketFD+1, everyFD, closeRangeCloexec); errno != 0 {
 		return fmt.Errorf("closing inherited descriptors: %w", errno)
 	}
@@ -130,6 +134,7 @@ func (c *compiled) fork(flags uintptr, cgroup int) (int, syscall.Errno) {
 	}
 	if pid == 0 && errno == 0 {
 		c.run()
+		exit(0)
 	}
 	return int(pid), errno
 }

@@ -140,12 +140,11 @@ func (s *spawner) open(g ground) error {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
-		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: spawnerEnv,
+		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=10"}, // a fork copies the tables of what it has touched
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.own},
 	}
-	if s.lays() { // it carries out a plan first, and becomes the spawner
-		last := enter.Step{Do: enter.Exec, Args: cmd.Args, Env: spawnerEnv}
-		cmd.Args, cmd.Stdin = []string{enter.EnterName}, bytes.NewReader(enter.Plan{Steps: append(g.lay(), last)}.Encode())
+	if s.lays() {
+		cmd.Stdin = bytes.NewReader(enter.Plan{Steps: g.lay()}.Encode())
 	}
 	var words *os.File
 	if words, err = said(); err == nil {
@@ -159,9 +158,6 @@ func (s *spawner) open(g ground) error {
 	s.socket, s.cmd, s.ground, s.words = pair[0], cmd, g.key, words
 	return nil
 }
-
-// spawnerEnv is the environment of a spawner: a fork copies the tables of what it has touched.
-var spawnerEnv = []string{"GOMAXPROCS=1", "GOGC=10"}
 
 // said returns an unnamed file for what a process says on standard error.
 func said() (*os.File, error) {
