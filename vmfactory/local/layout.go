@@ -124,7 +124,11 @@ func build(s shape, g ground) []enter.Step {
 	} else {
 		l.steps = append(l.steps, g.steps(base)...)
 	}
-	l.place(ownAt, ownSize, 0o755, 0)
+	owner := agentID
+	if s.oneUser {
+		owner = jobID
+	}
+	l.place(ownAt, ownSize, 0o755, owner)
 	l.text(ownAt+"/hosts", "127.0.0.1 localhost "+s.host+"\n::1 localhost\n")
 	l.text(ownAt+"/hostname", s.host+"\n")
 	l.cgroups(s.cgroups)
