@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/account/secrets"
 )
 
 // tray keeps the tasks that would send mail.
@@ -35,7 +36,7 @@ func TestHelpWithSigningIn(t *testing.T) {
 	require.Equal(t, known.Text, unknown.Text)
 	require.Equal(t, known.Header, unknown.Header)
 	require.Len(t, mails.tasks, 2)
-	require.JSONEq(t, `{"user":"ann","site":"https://drover.example.org","language":"de"}`, string(mails.tasks[0].Args))
+	require.JSONEq(t, `{"digest":"`+secrets.Hash("ann")+`","site":"https://drover.example.org","language":"de"}`, string(mails.tasks[0].Args))
 	b.shows(b.get("/sign-in/help?sent"), `role="status"`)
 	var last answer
 	for range 40 {
