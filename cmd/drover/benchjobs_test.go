@@ -54,15 +54,9 @@ type benching struct {
 
 func newBenching(t *testing.T, args ...string) *benching {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
-	path, err := program()
-	require.NoError(t, err)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
+	path := programWithRedis(t)
 	b := &benching{}
+	var err error
 	b.tmp, err = os.MkdirTemp("", "bench-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(b.tmp)) })

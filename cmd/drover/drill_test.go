@@ -16,20 +16,12 @@ import (
 
 	"drover/cmd/drover/drill"
 	"drover/cmd/drover/terminal"
-	"drover/core/coretest"
 )
 
 // drilled runs a drill to its end and returns what it says.
 func drilled(t *testing.T, args ...string) (report drill.Report, stderr string, code int) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
-	path, err := program()
-	require.NoError(t, err)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
+	path := programWithRedis(t)
 	logs := t.TempDir()
 	cmd := exec.Command(path, append([]string{"drill", "--json", "--logs", logs}, args...)...)
 	var out, errs bytes.Buffer
@@ -75,14 +67,7 @@ func TestAPlainDrillNeedsNoNamespaces(t *testing.T) {
 
 func TestAStoppedDrillHealsAndReports(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
-	path, err := program()
-	require.NoError(t, err)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
+	path := programWithRedis(t)
 	scratch := t.TempDir()
 	cmd := exec.Command(path, "drill", "--json", "--hosts", "1", "--faults", "1000", "--only", "kill-testrunner", "--hold", "1h", "--logs", filepath.Join(scratch, "logs"))
 	var out bytes.Buffer

@@ -65,18 +65,22 @@ func InviteLetter(language string, l Link, class string) Letter {
 
 // lettersIn returns the texts in a language, in English if there are none.
 func lettersIn(language string) struct{ reset, invite Letter } {
-	base, _, _ := strings.Cut(language, "-")
-	all, is := letters[strings.ToLower(base)]
+	all, is := letters[base(language)]
 	if !is {
 		all = letters["en"]
 	}
 	return all
 }
 
+// base returns the language without its region.
+func base(language string) string {
+	of, _, _ := strings.Cut(language, "-")
+	return strings.ToLower(of)
+}
+
 // checkLanguage returns INVALID for a language in which there are no mails.
 func checkLanguage(class, language string) error {
-	base, _, _ := strings.Cut(language, "-")
-	if _, is := letters[strings.ToLower(base)]; !is {
+	if _, is := letters[base(language)]; !is {
 		return core.Errorf(core.CodeInvalid, class, "there are no mails in language %.40q: use one of %s", language,
 			strings.Join(slices.Sorted(maps.Keys(letters)), ", "))
 	}

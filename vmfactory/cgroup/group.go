@@ -59,28 +59,15 @@ func (g Group) runs(controller string) string {
 	return g.job(controller)
 }
 
-// made lists the folders that Make makes, children first.
+// made lists the folders that Make makes, children first. Those that controllers share are listed for each.
 func (g Group) made() []string {
 	var all []string
-	inner := g.inner()
-	for _, name := range counted() {
-		if !g.host.Has(name) {
-			continue
-		}
-		if slices.Contains(inner, name) {
-			all = append(all, g.own(name), g.runs(name), g.job(name), g.seat(name))
-		}
-		all = append(all, g.folder(name))
+	for _, name := range g.inner() {
+		all = append(all, g.own(name), g.runs(name), g.job(name), g.seat(name))
 	}
-	// Controllers may share folders: the last mention is after all children.
-	slices.Reverse(all)
-	seen := map[string]bool{}
-	all = slices.DeleteFunc(all, func(folder string) bool {
-		again := seen[folder]
-		seen[folder] = true
-		return again
-	})
-	slices.Reverse(all)
+	for _, top := range g.host.Folders() {
+		all = append(all, filepath.Join(top, g.name))
+	}
 	return all
 }
 

@@ -95,9 +95,8 @@ type shape struct {
 	host    string // the VM's host name
 	limits  core.Limits
 	oneUser bool
-	network bool     // it has a network namespace of its own
 	cgroups []string // folders of the VM's cgroups on the host
-	laid    bool     // its mount namespace has the ground already
+	laid    bool     // its spawner laid the ground, and its first process has no network of its own
 }
 
 // Folders of what belongs to the VM alone, besides those of writable.
@@ -157,7 +156,7 @@ func (l *layout) proc(s shape) {
 	l.add(enter.Step{
 		Do: enter.Mount, From: "proc", Path: "proc", Type: "proc", Text: hidden, Bits: unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC,
 	})
-	if s.network {
+	if !s.laid {
 		l.steps = append(l.steps, confine.Net()...)
 	}
 	l.steps = append(l.steps, confine.Proc()...)

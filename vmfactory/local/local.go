@@ -89,7 +89,7 @@ func New(cfg Config) (*Provider, error) {
 	p.cgroups = findCgroups(cfg.Cgroup, p.tag, p.owners.mode != singleMode)
 	p.census.Host = p.cgroups.host
 	p.spawn.program, p.agent = agentProgram(cfg.Agent, cfg.Version)
-	p.spawn.own = ownable()
+	p.spawn.lays = mayLay()
 	p.grounds.watched = !p.cgroups.host.Has(cgroup.Memory)
 	if err := p.sweep(); err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, "", "what dead VMs left cannot be removed")

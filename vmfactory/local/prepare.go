@@ -112,8 +112,7 @@ func (p *Provider) bear(ctx context.Context, d *trace.Descriptors, g cgroup.Grou
 
 // plan returns the steps by which the first process becomes the agent, on that ground.
 func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, ground, error) {
-	s := shape{host: r.VM, limits: r.Pool.Limits, oneUser: p.owners.mode == singleMode, cgroups: cgroups, laid: p.spawn.lays()}
-	s.network = !s.laid
+	s := shape{host: r.VM, limits: r.Pool.Limits, oneUser: p.owners.mode == singleMode, cgroups: cgroups, laid: p.spawn.lays}
 	on, err := p.grounds.tell(p.spawn.file())
 	if err != nil {
 		return enter.Plan{}, on, core.Wrap(err, core.CodeUnavailable, "", "cannot tell what of this machine's system a VM may see")

@@ -25,9 +25,9 @@ const born = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CL
 // spawner is our end of the small process that starts VMs' first processes. It starts with the first of them and ends
 // with Close or with this process; the processes that it started live on.
 type spawner struct {
-	program string  // the program of the spawner, and of VMs
-	own     uintptr // namespaces of its own; see ownable
-	ground  string  // key of the ground that its mount namespace has
+	program string // the program of the spawner, and of VMs
+	lays    bool   // it lays the ground of VMs
+	ground  string // key of the ground that it has laid
 	mu      sync.Mutex
 	socket  int
 	cmd     *exec.Cmd
@@ -35,17 +35,20 @@ type spawner struct {
 	closed  bool
 }
 
-// ownable returns the namespaces that the spawner may have apart from the host's, if this process can make them: a
-// mount namespace with the ground of VMs, of which theirs are copies, and a network and IPC namespace that all first
-// processes share. Making a network takes longer than all other namespaces. Agents use none, and may change nothing in
-// one that belongs to the host's root; user code never runs in an agent's, as it gets new ones (agent.Config.Renews).
-func ownable() uintptr {
+// lays are the namespaces of a spawner that lays the ground: a mount namespace with the ground, of which those of VMs
+// are copies, and a network and IPC namespace that all first processes share. Making a network takes longer than all
+// other namespaces. Agents use none, and may change nothing in one that belongs to the host's root; user code never runs
+// in an agent's, as it gets new ones (agent.Config.Renews).
+const lays = unix.CLONE_NEWNS | shared
+
+const shared = unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+
+// mayLay reports whether this process can make them.
+func mayLay() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil || data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		return 0
-	}
-	return unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+	err := unix.Capget(&header, &data[0])
+	return err == nil && data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 }
 
 // itself is the path of our own program.
@@ -93,7 +96,7 @@ var errClosed = errors.New("the provider is closed")
 func (s *spawner) start(files []int, cgroup int, plan enter.Plan, g ground) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lays() && s.ground != g.key {
+	if s.lays && s.ground != g.key {
 		s.stop()
 	}
 	req := enter.Request{Flags: s.born(), Cgroup: cgroup >= 0, Plan: plan}
@@ -124,11 +127,13 @@ func (s *spawner) start(files []int, cgroup int, plan enter.Plan, g ground) (int
 	return answer.PID, nil
 }
 
-// lays reports whether the spawner lays the ground of VMs. Its network and IPC namespaces are for all agents then, too.
-func (s *spawner) lays() bool { return s.own&unix.CLONE_NEWNS != 0 }
-
-// born returns the namespaces that a VM's first process gets: a mount namespace in any case.
-func (s *spawner) born() uintptr { return born &^ (s.own &^ unix.CLONE_NEWNS) }
+// born returns the namespaces that a VM's first process gets.
+func (s *spawner) born() uintptr {
+	if s.lays {
+		return born &^ shared
+	}
+	return born
+}
 
 func (s *spawner) open(g ground) error {
 	if s.cmd != nil {
@@ -141,9 +146,10 @@ func (s *spawner) open(g ground) error {
 	theirs := os.NewFile(uintptr(pair[1]), "spawner")
 	cmd := &exec.Cmd{
 		Path: s.program, Args: []string{enter.SpawnName}, Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=10"}, // a fork copies the tables of what it has touched
-		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true, Cloneflags: s.own},
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if s.lays() {
+	if s.lays {
+		cmd.SysProcAttr.Cloneflags = lays
 		cmd.Stdin = bytes.NewReader(enter.Plan{Steps: g.lay()}.Encode())
 	}
 	var words *os.File
