@@ -328,6 +328,7 @@ func TestToysFromTheLists(t *testing.T) {
 			for _, call := range calls {
 				run := exec.CommandContext(t.Context(), call[0], call[1:]...)
 				run.Dir = root
+				run.Env = append(os.Environ(), "CGO_ENABLED=0") // as most is built that can be used again
 				out, err := run.CombinedOutput()
 				require.NoError(t, err, "%s: %s\n%s", one.section, strings.Join(call, " "), out)
 			}
