@@ -23,6 +23,7 @@ type benchedJobs struct {
 	Cluster string `json:"cluster"`
 	Runs    []struct {
 		Kind  string                    `json:"kind"`
+		Load  int                       `json:"load_percent"`
 		Jobs  int                       `json:"jobs"`
 		Rate  float64                   `json:"jobs_per_s"`
 		Ends  map[core.RequestState]int `json:"ends"`
@@ -142,6 +143,32 @@ func TestJobsAreMeasuredOnAClusterOfTheirOwn(t *testing.T) {
 	b.requireNothingLeft(t)
 }
 
+// A site has a process of its own, and jobs that come at random moments have a report of their own.
+func TestFirstOutputIsMeasuredThroughASite(t *testing.T) {
+	t.Parallel()
+	const jobs = 4
+	b := newBenching(t, "--api", "--json", "--jobs", "4", "--at-once", "1", "--slots", "2", "--only", "line", "--load", "90")
+	require.NoError(t, b.Run(), &b.errs)
+	var r benchedJobs
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &r))
+	require.Equal(t, "its own", r.Cluster)
+	require.Len(t, r.Runs, 2)
+	require.Equal(t, []int{0, 90}, []int{r.Runs[0].Load, r.Runs[1].Load})
+	for i := range r.Runs {
+		one := &r.Runs[i]
+		require.Equal(t, map[core.RequestState]int{core.RequestCompleted: jobs}, one.Ends)
+		seen := map[string]int{}
+		for _, p := range one.Phase {
+			seen[p.Name] = p.Jobs
+		}
+		require.Equal(t, jobs, seen["submitter: until the first output"])
+		require.Equal(t, jobs, seen["claimed to first output at the submitter"])
+		require.Equal(t, "web", one.Processor[len(one.Processor)-2].Name)
+		require.Positive(t, one.Processor[len(one.Processor)-2].Sum, "the site was asked")
+	}
+	b.requireNothingLeft(t)
+}
+
 func TestJobsAreMeasuredOnARunningCluster(t *testing.T) {
 	t.Parallel()
 	h, _ := newUpCluster(t)
@@ -197,10 +224,12 @@ func TestWrongMeasurementsOfJobsAreRefused(t *testing.T) {
 		"--at-once 2000":             "--at-once 2000 must be between 1 and 1024",
 		"--warm 0":                   "--warm 0 must be between 1 and 1024",
 		"--own --slots 2000":         "--slots 2000 must be between 1 and 1024",
-		"--only nosuch":              `there is no kind "nosuch" of jobs: --only takes true, c, cases`,
+		"--only nosuch":              `there is no kind "nosuch" of jobs: --only takes true, line, c, cases`,
 		"--pool ../x":                "is not a valid name",
 		"more":                       `takes no argument "more"`,
-		"--own --server https://x.y": "--own makes a cluster for this command alone: leave --server away",
+		"--load 100":                 "--load 100 must be between 0 and 99",
+		"--own --server https://x.y": "--own and --api make a cluster for this command alone: leave --server away",
+		"--api --server https://x.y": "--own and --api make a cluster for this command alone: leave --server away",
 		"--nosuch":                   "nosuch",
 	} {
 		var out, errs bytes.Buffer

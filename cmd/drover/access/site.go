@@ -47,6 +47,12 @@ func openSite(c *cli.Context, cfg *config.Config, l Login) (site, error) {
 	return site{cl}, err
 }
 
+// SiteAt is a site, called by a token.
+func SiteAt(server, token string) (Backend, error) {
+	cl, err := remote.New(remote.Options{Server: server, Token: token, Agent: "drover/" + Version, Timeout: -1})
+	return site{cl}, err
+}
+
 // WithBackend makes the action of a command for a cluster or a site.
 func WithBackend(action func(c *cli.Context, d Backend) error) cli.ActionFunc {
 	return func(c *cli.Context) error {

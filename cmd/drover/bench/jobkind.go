@@ -21,11 +21,12 @@ import (
 // The kinds of jobs.
 const (
 	kindTrue  = "true"  // a program that does nothing
+	kindLine  = "line"  // a program that prints a line
 	kindC     = "c"     // a program in C that prints a line and computes for 50 ms
 	kindCases = "cases" // a grading of 20 tests by the stock harness
 )
 
-func kindNames() []string { return []string{kindTrue, kindC, kindCases} }
+func kindNames() []string { return []string{kindTrue, kindLine, kindC, kindCases} }
 
 // kind is a kind of jobs.
 type kind struct {
@@ -81,6 +82,8 @@ func (b jobsBench) kinds(ctx context.Context, dir string) ([]kind, error) {
 		switch name {
 		case kindTrue:
 			k.draft = func() requests.Draft { return requests.Draft{Pool: b.Pool, Command: []string{"true"}} }
+		case kindLine:
+			k.draft = func() requests.Draft { return requests.Draft{Pool: b.Pool, Command: []string{"echo", "begun"}} }
 		case kindC:
 			err = k.compile(ctx, dir, b.Pool)
 		case kindCases:

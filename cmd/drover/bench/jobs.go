@@ -27,6 +27,8 @@ func jobsCommand() *cli.Command {
 			"one that settings name, or that runs on this machine; without one, or with --own, it is a redis-server, a\n" +
 			"vmfactory, a testrunner and an overseer in a temporary folder, which end with this command. On a running cluster\n" +
 			"processor time is that of Redis and of this command; the requests stay in its result store.\n" +
+			"With --load, jobs of each kind are also submitted at random moments, at a part of the rate that the cluster\n" +
+			"had before with two submitters for each slot. With --api, submitters use the API of a site of that cluster.\n" +
 			"Kinds of jobs: " + strings.Join(kindNames(), ", ") + ".\n" +
 			"Example: drover bench jobs --own --only true --at-once 4 --jobs 500",
 		Flags: terminal.WithSettings([]cli.Flag{
@@ -36,6 +38,8 @@ func jobsCommand() *cli.Command {
 			&cli.IntFlag{Name: "warm", Usage: "clean VMs that a cluster of its own keeps", DefaultText: "one for each slot"},
 			&cli.StringSliceFlag{Name: "only", Usage: "jobs of this `KIND` only; repeatable"},
 			&cli.BoolFlag{Name: "own", Usage: "use a cluster of its own, even if another one runs here", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "api", Usage: "start a site, too, in a cluster of its own, and use its API", DisableDefaultText: true},
+			&cli.IntFlag{Name: "load", Usage: "measure each kind also at `PERCENT` of the most jobs a second", DefaultText: "not"},
 			access.AsFlag(), terminal.JSONFlag(),
 		}, "client", "testrunner"),
 		Action: benchJobsAction,
@@ -50,6 +54,8 @@ type jobsBench struct {
 	Warm   int // of a cluster of its own
 	Slots  int
 	Only   []string
+	API    bool // of a site of a cluster of its own
+	Load   int  // percent of the most jobs a second; 0: not measured
 }
 
 // ownSlots is how many slots the testrunner of a cluster of its own has, unless a setting says otherwise.
@@ -63,7 +69,7 @@ func benchJobsAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b := jobsBench{Pool: c.String("pool"), Jobs: c.Int("jobs"), AtOnce: c.Int("at-once"), Slots: ownSlots, Only: c.StringSlice("only")}
+	b := jobsBench{Pool: c.String("pool"), Jobs: c.Int("jobs"), AtOnce: c.Int("at-once"), Slots: ownSlots, Only: c.StringSlice("only"), API: c.Bool("api"), Load: c.Int("load")}
 	if cfg.Source("slots") != config.Default {
 		b.Slots = cfg.Slots
 	}
@@ -111,6 +117,9 @@ func (b jobsBench) check() error {
 			return core.Errorf(core.CodeInvalid, "only", "there is no kind %q of jobs: --only takes %s", name, strings.Join(kindNames(), ", "))
 		}
 	}
+	if b.Load < 0 || b.Load > mostLoad {
+		return core.Errorf(core.CodeInvalid, "load", "--load %d must be between 0 and %d: more than all is never served", b.Load, mostLoad)
+	}
 	return core.CheckName("pool", b.Pool)
 }
 
@@ -126,15 +135,15 @@ func (b jobsBench) onSomeCluster(c *cli.Context, cfg *config.Config) (r *jobsRep
 	if err != nil {
 		return nil, err
 	}
-	if !c.Bool("own") && (cfg.Server != "" || access.HasCluster(cfg)) {
+	if !c.Bool("own") && !b.API && (cfg.Server != "" || access.HasCluster(cfg)) {
 		return r, access.WithBackend(func(c *cli.Context, d access.Backend) error {
 			fmt.Fprintln(c.App.ErrWriter, "drover: measures "+d.At())
 			r = b.report(d.At())
-			return b.run(c.Context, d, meterOf(d), kinds, r)
+			return b.run(c.Context, []access.Backend{d}, meterOf(d), kinds, r)
 		})(c)
 	}
 	if c.IsSet("server") {
-		return nil, core.Errorf(core.CodeInvalid, "own", "--own makes a cluster for this command alone: leave --server away")
+		return nil, core.Errorf(core.CodeInvalid, "own", "--own and --api make a cluster for this command alone: leave --server away")
 	}
 	return b.onOwnCluster(c, cfg, scratch.Dir, kinds)
 }
@@ -153,7 +162,14 @@ func (b jobsBench) onOwnCluster(c *cli.Context, cfg *config.Config, dir string, 
 	was := c.Context
 	c.Context = ctx
 	err = access.WithSession(func(c *cli.Context, s *access.Session) error {
-		return b.run(c.Context, s, own, kinds, r)
+		asked := []access.Backend{s}
+		if b.API {
+			var err error
+			if asked, err = own.throughSite(c.Context, s, fail); err != nil {
+				return err
+			}
+		}
+		return b.run(c.Context, asked, own, kinds, r)
 	})(c, own.cluster)
 	c.Context = was
 	return r, own.explain(cmp.Or(context.Cause(ctx), err))

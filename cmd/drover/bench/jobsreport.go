@@ -29,7 +29,8 @@ type jobsReport struct {
 // kindReport is the result of one kind of jobs.
 type kindReport struct {
 	Kind     string                    `json:"kind"`
-	Skipped  string                    `json:"skipped,omitempty"` // why it was not run
+	Load     int                       `json:"load_percent,omitempty"` // of the most jobs a second; 0: each submitter had one job at a time
+	Skipped  string                    `json:"skipped,omitempty"`      // why it was not run
 	Jobs     int                       `json:"jobs"`
 	JobsPerS float64                   `json:"jobs_per_s"`
 	Seconds  float64                   `json:"seconds"`
@@ -167,7 +168,11 @@ func (r *kindReport) print(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "\n%s: left out, %s\n", r.Kind, r.Skipped)
 		return err
 	}
-	fmt.Fprintf(w, "\n%s: %d jobs, %.1f a second; %s met a warm VM\n\n", r.Kind, r.Jobs, r.JobsPerS, r.met())
+	load := ""
+	if r.Load > 0 {
+		load = fmt.Sprintf(" at %d %% of the most", r.Load)
+	}
+	fmt.Fprintf(w, "\n%s: %d jobs, %.1f a second%s; %s met a warm VM\n\n", r.Kind, r.Jobs, r.JobsPerS, load, r.met())
 	var rows []table.Row
 	for _, p := range r.Phases {
 		rows = append(rows, table.Row{p.Name, digits(p.Mean), digits(p.P50), digits(p.P99)})

@@ -32,58 +32,79 @@ type ride struct {
 	result core.Result // read afterwards
 }
 
-// run measures all kinds, one after the other, on a cluster.
-func (b jobsBench) run(ctx context.Context, d access.Backend, m usageMeter, kinds []kind, r *jobsReport) error {
+// run measures all kinds, one after the other, on a cluster that is asked in these ways, in turns.
+func (b jobsBench) run(ctx context.Context, asked []access.Backend, m usageMeter, kinds []kind, r *jobsReport) error {
 	for _, k := range kinds {
 		if k.why != "" {
 			r.Runs = append(r.Runs, kindReport{Kind: k.name, Skipped: k.why})
 			continue
 		}
 		// So that programs, files and scripts are where they are in a cluster in use.
-		if _, err := b.rides(ctx, d, k, min(b.Jobs, 2*max(b.AtOnce, b.Slots))); err != nil {
+		if _, err := b.rides(ctx, asked, k, min(b.Jobs, 2*max(b.AtOnce, b.Slots))); err != nil {
 			return err
 		}
-		before, err := m.read(ctx)
+		one, err := measured(ctx, asked, m, k, func() ([]ride, error) { return b.rides(ctx, asked, k, b.Jobs) })
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
-		rides, err := b.rides(ctx, d, k, b.Jobs)
-		took := time.Since(begun)
-		if err != nil {
-			return err
-		}
-		after, err := m.read(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range rides {
-			v, err := d.ViewRequest(ctx, rides[i].id)
-			if err != nil {
+		r.Runs = append(r.Runs, one)
+		if b.Load > 0 {
+			if one, err = b.loaded(ctx, asked, m, k); err != nil {
 				return err
 			}
-			rides[i].result = v.Result
+			r.Runs = append(r.Runs, one)
 		}
-		r.Runs = append(r.Runs, kindReportOf(k.name, rides, took, after.since(before), m.sameClock()))
 	}
 	return nil
 }
 
+// measured reports what jobs take that run has run.
+func measured(ctx context.Context, asked []access.Backend, m usageMeter, k kind, run func() ([]ride, error)) (kindReport, error) {
+	before, err := m.read(ctx)
+	if err != nil {
+		return kindReport{}, err
+	}
+	begun := time.Now()
+	rides, err := run()
+	took := time.Since(begun)
+	if err != nil {
+		return kindReport{}, err
+	}
+	after, err := m.read(ctx)
+	if err != nil {
+		return kindReport{}, err
+	}
+	for i := range rides {
+		v, err := asked[i%len(asked)].ViewRequest(ctx, rides[i].id)
+		if err != nil {
+			return kindReport{}, err
+		}
+		rides[i].result = v.Result
+	}
+	return kindReportOf(k.name, rides, took, after.since(before), m.sameClock()), nil
+}
+
 // rides has n jobs of a kind run.
-func (b jobsBench) rides(ctx context.Context, d access.Backend, k kind, n int) ([]ride, error) {
+func (b jobsBench) rides(ctx context.Context, asked []access.Backend, k kind, n int) ([]ride, error) {
+	return b.ridesAt(ctx, asked, k, n, b.AtOnce, func(context.Context, int) {})
+}
+
+// ridesAt has n jobs run by some submitters, each job not before wait returns for it.
+func (b jobsBench) ridesAt(ctx context.Context, asked []access.Backend, k kind, n, submitters int, wait func(context.Context, int)) ([]ride, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var last atomic.Value // an id that has not ended
-	stalled := time.AfterFunc(stallTimeout, func() { fail(stall(context.WithoutCancel(ctx), d, last.Load())) })
+	stalled := time.AfterFunc(stallTimeout, func() { fail(stall(context.WithoutCancel(ctx), asked[0], last.Load())) })
 	defer stalled.Stop()
 	all := make([]ride, n)
 	var next atomic.Int64
 	var mu sync.Mutex // of the first error
 	var g errgroup.Group
-	for range min(b.AtOnce, n) {
+	for range min(submitters, n) {
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := all[i].take(ctx, d, k.draft(), &last); err != nil {
+				wait(ctx, i)
+				if err := all[i].take(ctx, asked[i%len(asked)], k.draft(), &last); err != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					fail(err)

@@ -64,7 +64,7 @@ func startOwn(ctx context.Context, cfg *config.Config, dir string, b jobsBench, 
 		return o, core.Wrap(err, core.CodeUnavailable, settings, "the cluster's settings cannot be written")
 	}
 	o.env = append(ownEnv(dir), "TMPDIR="+dir, "DROVER_CONFIG="+settings, "DROVER_REDIS="+o.redis.URL(), "DROVER_SLOTS="+strconv.Itoa(b.Slots),
-		"DROVER_POOLS="+b.Pool, "DROVER_SELF_TEST="+config.SelfTestOff,
+		"DROVER_POOLS="+b.Pool, "DROVER_SELF_TEST="+config.SelfTestOff, "DROVER_LISTEN=127.0.0.1:0",
 		"DROVER_SUSPECT=1m", "DROVER_DOWN=2m") // a machine that is measured is busy: nobody is dead
 	for name, value := range map[string]string{"DROVER_AGENT": cfg.Agent, "DROVER_CGROUP": cfg.Cgroup} {
 		if value != "" {

@@ -24,6 +24,7 @@ const (
 	partRunner = "testrunner"
 	partWatch  = "overseer"
 	partRedis  = "redis-server"
+	partSite   = "web"
 	partClient = "this command: submits, follows, store"
 	partTotal  = "sum"
 	partKernel = "kernel's own tasks, of the whole machine"
@@ -31,7 +32,7 @@ const (
 
 // parts are the components in the order in which they are shown.
 func parts() []string {
-	return []string{partVMs, partMaker, partRunner, partWatch, partRedis, partClient}
+	return []string{partVMs, partMaker, partRunner, partWatch, partRedis, partSite, partClient}
 }
 
 // cpu is processor time, in user mode and in the kernel.
