@@ -235,6 +235,11 @@ func (v *vm) Stage(_ context.Context, place string, archive io.Reader) error {
 }
 
 func (v *vm) Run(ctx context.Context, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+	if run.Reset != nil {
+		if err := v.Reset(ctx, *run.Reset); err != nil {
+			return agent.Exit{}, err
+		}
+	}
 	v.mu.Lock()
 	v.ran = run
 	v.did = append(v.did, "run "+strings.Join(run.Args, " "))

@@ -259,7 +259,7 @@ func (j *job) build(files []string, commands []cases.Command, limits cases.Limit
 		}
 	}
 	for _, c := range commands {
-		run, err := j.one(c, j.w.Spec.Env, limits, nil)
+		run, err := j.one(j.step(c, j.w.Spec.Env), limits)
 		if err != nil {
 			return nil, err
 		}
@@ -291,7 +291,15 @@ var well = new(int)
 // test runs one test in a VM without traces of the former ones, and judges it.
 func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	s := j.suite
-	if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
+	input, _, err := t.Input.Open(s.archive)
+	if err != nil {
+		return err
+	}
+	c := j.step(t.Run, append(append([]string{}, j.w.Spec.Env...), t.Env...))
+	c.Stdin = input
+	if j.untrusted && len(t.Files) == 0 {
+		c.Reset = new(keptBuilt) // one call less; whatever of it fails, the submission has caused it
+	} else if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
 		return err
 	}
 	j.untrusted = true
@@ -312,11 +320,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 			return j.refused(core.BlameHarness, err)
 		}
 	}
-	input, _, err := t.Input.Open(s.archive)
-	if err != nil {
-		return err
-	}
-	run, err := j.one(t.Run, append(append([]string{}, j.w.Spec.Env...), t.Env...), t.Limits, input)
+	run, err := j.one(c, t.Limits)
 	if err != nil {
 		return err
 	}
@@ -389,7 +393,9 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		return j.refused(core.BlameHarness, err)
 	}
 	c := s.plan.Checker
-	done, err := j.one(c.Command(), j.w.Spec.Env, c.Limits, strings.NewReader(run.stdout.String()))
+	command := j.step(c.Command(), j.w.Spec.Env)
+	command.Stdin = strings.NewReader(run.stdout.String())
+	done, err := j.one(command, c.Limits)
 	if err != nil {
 		return err
 	}
@@ -464,22 +470,32 @@ func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string) {
 	return cases.Ended(r.exit, exit, l)
 }
 
+// step is a run of one command in the place work.
+func (j *job) step(c cases.Command, env []string) agent.Run {
+	return agent.Run{Args: c, Env: env, Dir: agent.WorkDir, Limits: j.limits}
+}
+
+// resetTime is how long it may take to remove what a run has left.
+const resetTime = 2 * time.Minute
+
 // one runs one command within its limits and the remaining time of the whole.
-func (j *job) one(c cases.Command, env []string, l cases.Limits, stdin io.Reader) (*ran, error) {
+func (j *job) one(run agent.Run, l cases.Limits) (*ran, error) {
 	left := max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond)
 	wall := min(l.Wall, left)
 	out := &ran{capture: capture{limit: l.Output}}
 	late := wall + j.r.cfg.RunGrace
+	if run.Reset != nil {
+		late += resetTime
+	}
 	if err := j.running(wall); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
-	out.exit, err = j.vm.Run(ctx, agent.Run{
-		Args: c, Env: env, Dir: agent.WorkDir, Stdin: stdin, Limits: j.limits, CPU: l.Time,
-		Share: core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids},
-	}, out.add)
+	run.CPU = l.Time
+	run.Share = core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids}
+	out.exit, err = j.vm.Run(ctx, run, out.add)
 	switch {
 	case core.Is(err, core.CodeInvalid):
 		out.unstarted = err

@@ -72,6 +72,38 @@ func TestResetPutsBackWhatWasKept(t *testing.T) {
 	})
 }
 
+// A run that resets first is as a reset and a run.
+func TestRunResetsFirst(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		ctx := context.Background()
+		v, scratch := again(t, kind)
+		_, _ = v.sh(t, `echo built >built`, nil)
+		require.NoError(t, v.client.Keep(ctx, "built"))
+		_, _ = v.sh(t, `echo spoilt >built; echo x >more; echo x >`+scratch+`/f`, nil)
+		from := func(name string) func(*agent.Run) { return func(r *agent.Run) { r.Reset = &name } }
+		exit, o := v.sh(t, `cat *; ls -A `+scratch, from("built"))
+		require.Zero(t, exit.Code)
+		require.Equal(t, "built\n", string(o.out))
+		_, o = v.sh(t, `ls -A`, from(""))
+		require.Empty(t, string(o.out))
+		unknown := "unknown"
+		_, err := v.client.Run(ctx, agent.Run{Args: []string{"true"}, Reset: &unknown}, nil)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+		_, o = v.sh(t, `cat *`, from("built"))
+		require.Equal(t, "built\n", string(o.out), "a refusal does no harm")
+
+		require.NoError(t, os.RemoveAll(scratch))
+		require.NoError(t, os.WriteFile(scratch, nil, 0o600))
+		for _, name := range []string{"built", ""} {
+			_, err := v.client.Run(ctx, agent.Run{Args: []string{"true"}, Reset: &name}, nil)
+			require.ErrorIs(t, err, agent.ErrUnclean)
+		}
+		_, err = v.client.Run(ctx, agent.Run{Args: []string{"true"}}, nil)
+		require.ErrorIs(t, err, agent.ErrUnclean, "the VM is bad for good")
+	})
+}
+
 // Whatever a run leaves, nothing of it is there after a reset.
 func TestResetLeavesNoTrace(t *testing.T) {
 	t.Parallel()

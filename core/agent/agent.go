@@ -84,6 +84,9 @@ type Run struct {
 	// several runs in a VM. Zero is no bound. Limits bind all later runs of the VM as well; a Share does not.
 	Share core.Limits
 	CPU   time.Duration
+	// Reset, if it is not nil, names a state, or nothing, that a Reset before the run restores: as a call of Reset, with
+	// its errors, but one call less.
+	Reset *string
 	// Harness allows the command to run others in the VM's box, by drover-run.
 	Harness bool
 	// Stdin may be nil for an empty one. A Read in progress at the end of the run keeps a goroutine until it returns.

@@ -31,7 +31,11 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	call, body := input(call, head, run.Stdin)
-	silence := time.AfterFunc(c.silence, func() { give(ErrSilent) })
+	first := c.silence
+	if run.Reset != nil {
+		first = c.tidying()
+	}
+	silence := time.AfterFunc(first, func() { give(ErrSilent) })
 	defer silence.Stop()
 	exit, err := c.follow(call, body, run.Share.Or(run.Limits).Output, silence, sink)
 	if err == nil || ctx.Err() == nil {
@@ -47,7 +51,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 
 // encode returns the head of a run's body: the spec with its length.
 func (c *Client) encode(run Run) ([]byte, error) {
-	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Harness: run.Harness})
+	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Reset: run.Reset, Harness: run.Harness})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
 	}

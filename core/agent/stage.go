@@ -45,9 +45,11 @@ func (c *Client) Reset(ctx context.Context, kept string) error {
 	return c.tidy(ctx, wire.PathRestore+kept)
 }
 
-// tidy makes a call that may take a while, since a job may leave many files.
+// tidying is how long a reset may take, since a job may leave many files.
+func (c *Client) tidying() time.Duration { return 8 * c.silence }
+
 func (c *Client) tidy(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 8*c.silence, ErrSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.tidying(), ErrSilent)
 	defer cancel()
 	return c.call(ctx, http.MethodPost, path, nil, nil)
 }

@@ -32,7 +32,8 @@ type Agent struct {
 	places  map[string]*place
 	kept    map[string]*state
 
-	starter  starter
+	starter  *starter // of the commands from now on
+	fresh    *starter // of those after the next reset; nil before the first
 	controls controls
 
 	idle, head time.Duration // how long a connection may wait for a request, and for its head
@@ -76,8 +77,9 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, idle: wire.Idle, head: wire.Head}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, starter: newStarter(), idle: wire.Idle, head: wire.Head}
 	a.controls = newControls(cfg, a.usage)
+	tree.network.Store(&a.starter.network)
 	a.boxCred = a.cred
 	if !a.oneUser() {
 		a.boxCred = newCredential(cfg.BoxUID, cfg.BoxGID)
@@ -116,6 +118,9 @@ func (a *Agent) close() {
 		_ = s.file.Close()
 	}
 	a.starter.close()
+	if a.fresh != nil {
+		a.fresh.close()
+	}
 	a.usage.close()
 	a.badge.close()
 	a.tree.close()
@@ -147,7 +152,7 @@ func (a *Agent) assign(to string) error {
 	}
 	if a.assignment == "" {
 		runtime.GOMAXPROCS(min(runtime.NumCPU(), processors)) // a waiting VM needs only one
-		go a.starter.ready(a.enter, a.spare())                // it takes a moment, in parallel to staging
+		go a.ready(a.starter)                                 // it takes a moment, in parallel to staging
 	}
 	a.assignment = to
 	return nil

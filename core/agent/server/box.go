@@ -88,11 +88,11 @@ func (b *box) open() (*os.File, error) {
 	if b.folder, err = openPlace(path.Join(a.cfg.Home, wire.Box), wire.Box, a.places[wire.Work].limit, b.cred); err != nil {
 		return nil, err
 	}
-	b.starter = &a.starter
-	b.starter.ready(a.enter, a.spare())
+	b.starter = a.starter
+	a.ready(b.starter)
 	if a.oneUser() {
 		b.held = ""
-		b.starter = &starter{}
+		b.starter = newStarter()
 		b.starter.begin(func() error {
 			err := errors.Join(a.renew(&a.tree.boxed), a.muted()) // first: a domain inherits settings, too
 			if err == nil {
@@ -162,7 +162,7 @@ func (b *box) close() error {
 	for _, s := range b.kept {
 		_ = s.file.Close() // not needed any more
 	}
-	if b.starter != &b.agent.starter {
+	if b.starter != b.agent.starter {
 		b.starter.close()
 	}
 	b.folder.close()

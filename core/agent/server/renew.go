@@ -11,10 +11,29 @@ import (
 	"drover/core/agent/wire"
 )
 
-// enter moves the calling thread, which is to start commands, into their namespaces. User code is never in the VM's
-// own namespaces, which stay as they were made.
-func (a *Agent) enter() error {
-	return errors.Join(a.controls.stay(shared), a.renew(&a.tree.network), a.muted())
+// ready makes a starter's thread, once, in the namespaces of user code, which is never in the VM's own: those stay as
+// they were made.
+func (a *Agent) ready(s *starter) {
+	s.ready(func() error {
+		return errors.Join(a.controls.stay(shared), a.renew(&s.network), a.muted())
+	}, a.spare())
+}
+
+// turn makes the fresh starter the one that starts commands. Its namespaces are fresh: nothing but its thread was ever
+// in them. The other one then makes new ones for itself, while the next run goes on, because a network takes as long
+// as the start of a small program.
+func (a *Agent) turn() error {
+	used, next := a.starter, a.fresh
+	if next == nil {
+		next = newStarter()
+	}
+	a.ready(next)
+	var err error
+	next.do(func() { err = next.failed })
+	a.starter, a.fresh = next, used
+	a.tree.network.Store(&next.network)
+	used.later(func() { used.failed = errors.Join(used.failed, a.renew(&used.network)) })
+	return err
 }
 
 // renew gives the calling thread, and what it starts from now on, a fresh network and System V namespace. Everything

@@ -23,8 +23,21 @@ func (a *Agent) reset(owner, name string) error {
 	if err := a.begin(owner, nil); err != nil {
 		return err
 	}
-	var bad error
-	defer func() { a.end(bad) }()
+	err := a.restore(name)
+	a.end(spoilt(err))
+	return err
+}
+
+// spoilt returns an error that makes the VM refuse all further work, and nil for others.
+func spoilt(err error) error {
+	if errors.As(err, new(unclean)) {
+		return err
+	}
+	return nil
+}
+
+// restore does the work of reset, for one who has begun.
+func (a *Agent) restore(name string) error {
 	if len(a.cfg.Scratch) == 0 {
 		return core.Errorf(core.CodeConflict, a.cfg.VM, "VM %s cannot be reset: its provider does not say where user code can write", a.cfg.VM)
 	}
@@ -33,15 +46,13 @@ func (a *Agent) reset(owner, name string) error {
 		return core.Errorf(core.CodeInvalid, a.cfg.VM, "nothing is kept as %q", name)
 	}
 	if err := a.wipe(); err != nil {
-		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "remove what earlier runs left")}
-		return bad
+		return unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "remove what earlier runs left")}
 	}
 	if s == nil {
 		return nil
 	}
 	if err := a.places[wire.Work].restore(s); err != nil {
-		bad = unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name)}
-		return bad
+		return unclean{core.Wrap(err, core.CodeBadVM, a.cfg.VM, "put back what was kept as %q", name)}
 	}
 	a.places[wire.Work].taken = true
 	return nil
@@ -220,8 +231,14 @@ func gone(err error) error {
 // forgetAttributes removes attributes that user code may have set on a folder that it owns, such as access lists. The
 // kernel's own stay.
 func forgetAttributes(dir string) error {
+	n, err := syscall.Listxattr(dir, nil)
+	if err == nil && n == 0 {
+		return nil
+	}
 	list := make([]byte, 64<<10)
-	n, err := syscall.Listxattr(dir, list)
+	if err == nil {
+		n, err = syscall.Listxattr(dir, list)
+	}
 	if errors.Is(err, syscall.ENOTSUP) {
 		return nil
 	}
@@ -245,12 +262,10 @@ func (a *Agent) forgetRun() error {
 	if a.cfg.Renews == 0 {
 		return a.forgetSysV()
 	}
-	a.starter.ready(a.enter, a.spare())
+	a.ready(a.starter)
 	var err error
-	a.starter.do(func() {
-		err = errors.Join(a.starter.failed, forgetOwn(syscall.EINVAL, syscall.EIDRM), a.renew(&a.tree.network))
-	})
-	return err
+	a.starter.do(func() { err = errors.Join(a.starter.failed, forgetOwn(syscall.EINVAL, syscall.EIDRM)) })
+	return errors.Join(err, a.turn())
 }
 
 // forgetSysV removes shared memory, semaphores and messages of the job user. Only their owner may do that, so a

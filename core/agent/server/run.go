@@ -119,6 +119,12 @@ func (j *job) start(req *request) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec.Reset != nil {
+		if err := j.agent.restore(*spec.Reset); err != nil {
+			j.failure = spoilt(err)
+			return nil, err
+		}
+	}
 	cmd, err := j.agent.prepare(spec)
 	if err != nil {
 		return nil, err

@@ -160,14 +160,14 @@ func (p *pipes) closeOurs() {
 // and filter are the agent's own, and the thread that starts it has dropped what the command must not have.
 func (a *Agent) start(c *command, p *pipes) (int, error) {
 	defer p.closeTheirs()
-	a.starter.ready(a.enter, a.spare())
+	a.ready(a.starter)
 	if err := a.bind(c.limits); err != nil {
 		return 0, err
 	}
 	if err := a.controls.bound(c.cell, c.limits, c.share); err != nil {
 		return 0, err
 	}
-	pid, err := a.startBy(&a.starter, a.cred, c, p)
+	pid, err := a.startBy(a.starter, a.cred, c, p)
 	if err != nil && pid > 0 {
 		err = errors.Join(err, a.tree.killAll()) // it must not go on in this state
 	}

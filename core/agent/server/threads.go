@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"drover/core"
 	"drover/core/agent/wire"
@@ -24,10 +25,14 @@ func (a *Agent) spare() int {
 // starter is the thread that starts commands. It has permanently dropped what they must not have, and is in their
 // namespaces.
 type starter struct {
-	once   sync.Once
-	work   chan func()
-	failed error // why it is not ready
+	once    sync.Once
+	work    chan func()
+	failed  error        // why it is not ready; only its own thread uses it
+	network atomic.Int64 // the thread, once it is in a network of its own; 0 before
 }
+
+// newStarter makes a starter whose thread begins later. Work may wait while the thread is busy, one piece of it.
+func newStarter() *starter { return &starter{work: make(chan func(), 1)} }
 
 // ready makes the starter, in the namespaces of enter, and spare threads, once. A VM that waits for its assignment does
 // without them.
@@ -50,7 +55,6 @@ func (s *starter) ready(enter func() error, spare int) {
 
 // begin makes the starter's thread, which ends with the starter.
 func (s *starter) begin(enter func() error) {
-	s.work = make(chan func())
 	go func() {
 		runtime.LockOSThread() // permanently
 		s.failed = errors.Join(giveUp(), enter())
@@ -70,9 +74,10 @@ func (s *starter) do(f func()) {
 	<-done
 }
 
+// later runs f on the starter's thread, before what it is given from now on, and does not wait for it.
+func (s *starter) later(f func()) { s.work <- f }
+
 func (s *starter) close() {
 	s.once.Do(func() {}) // it is not made any more
-	if s.work != nil {
-		close(s.work)
-	}
+	close(s.work)
 }

@@ -24,7 +24,8 @@ type tree struct {
 
 	autogroups bool // the kernel may share processors out among sessions
 
-	network, boxed atomic.Int64 // threads that are in user code's network, and in the box's; 0 is none
+	network atomic.Pointer[atomic.Int64] // the thread that is in user code's network; 0 is none
+	boxed   atomic.Int64                 // that in the box's
 
 	mu   sync.Mutex // guards what follows
 	proc int        // descriptor of /proc
@@ -367,7 +368,7 @@ func (t *tree) sockets() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sum := int64(0)
-	for _, thread := range []int64{max(t.network.Load(), int64(t.self)), t.boxed.Load()} {
+	for _, thread := range []int64{max(t.network.Load().Load(), int64(t.self)), t.boxed.Load()} {
 		text, err := t.read(t.self, "task/"+strconv.FormatInt(thread, 10)+"/net/sockstat")
 		if err != nil {
 			continue // there is no such thread

@@ -144,6 +144,9 @@ type Spec struct {
 	Share core.Limits   `json:"share"`
 	CPU   time.Duration `json:"cpu_ns,omitempty"`
 
+	// Reset is the name of a reset that comes first; nil is none. It saves a call.
+	Reset *string `json:"reset,omitempty"`
+
 	// Harness is whether the command may run others in the box while it runs.
 	Harness bool `json:"harness,omitempty"`
 }
