@@ -19,7 +19,7 @@ type checker struct {
 
 func (a *checker) check() {
 	for _, check := range []func(*checker){
-		checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
+		checkHeld, checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
 		checkTaskNotes, checkLeft, checkRunning, checkLent, checkCounts, checkOutputs,
 	} {
 		check(a)
@@ -83,6 +83,12 @@ func checkHosts(a *checker) {
 			a.report(core.RuleHosts, host, "it is of epoch %s, the last was %s", v.hash["epoch"], a.one("epochs").hash["host:"+host])
 		}
 	}
+	suspects := a.one("suspects").list
+	for _, v := range a.reading["host"] {
+		if v.hash["state"] == string(core.HostSuspect) && !slices.Contains(suspects, v.args[0]) {
+			a.report(core.RuleHosts, v.args[0], "it is suspect, but not among the suspects")
+		}
+	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
 		if a.host(host) == nil {
 			a.report(core.RuleHosts, host, "it is among the hosts but has no record")
@@ -109,6 +115,7 @@ func (a *checker) host(host string) map[string]string {
 
 func checkOwners(a *checker) {
 	owners := a.one("owners").scores
+	checkOwnersOn(a, owners)
 	epochs := make(map[string]int64)
 	for _, v := range a.reading["owner"] {
 		name := v.args[0]
@@ -137,6 +144,41 @@ func checkOwners(a *checker) {
 			a.report(core.RuleTokens, key, "its token %s is not of an epoch of %s, which is at %d", slot.Token, owner, epochs[owner])
 		}
 	})
+}
+
+// checkOwnersOn requires that each owner is listed with its host.
+func checkOwnersOn(a *checker, owners map[string]float64) {
+	listed := make(map[string]string)
+	for _, v := range a.reading["owners_on"] {
+		for _, name := range v.list {
+			listed[name] = v.args[0]
+			if _, is := owners[name]; !is {
+				a.report(core.RuleOwners, name, "it is in %s but not among the owners", v.key)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		if _, host, err := core.ParseOwner(name); err == nil && listed[name] != host {
+			a.report(core.RuleOwners, name, "it is not in owners:on:%s", host)
+		}
+	}
+}
+
+// checkHeld requires that each request and task in a slot is found there. It comes first: other corrections ask for
+// who holds what.
+func checkHeld(a *checker) {
+	held := maps.Clone(a.one("held").hash)
+	for role, rule := range map[core.Role]core.Rule{core.RoleTestrunner: core.RuleRequests, core.RoleTaskrunner: core.RuleTasks} {
+		a.slotsOf(role, func(owner, _, key string, _ core.Held) {
+			if held[key] != owner {
+				a.report(rule, key, "it is in slots:%s, but held says %q", owner, held[key])
+			}
+			delete(held, key)
+		})
+	}
+	for _, key := range slices.Sorted(maps.Keys(held)) {
+		a.report(core.RuleLeft, key, "held says %q, but it is in no slot", held[key])
+	}
 }
 
 // places collects the places of each object.
@@ -291,7 +333,7 @@ func checkLent(a *checker) {
 		slots[[2]string{key, owner}] = slot.Token
 		spec := strings.Split(specs[key], ":")
 		if pool := vms[slot.VM]; lent[key] == "" && of[pool] != "" && len(spec) > 1 && spec[1] == of[pool] {
-			a.report(core.RuleRequests, key, "it runs in %s, of pool %s, and no record says that it was lent it", slot.VM, pool)
+			a.report(core.RuleRequests, key, "it is in slots:%s, in %s of pool %s, and no record says that it was lent it", owner, slot.VM, pool)
 		}
 	})
 	for _, key := range slices.Sorted(maps.Keys(lent)) {

@@ -241,6 +241,27 @@ var flaws = map[string]flaw{
 	"live output that never goes first": {core.RuleOutput, "output:running-1:TOKEN", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.Del(ctx, key("outputs")).Err()
 	}},
+	"a request in a slot that is not found": {core.RuleRequests, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HDel(ctx, key("held"), "running-1").Err()
+	}},
+	"a request in a slot that is looked for elsewhere": {core.RuleRequests, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HSet(ctx, key("held"), "running-1", "testrunner@h2#0").Err()
+	}},
+	"a request that is looked for in a slot": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HSet(ctx, key("held"), "w0-1", "testrunner@h2#0").Err()
+	}},
+	"a task in a slot that is not found": {core.RuleTasks, "t2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HDel(ctx, key("held"), "t2-1").Err()
+	}},
+	"an owner that is not listed with its host": {core.RuleOwners, "testrunner@h2#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.SRem(ctx, key("owners_on", "h2"), "testrunner@h2#0").Err()
+	}},
+	"an owner that is only listed with its host": {core.RuleOwners, "testrunner@h2#7", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.SAdd(ctx, key("owners_on", "h2"), "testrunner@h2#7").Err()
+	}},
+	"a suspect that nobody suspects": {core.RuleHosts, "h2", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HSet(ctx, key("host", "h2"), "state", "suspect").Err()
+	}},
 	"a cancel of nothing": {core.RuleLeft, "gone-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HSet(ctx, key("cancels"), "gone-1", "bob").Err()
 	}},

@@ -33,9 +33,9 @@ func (s *Store) SetLeased(ctx context.Context, l core.LeasedPoolSetting) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, p.Name, "pool %s cannot be written as JSON", p.Name)
 	}
-	_, err = s.run(ctx, "lease_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max, p.Running, p.Of,
+	reply, err := s.run(ctx, "lease_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max, p.Running, p.Of,
 		flag(p.Lends), flag(l.Open), l.Class, strings.Join(l.Submitters, " "))
-	return err
+	return s.ringHosts(ctx, reply, err)
 }
 
 // Leased implements core.LeasedPools.
@@ -80,9 +80,12 @@ func (s *Store) countClean(ctx context.Context, pools []core.LeasedState) error 
 	return err
 }
 
-// leaseBatch bounds the requests that one call moves between pools or takes lent VMs from: each costs Redis some twenty
-// commands.
-const leaseBatch = 50
+// Bounds of the requests that one call moves between pools, and takes lent VMs from: each costs Redis some twenty
+// commands, and some forty.
+const (
+	leaseBatch  = 25
+	revokeBatch = 10
+)
 
 // Reroute implements core.LeasedPools.
 func (s *Store) Reroute(ctx context.Context, specs []core.Spec) (int, error) {
@@ -111,7 +114,7 @@ func (s *Store) Apart(ctx context.Context, pool string, limit int) ([]string, er
 func (s *Store) RevokeLent(ctx context.Context, pool string, n int) (int, error) {
 	ended := 0
 	for ended < n {
-		want := min(n-ended, leaseBatch)
+		want := min(n-ended, revokeBatch)
 		reply, err := s.run(ctx, "lease_revoke", pool, pool, want)
 		ended += int(num(reply))
 		if err != nil || int(num(reply)) < want {

@@ -2,19 +2,23 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"drover/core"
 	"drover/core/service/pattern"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Objects that a violation's text names, besides its id.
 var (
-	placeInText = pattern.New(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart):[^:\s,"]+)`)
+	placeInText = pattern.New(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart|slots):[^:\s,"]+)`)
 	hostInText  = pattern.New(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
 	countInText = pattern.New(`counted (-?\d+), and there are (\d+)`)
 	laneInText  = pattern.New(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	handInText  = pattern.New(`tasks:hand:([^:\s,"]+)`)
+	slotInText  = pattern.New(`\bslots:(\w+@[^:\s,"]+)`)
 	tokenInText = pattern.New(`of an epoch of (\S+),`)
 )
 
@@ -47,11 +51,16 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	case core.RuleTokens:
 		return s.mendSlot(ctx, v)
 	case core.RuleVMs:
-		args := []any{v.ID}
-		for _, m := range hostInText().FindAllStringSubmatch(v.Text, -1) {
-			args = append(args, m[1]+m[2]+m[3])
+		hosts, err := s.hostsWith(ctx, v.ID)
+		if err != nil {
+			return false, err
 		}
-		return s.mend(ctx, "mend_vm", v.ID, args...)
+		for _, m := range hostInText().FindAllStringSubmatch(v.Text, -1) {
+			if host := m[1] + m[2] + m[3]; !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+		}
+		return s.mend(ctx, "mend_vm", v.ID, append([]any{v.ID}, anys(hosts)...)...)
 	case core.RuleTasks:
 		return s.mendTask(ctx, v)
 	case core.RuleCounts:
@@ -76,6 +85,29 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	return false, nil
 }
 
+// hostsWith returns the hosts that have a VM, which is one.
+func (s *Store) hostsWith(ctx context.Context, vm string) ([]string, error) {
+	hosts, err := s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result()
+	if err != nil {
+		return nil, fault(ctx, err, vm)
+	}
+	var with []string
+	for some := range slices.Chunk(hosts, hostsAtOnce) {
+		has := make([]*redis.BoolCmd, len(some))
+		if err := s.pipelined(ctx, len(some), func(p redis.Pipeliner, i int) {
+			has[i] = p.HExists(ctx, s.space.Key("vms", some[i]), vm)
+		}); err != nil {
+			return nil, err
+		}
+		for i, host := range some {
+			if has[i].Val() {
+				with = append(with, host)
+			}
+		}
+	}
+	return with, nil
+}
+
 func (s *Store) mend(ctx context.Context, script, id string, args ...any) (bool, error) {
 	reply, err := s.run(ctx, script, id, args...)
 	return num(reply) == 1, err
@@ -87,6 +119,11 @@ func (s *Store) mendTask(ctx context.Context, v core.Violation) (bool, error) {
 	args := []any{v.ID, len(queues)}
 	for _, m := range queues {
 		args = append(args, m[1], m[2], m[3])
+	}
+	owners := slotInText().FindAllStringSubmatch(v.Text, -1)
+	args = append(args, len(owners))
+	for _, m := range owners {
+		args = append(args, m[1])
 	}
 	for _, m := range handInText().FindAllStringSubmatch(v.Text, -1) {
 		args = append(args, m[1])

@@ -139,10 +139,14 @@ func (s *Store) assignedByHost(ctx context.Context, pools []core.Pool) (map[stri
 	return out, nil
 }
 
-// hostsPerRound bounds the hosts that one call of a round writes.
-const hostsPerRound = 500
+// hostsPerRound and poolsPerRound bound the hosts and the pools that one call of a round writes.
+const (
+	hostsPerRound = 50
+	poolsPerRound = 50
+)
 
-// SetTargets implements core.Placements. A round of many hosts takes several calls, each of which is one of its own.
+// SetTargets implements core.Placements. A round of many hosts or pools takes several calls, each of which is one of its
+// own.
 func (s *Store) SetTargets(ctx context.Context, number int64, r core.Round) (int64, error) {
 	var uses []any
 	for _, pool := range slices.Sorted(maps.Keys(r.Use)) {
@@ -150,8 +154,8 @@ func (s *Store) SetTargets(ctx context.Context, number int64, r core.Round) (int
 		uses = append(uses, pool, u.Claims, u.At, int64(math.Round(u.Rate*rateUnit)), u.Rated)
 	}
 	hosts := slices.Sorted(maps.Keys(r.Targets))
-	for first := true; first || len(hosts) > 0; first = false {
-		n := min(len(hosts), hostsPerRound)
+	for first := true; first || len(hosts)+len(uses) > 0; first = false {
+		n, m := min(len(hosts), hostsPerRound), min(len(uses), 5*poolsPerRound)
 		args := []any{number, r.Lasts.Milliseconds(), n}
 		for _, host := range hosts[:n] {
 			var text []byte
@@ -163,14 +167,11 @@ func (s *Store) SetTargets(ctx context.Context, number int64, r core.Round) (int
 			}
 			args = append(args, host, string(text))
 		}
-		if first {
-			args = append(args, uses...)
-		}
-		reply, err := s.run(ctx, "place_set", "placement", args...)
+		reply, err := s.run(ctx, "place_set", "placement", append(args, uses[:m]...)...)
 		if err != nil {
 			return number, err
 		}
-		number, hosts = num(reply), hosts[n:]
+		number, hosts, uses = num(reply), hosts[n:], uses[m:]
 	}
 	return number, nil
 }

@@ -127,7 +127,7 @@ func TestARoundOfManyHosts(t *testing.T) {
 	}
 	n, err := x.Store.SetTargets(t.Context(), 0, r)
 	require.NoError(t, err)
-	require.EqualValues(t, 3, n)
+	require.EqualValues(t, 24, n)
 	for host, its := range r.Targets {
 		require.JSONEq(t, fmt.Sprintf(`{"p1":{"warm":%d}}`, its["p1"].Warm), b.Admin.HGet(t.Context(), x.key("host", host), "targets").Val())
 	}

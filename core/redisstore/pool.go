@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"drover/core"
@@ -21,26 +20,18 @@ func (s *Store) SetPool(ctx context.Context, p core.Pool) error {
 	if err != nil {
 		return core.Wrap(err, core.CodeInternal, p.Name, "pool %s cannot be written as JSON", p.Name)
 	}
-	_, err = s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max, p.Running)
-	return err
+	reply, err := s.run(ctx, "pool_set", p.Name, p.Name, text, flag(p.Paused), p.MaxWaiting, p.Max, p.Running)
+	return s.ringHosts(ctx, reply, err)
 }
 
-// RemovePool implements core.Pools.
-func (s *Store) RemovePool(ctx context.Context, name string, asks bool) error {
-	if err := core.CheckName("pool", name); err != nil {
-		return err
+// ringHosts rings the hosts that a script left over: one call rings so many, and there may be thousands.
+func (s *Store) ringHosts(ctx context.Context, reply any, err error) error {
+	const most = 125
+	for rung := 0; err == nil && num(reply) == most; {
+		rung += int(num(reply))
+		reply, err = s.run(ctx, "hosts_ring", "", rung)
 	}
-	reply, err := s.run(ctx, "pool_remove", name, name, flag(asks))
-	if err != nil {
-		return err
-	}
-	var users []string
-	for i, what := range []string{"waiting requests", "running requests"} {
-		if n := num(list(reply)[i]); n > 0 {
-			users = append(users, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	return core.PoolUsed(name, users)
+	return err
 }
 
 // GetPool implements core.Pools.

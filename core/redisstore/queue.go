@@ -15,6 +15,9 @@ import (
 // maxBatch bounds the items of one script call: Lua's unpack is limited.
 const maxBatch = 500
 
+// poolsAtOnce bounds the pools that one call reads: each costs Redis some ten commands.
+const poolsAtOnce = 32
+
 // Enqueue implements core.Queue.
 func (s *Store) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
 	return s.enqueue(ctx, specs, false)
@@ -269,16 +272,23 @@ func (s *Store) Withdraw(ctx context.Context, key string) (bool, error) {
 
 // Waiting implements core.Queue.
 func (s *Store) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
-	reply, err := s.run(ctx, "waiting", "")
+	pools, err := s.db.SMembers(ctx, s.space.Key("pools")).Result()
 	if err != nil {
-		return nil, err
+		return nil, fault(ctx, err, "")
 	}
-	f := list(reply)
+	slices.Sort(pools)
 	var out []core.QueueInfo
-	for i := 0; i+3 < len(f); i += 4 {
-		out = append(out, core.QueueInfo{
-			Pool: str(f[i]), Priority: core.Priority(str(f[i+1])), Waiting: int(num(f[i+2])), Submitters: int(num(f[i+3])),
-		})
+	for some := range slices.Chunk(pools, poolsAtOnce) {
+		reply, err := s.run(ctx, "waiting", "", anys(some)...)
+		if err != nil {
+			return nil, err
+		}
+		f := list(reply)
+		for i := 0; i+3 < len(f); i += 4 {
+			out = append(out, core.QueueInfo{
+				Pool: str(f[i]), Priority: core.Priority(str(f[i+1])), Waiting: int(num(f[i+2])), Submitters: int(num(f[i+3])),
+			})
+		}
 	}
 	return out, nil
 }

@@ -19,9 +19,9 @@ var luaFiles embed.FS
 
 // library lists the functions that scripts share, each after those that it calls.
 var library = []string{
-	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "owners_of", "holder", "outcome_parts", "ring", "event", "vms_now", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
+	"now", "int", "count", "weight", "drop_specs", "output_of", "drop_output", "fail", "words", "role_of", "host_of", "there", "clean_in", "hold", "holder", "outcome_parts", "ring", "ring_hosts", "event", "vms_now", "holds", "own_slot", "add_tombstones", "has_tombstone", "endings", "pass_when_full", "next_epoch",
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
-	"priorities", "waiting_in", "routes", "route", "set_route", "in_pool", "base_of", "spec_head", "spec_change", "line_of", "waiting_of", "queued", "unqueue", "wake_idle", "wake", "wake_lenders", "not_idle", "enqueue", "hasten", "requeue", "able", "evacuate", "evacuated", "relocate", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "running", "take", "share", "note_running", "note_rest", "dequeue", "lend",
+	"priorities", "waiting_in", "routes", "route", "set_route", "in_pool", "base_of", "spec_head", "spec_change", "line_of", "waiting_of", "queued", "unqueue", "wake_idle", "wake", "wake_lenders", "never_idle", "not_idle", "enqueue", "hasten", "requeue", "able", "evacuate", "evacuated", "relocate", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "running", "take", "share", "note_running", "note_rest", "dequeue", "lend",
 	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "pause_task", "unpause_task", "promote_tasks",
 	"in_rhythm", "too_early", "next_arrival", "task_rate", "drop_arrivals", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
 	"bring_near", "end_silence", "heartbeat", "overdue", "right_turn", "right_task_turn", "task_place", "ask_stop", "withdrawn", "end_outage",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,18 +22,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var manyWaiting = flag.Int("waiting", 100_000, "requests that wait in TestNoScriptIsSlow; 1000000 for the whole of it")
+var manyWaiting = flag.Int("waiting", 100_000, "requests that wait in TestNoScriptIsSlow; 1000000 for the whole of it, which logs all times")
 
 // Bounds of one call of a script, whatever waits.
 const (
-	mostCommands = 4500 // of Redis; at 1,000 hosts whose heartbeats a clock that was set back makes due too late
-	slowScript   = 5 * time.Millisecond
+	mostCommands = 3000 // of Redis
+	slowScript   = 2 * time.Millisecond
 )
 
-// No script holds Redis up, with 10,000 submitters, three priorities, ten pools, 1,000 hosts and a
-// million requests that wait. Every script there is is called: what is not called here fails the
-// test. Judged are the commands that a call makes. Its time is judged against a script that does
-// as many, in the same run, and only if it is too long each of three times.
+// No script holds Redis up in a large cluster, see crowd. Every script there is is called: what is not called here
+// fails the test. Judged are the commands that a call makes. Its time is judged against a script that does as many, in
+// the same run, and only if it is too long each of three times.
 func TestNoScriptIsSlow(t *testing.T) {
 	t.Parallel()
 	x := newSuite(t, coretest.Alone(t), false)
@@ -43,6 +43,8 @@ func TestNoScriptIsSlow(t *testing.T) {
 	for _, name := range redisstore.ScriptNames() {
 		names[redis.NewScript(redisstore.Assemble(name)).Hash()] = name
 	}
+	var own atomic.Int64 // commands of the client that call no script
+	x.Store.Client().AddHook(ownCommands{&own})
 	least, inner := make(map[string]time.Duration), make(map[string]int)
 	allowed := slowScript
 	for round := range 4 {
@@ -56,11 +58,16 @@ func TestNoScriptIsSlow(t *testing.T) {
 		step := func(do func()) {
 			t.Helper()
 			require.NoError(t, x.b.Admin.Do(ctx, "SLOWLOG", "RESET").Err())
+			own.Store(0)
 			total, before := 0, computed(t, x)
-			for _, n := range commands(t, x.b, do) {
+			made := commands(t, x.b, do)
+			for _, n := range made {
 				total += n
 			}
 			most := computed(t, x) - before // the rest of a script's time others had the processor
+			if n := made["evalsha"]; n > 1 {
+				most = 2 * most / time.Duration(n) // of as many calls none takes much more than the others
+			}
 			log, err := x.b.Admin.SlowLogGet(ctx, 100_000).Result()
 			require.NoError(t, err)
 			called := make(map[string]int)
@@ -73,7 +80,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 			}
 			for name := range called {
 				if counts && len(called) == 1 { // else nobody knows whose they are
-					inner[name] = max(inner[name], total/called[name]-1)
+					inner[name] = max(inner[name], (total-int(own.Load()))/called[name]-1)
 				}
 			}
 		}
@@ -98,10 +105,35 @@ func TestNoScriptIsSlow(t *testing.T) {
 		assert.LessOrEqual(t, least[name], allowed, "%s is slow", name)
 	}
 	order := slices.SortedFunc(maps.Keys(least), func(a, b string) int { return int(least[b] - least[a]) })
-	for _, name := range order[:8] {
+	shown := 10
+	if *manyWaiting >= 1_000_000 {
+		shown = len(order)
+	}
+	for _, name := range order[:shown] {
 		t.Logf("%-16s %6d µs, %d commands a call", name, least[name].Microseconds(), inner[name])
 	}
 	t.Logf("%d waiting; as slow as this is too slow here: %s", *manyWaiting, allowed)
+}
+
+// ownCommands counts a client's commands that call no script.
+type ownCommands struct{ n *atomic.Int64 }
+
+func (o ownCommands) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (o ownCommands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "evalsha" {
+			o.n.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (o ownCommands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		o.n.Add(int64(len(cmds)))
+		return next(ctx, cmds)
+	}
 }
 
 // computed is how long the server's thread has had a processor.
@@ -138,70 +170,6 @@ func calibrated(t *testing.T, x *suite) time.Duration {
 		took = max(took, e.Duration)
 	}
 	return took
-}
-
-// crowd seeds the cluster: hosts with their owners, pools, and what waits.
-func crowd(t *testing.T, x *suite, waiting int) {
-	t.Helper()
-	ctx := t.Context()
-	const hosts, pools, submitters = 1000, 10, 10_000
-	due := x.now(t).Add(time.Hour).UnixMilli()
-	p := x.b.Admin.Pipeline()
-	for h := range hosts {
-		host := fmt.Sprintf("m%d", h)
-		p.ZAdd(ctx, x.key("hosts"), redis.Z{Member: host, Score: float64(due)})
-		p.HSet(ctx, x.key("host", host), "state", "up", "epoch", "1", "machine", host, "incarnation", x.Store.Incarnation())
-		p.HSet(ctx, x.key("epochs"), "host:"+host, "1")
-		for _, role := range []string{"testrunner", "vmfactory", "taskrunner"} {
-			owner := role + "@" + host + "#0"
-			p.ZAdd(ctx, x.key("owners"), redis.Z{Member: owner, Score: float64(due)})
-			p.HSet(ctx, x.key("owner", owner), "role", role, "host", host, "epoch", "1")
-			p.HSet(ctx, x.key("epochs"), owner, "1")
-		}
-		p.SAdd(ctx, x.key("idle", "p1"), host)
-		p.RPush(ctx, x.key("clean", host, "p1"), host+"-vm")
-		p.HSet(ctx, x.key("vms", host), host+"-vm", "p1|1")
-	}
-	_, err := p.Exec(ctx)
-	require.NoError(t, err)
-	for i := range pools {
-		pool := core.DefaultPool(fmt.Sprintf("p%d", i))
-		pool.MaxWaiting = 1_000_000
-		require.NoError(t, x.Store.SetPool(ctx, pool))
-	}
-	each := max(1, waiting/(pools*3*submitters))
-	some := min(submitters, waiting/(pools*3)) // submitters of each pool and priority
-	const page = 500
-	for i := range pools {
-		for _, priority := range core.Priorities() {
-			for first := 0; first < some; first += page {
-				n := min(page, some-first)
-				require.NoError(t, x.b.Admin.Eval(ctx, `
-					local ns, pool, priority, at, n, each = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-					local bytes = 0
-					for u = at, at + n - 1 do
-						local who = 'u' .. u
-						for i = 1, each do
-							local id = pool .. priority .. who .. '-' .. i
-							local spec = '{"id":"' .. id .. '","gen":1,"pool":"' .. pool .. '","priority":"' .. priority .. '","submitter":"' .. who .. '","command":["true"]}'
-							redis.call('HSET', ns .. ':specs', id .. '-1', spec)
-							redis.call('RPUSH', ns .. ':queue:' .. pool .. ':' .. priority .. ':' .. who, id .. '-1')
-							bytes = bytes + #id + 2 + #spec + 96
-						end
-						redis.call('RPUSH', ns .. ':turns:' .. pool .. ':' .. priority, who)
-					end
-					redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. priority, n * each)
-					redis.call('HINCRBY', ns .. ':counts', 'bytes', bytes)
-					return 1`,
-					[]string{x.b.Namespace}, fmt.Sprintf("p%d", i), string(priority), first, n, each).Err())
-			}
-		}
-	}
-	flood := specs("flood-", 10_000, "flood")
-	for i := range flood {
-		flood[i].Pool = "p9"
-	}
-	x.Submit(t, flood...)
 }
 
 // becomeDue lets requests of many submitters become due soon at once.
@@ -250,7 +218,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { _, err := s.SetTargets(ctx, ground.Number, targets); ok(err) })
 	step(func() { _, err := s.Waiting(ctx); ok(err) })
 	step(func() { _, err := s.TaskQueues(ctx); ok(err) })
-	for _, key := range []string{"p1normalu9-1-1", "p8lowu1-1-1", "flood-9999-1"} {
+	for _, key := range []string{"p1normalu900-1-1", "p8lowu1-1-1", "flood-9999-1", "m99-r3-1"} {
 		step(func() { _, _, err := s.Preceding(ctx, key); ok(err) })
 		step(func() { _, err := s.Locate(ctx, key); ok(err) })
 	}
@@ -277,14 +245,15 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	x.AddVMs(t, 100)
 	step(func() { ok(s.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{id("v")})) })
 	step(func() { ok(s.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{id("v"): true})) })
-	step(func() {
-		_, err := s.Load(ctx, "h1", []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"})
-		ok(err)
-	})
+	var pools []string
+	for i := range crowdPools {
+		pools = append(pools, fmt.Sprintf("p%d", i))
+	}
+	step(func() { _, err := s.Load(ctx, "h1", pools); ok(err) })
 	step(func() {
 		var wants []core.VMWant
-		for i := range 10 {
-			wants = append(wants, core.VMWant{Pool: fmt.Sprintf("p%d", i), More: 8})
+		for _, pool := range pools {
+			wants = append(wants, core.VMWant{Pool: pool, More: 8})
 		}
 		_, err := s.Promise(ctx, "h1", wants)
 		ok(err)
@@ -292,6 +261,12 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { ok(s.Note(ctx, x.Factory, x.Made, "h1", core.HostNotes{})) })
 	step(func() { _, err := s.Measured(ctx, x.Factory, x.Made, "h1", core.HostMeasure{}); ok(err) })
 	step(func() { ok(s.SetHost(ctx, "h1", core.HostSettings{})) })
+	step(func() {
+		call := x.Call(seq-1, 0)
+		call.Pools = pools
+		_, err := s.Exchange(ctx, call)
+		ok(err)
+	})
 	var claims []core.Claim
 	step(func() { claims = x.Exchange(t, seq, 64).Claims })
 	require.Len(t, claims, 64)

@@ -14,14 +14,30 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Load implements core.VMs.
+// Load implements core.VMs. A host of hundreds of pools takes several calls.
 func (s *Store) Load(ctx context.Context, host string, pools []string) (core.HostLoad, error) {
-	args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0), served{s: s}}
-	reply, err := s.run(ctx, "vm_load", host, append(args, anys(pools)...)...)
-	if err != nil {
-		return core.HostLoad{}, err
+	var out core.HostLoad
+	for first := true; first || len(pools) > 0; first = false {
+		n := min(len(pools), poolsAtOnce)
+		args := []any{host, core.OwnerName(core.RoleVMFactory, host, 0), served{s: s}}
+		reply, err := s.run(ctx, "vm_load", host, append(args, anys(pools[:n])...)...)
+		if err != nil {
+			return core.HostLoad{}, err
+		}
+		some, err := toHostLoad(host, list(reply))
+		if err != nil {
+			return core.HostLoad{}, err
+		}
+		if !first {
+			some.Pools = append(out.Pools, some.Pools...)
+		}
+		out, pools = some, pools[n:]
 	}
-	f := list(reply)
+	return out, nil
+}
+
+// toHostLoad reads vm_load's answer.
+func toHostLoad(host string, f []any) (core.HostLoad, error) {
 	if len(f) < 4 {
 		return core.HostLoad{}, core.Errorf(core.CodeInternal, host, "the load script answered %d parts", len(f))
 	}
@@ -47,17 +63,24 @@ func (s *Store) Load(ctx context.Context, host string, pools []string) (core.Hos
 
 // Promise implements core.VMs.
 func (s *Store) Promise(ctx context.Context, host string, wants []core.VMWant) ([]int, error) {
-	args := []any{host}
-	for _, w := range wants {
-		args = append(args, w.Pool, w.Clean, w.Creating, w.More)
-	}
-	reply, err := s.run(ctx, "vm_promise", host, args...)
-	if err != nil {
-		return nil, err
-	}
-	granted := make([]int, len(wants))
-	for i, n := range list(reply) {
-		granted[i] = int(num(n))
+	granted := make([]int, 0, len(wants))
+	for some := range slices.Chunk(wants, poolsAtOnce) {
+		args := []any{host}
+		for _, w := range some {
+			args = append(args, w.Pool, w.Clean, w.Creating, w.More)
+		}
+		reply, err := s.run(ctx, "vm_promise", host, args...)
+		if err != nil {
+			return nil, err
+		}
+		its := list(reply)
+		for i := range some {
+			grant := 0
+			if i < len(its) {
+				grant = int(num(its[i]))
+			}
+			granted = append(granted, grant)
+		}
 	}
 	return granted, nil
 }

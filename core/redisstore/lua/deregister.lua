@@ -16,10 +16,10 @@ if redis.call('EXISTS', K.slots(owner)) == 1 then
   return fail('CONFLICT', owner)
 end
 if redis.call('HGET', K.owner(owner), 'idle') == '1' then
-  local pools = redis.call('SMEMBERS', K.pools)
-  not_idle(host_of(owner), pools, 1, #pools)
+  not_idle(host_of(owner), redis.call('SMEMBERS', K.pools))
 end
 redis.call('ZREM', K.owners, owner)
+redis.call('SREM', K.owners_on(host_of(owner)), owner)
 redis.call('DEL', K.owner(owner), K.notice(owner))
 event('deregister', owner, '-')
 return 1

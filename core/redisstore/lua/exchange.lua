@@ -58,8 +58,8 @@ else
     want, on_trial = trial(host, want, clock)
   end
   if (want > 0 or passes_on) and ready and not draining then
-    for p = 1, want > 0 and npools or 0 do
-      local pool = ARGV[11 + p]
+    local pools = { unpack(ARGV, 12, 11 + npools) }
+    for _, pool in ipairs(want == 0 and {} or npools > 16 and clean_in(host, pools) or pools) do
       local clean = K.clean(host, pool)
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
       local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running', 'lends')
@@ -79,6 +79,7 @@ else
             fields[2 * i - 1], fields[2 * i] = keys[i], got[i] .. rest
           end
           redis.call('HSET', slots, unpack(fields))
+          hold(keys, owner)
           redis.call('HINCRBY', K.pool(pool), 'tickets', int(own))
           want = want - #keys
           if on_trial then
@@ -97,7 +98,7 @@ else
       -- Others of the host may be idle still: they look, and list it again. A call that
       -- has no wish at all took a ring that it does not need.
       idle = '0'
-      not_idle(host, ARGV, 12, 11 + npools)
+      not_idle(host, pools)
     end
   end
   local names = table.concat(claimed, ' ')

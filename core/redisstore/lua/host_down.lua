@@ -19,6 +19,7 @@ if state ~= 'suspect' or clock - due < tonumber(ARGV[2]) then
 end
 pass_when_full()
 redis.call('HSET', K.host(host), 'state', 'down', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
+redis.call('SREM', K.suspects, host)
 lose(host, clock)
 event('host down', '-', host)
 return 1

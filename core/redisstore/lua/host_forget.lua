@@ -12,10 +12,8 @@ end
 if state ~= 'down' then
   return fail('CONFLICT', host)
 end
-for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  if host_of(owner) == host then
-    return fail('CONFLICT', host)
-  end
+if redis.call('EXISTS', K.owners_on(host)) == 1 then
+  return fail('CONFLICT', host)
 end
 -- One that was reported failed may have said what is there.
 lose(host, now())
@@ -25,6 +23,10 @@ for _, owner in ipairs(redis.call('HKEYS', K.hands)) do
   end
 end
 redis.call('ZREM', K.hosts, host)
+redis.call('SREM', K.suspects, host)
+for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+  redis.call('SREM', K.idle(pool), host)
+end
 redis.call('DEL', K.host(host), K.bell(host), K.factory_bell(host))
 event('host forget', '-', host)
 return 1

@@ -3,7 +3,7 @@
 --         6 most running at once per submitter and priority, 0: any number, 7 pool that it is of,
 --         8 whether its idle VMs are lent: 1 or 0, 9 whether requests go there: 1 or 0, 10 class of the lease,
 --         11 its submitters, separated by spaces
--- RETURN  1
+-- RETURN  how many hosts were rung, the first ones: the others are for hosts_ring
 -- REFUSE  NOTFOUND
 -- MOVES   -
 -- REPEAT  writes the same
@@ -23,9 +23,5 @@ else
 end
 -- One that is not open is listed with nobody, for those who look for idle VMs.
 set_route(of, pool, pool .. '>' .. (ARGV[9] == '1' and ARGV[10] .. ' ' .. ARGV[11] or ''))
-for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
-  ring(K.bell(host))
-  ring(K.factory_bell(host))
-end
 event('lease pool', '-', pool)
-return 1
+return ring_hosts(0)

@@ -1,4 +1,4 @@
--- Return where a request is. Scans the owners, so it is only for calls on behalf of people.
+-- Return where a request is.
 -- ARGV    1 key
 -- RETURN  {state, pool, priority, owner, vm, token, since, ahead, submitter, when its next try is
 --         due, the host it is assigned to, attempts}, or nil

@@ -25,10 +25,13 @@ if state ~= 'up' and state ~= 'suspect' and state ~= 'down' then
   state = 'down'
   redis.call('HSET', K.host(host), 'state', state, 'since', clock)
 end
+if state == 'suspect' then
+  redis.call('SADD', K.suspects, host)
+end
 if state == 'down' and not its[4] then
   lose(host, clock)
 elseif state == 'down' or its[3] == '1' then
-  unassign(host, clock, clock, host .. ' takes no work')
+  unassign(host, redis.call('SMEMBERS', K.pools), clock, clock, host .. ' takes no work')
 end
 local canary = R.canary(its[5])
 if its[5] and not (its[6] and canary and redis.call('HEXISTS', K.slots(canary.owner), canary.key) == 1) then

@@ -9,11 +9,14 @@
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()
 if what == 'note' then
-  if not holder(id, owners_of('taskrunner')) then
+  local owner, slot = holder(id)
+  if not owner or role_of(owner) ~= 'taskrunner' then
     redis.call('HDEL', K.tasks_progress, id)
   end
-  local owner, slot = holder(id, owners_of('testrunner'))
   if not owner then
+    redis.call('HDEL', K.held, id)
+  end
+  if not owner or role_of(owner) ~= 'testrunner' then
     note_rest({ id }, now())
   end
   local lent = R.lent(redis.call('HGET', K.lent, id))

@@ -1,6 +1,6 @@
 -- Fence an owner whose records disagree, so that it is reaped; a living one registers again.
 -- ARGV    1 owner, 2 role, 3 host
--- RETURN  1, or 0 if they agree, or it is fenced
+-- RETURN  1, or 0 if they agree
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  if they agree, returns 0
@@ -8,10 +8,16 @@ local owner = ARGV[1]
 local epoch, last = redis.call('HGET', K.owner(owner), 'epoch'), redis.call('HGET', K.epochs, owner)
 local due = redis.call('ZSCORE', K.owners, owner)
 local rooted = redis.call('EXISTS', K.host(ARGV[3])) == 1 or tonumber(due or 1) == 0
-if due and epoch and epoch == last and rooted then
-  return 0
-end
 pass_when_full()
+local on, listed = K.owners_on(ARGV[3]), nil
+if due then
+  listed = redis.call('SADD', on, owner)
+else
+  listed = redis.call('SREM', on, owner)
+end
+if due and epoch and epoch == last and rooted then
+  return listed
+end
 if tonumber(epoch or 0) > tonumber(last or 0) then
   redis.call('HSET', K.epochs, owner, epoch)
 end

@@ -2,7 +2,7 @@
 -- an owner holds it, it stays there, else it waits at the front of its queue; one without a spec is
 -- removed.
 -- ARGV    1 key, then the places that it was found in: queue, pool, line, submitter; assigned, host, pool;
---         parked or apart, pool; ...
+--         parked or apart, pool; slots, owner; ...
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   request →queued, parked→queued; evacuation scheduled→failed, parked→failed, accepted→failed
@@ -17,13 +17,18 @@ local function remove(its_pool, line, its_submitter)
     right_turn(its_pool, line, its_submitter)
   end
 end
-local record, owner = redis.call('HGET', K.evacuations, key), holder(key, owners_of('testrunner'))
+local record = redis.call('HGET', K.evacuations, key)
 local its = R.move(record)
 local n, at = redis.call('ZREM', K.later, key), 2
 while ARGV[at] do
   if ARGV[at] == 'queue' then
     remove(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
     at = at + 4
+  elseif ARGV[at] == 'slots' then
+    if redis.call('HEXISTS', K.slots(ARGV[at + 1]), key) == 1 then
+      hold({ key }, ARGV[at + 1])
+    end
+    at = at + 2
   elseif ARGV[at] == 'assigned' then
     n = n + redis.call('LREM', K.assigned(ARGV[at + 1], ARGV[at + 2]), 0, key)
     at = at + 3
@@ -45,6 +50,7 @@ if pool then
   end
   count(pool .. ':' .. priority, -n)
 end
+local owner = holder(key)
 if not its then
   redis.call('HDEL', K.evacuations, key)
 elseif not owner or its.state ~= 'accepted' or its.to ~= host_of(owner) then

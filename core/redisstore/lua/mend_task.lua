@@ -2,7 +2,8 @@
 -- owner holds it, it stays there, else it waits at the front of its queue; an unknown one is
 -- removed.
 -- ARGV    1 key, 2 number of queues that it may be in by mistake, then they: priority, kind, lane, ...,
---         then the kinds that it may count for by mistake
+--         then their number, and the owners in whose slots it was found, then the kinds that it may count for by
+--         mistake
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   task →queued, delayed→queued
@@ -21,10 +22,16 @@ for _, its in ipairs(places) do
   end
 end
 unpause_task(key)
-for i = 3 + 3 * queues, #ARGV do
+local kinds = 4 + 3 * queues + tonumber(ARGV[3 + 3 * queues])
+for i = 4 + 3 * queues, kinds - 1 do
+  if redis.call('HEXISTS', K.slots(ARGV[i]), key) == 1 then
+    hold({ key }, ARGV[i])
+  end
+end
+for i = kinds, #ARGV do
   redis.call('SREM', K.tasks_hand(ARGV[i]), key)
 end
-local owner, text = holder(key, owners_of('taskrunner'))
+local owner, text = holder(key)
 local slot = R.slot(text)
 if slot then
   redis.call('SADD', K.tasks_hand(slot.what), key)

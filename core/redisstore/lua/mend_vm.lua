@@ -1,37 +1,32 @@
 -- Correct a VM that a consistency check found in no place or in several: if an owner has it in a
 -- slot, it stays there, else it is destroyed, since a VM that may have been used is never used
 -- again. Entries of lists that are not VMs are removed.
--- ARGV    1 VM, then the hosts where it was found
+-- ARGV    1 VM, then the hosts that have it, and those where it was found, each once
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
 -- MOVES   vm →dirty, clean→dirty, quarantined→dirty
 -- REPEAT  returns 0
-local vm, hosts, wrong, known, its_hosts, dirty = ARGV[1], {}, 0, 0, {}, {}
-for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
-  known = known + redis.call('HEXISTS', K.vms(host), vm)
-  if known > #hosts then
-    hosts[#hosts + 1], its_hosts[host] = host, true
-  end
-end
+local vm, hosts, wrong, known, dirty = ARGV[1], {}, 0, 0, {}
 for i = 2, #ARGV do
-  if not its_hosts[ARGV[i]] then
-    hosts[#hosts + 1], its_hosts[ARGV[i]] = ARGV[i], true
-  end
+  hosts[i - 1] = ARGV[i]
+  known = known + redis.call('HEXISTS', K.vms(ARGV[i]), vm)
 end
 local pools, slotted = redis.call('SMEMBERS', K.pools), {}
-for _, owner in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  local all = its_hosts[host_of(owner)] and redis.call('HGETALL', K.slots(owner)) or {}
-  for i = 1, #all, 2 do
-    local its = R.slot(all[i + 1])
-    if all[i] == vm or its and its.what == vm then
-      slotted[host_of(owner)] = true
+for _, host in ipairs(hosts) do
+  for _, owner in ipairs(redis.call('SMEMBERS', K.owners_on(host))) do
+    local all = redis.call('HGETALL', K.slots(owner))
+    for i = 1, #all, 2 do
+      local its = R.slot(all[i + 1])
+      if all[i] == vm or its and its.what == vm then
+        slotted[host] = true
+      end
     end
   end
 end
 for _, host in ipairs(hosts) do
   local fact, lists, places = R.vm(redis.call('HGET', K.vms(host), vm)), { K.dirty(host) }, 0
   local its = fact and fact.pool
-  for _, pool in ipairs(pools) do
+  for _, pool in ipairs(clean_in(host, pools)) do
     lists[#lists + 1] = K.clean(host, pool)
   end
   local clean = its and redis.call('LPOS', K.clean(host, its), vm)

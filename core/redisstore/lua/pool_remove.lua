@@ -1,47 +1,52 @@
 -- Remove a pool that no request waits for or runs in; its clean VMs become dirty. The result store has removed it
 -- first. If it is a lease's, no request goes there any more.
--- ARGV    1 pool, 2 whether it only asks (1 or 0)
--- RETURN  {waiting requests, running ones}; if there are some, nothing is removed
+-- ARGV    1 pool, 2 what it does: remove, ask, or only rest: the pool is removed, and more hosts may have VMs of it,
+--         3 claims from the pool before its running requests were counted, 4 how many there were, then some hosts
+-- RETURN  {waiting requests, running ones}; if there are some, nothing is removed; waiting -1: something was claimed
+--         meanwhile
 -- REFUSE  -
 -- MOVES   vm clean→dirty
 -- REPEAT  the second run finds nothing to remove
-local pool, held = ARGV[1], 0
+local pool, held = ARGV[1], tonumber(ARGV[4])
 local _, waiting, counts = waiting_in(pool)
-for _, owner in ipairs(owners_of('testrunner')) do
-  for _, key in ipairs(redis.call('HKEYS', K.slots(owner))) do
-    if spec_head(key) == pool then
-      held = held + 1
-    end
-  end
-end
-for _, text in ipairs(redis.call('HVALS', K.lent)) do
-  local its = R.lent(text)
-  if its and its.pool == pool then
+local lent = redis.call('HGETALL', K.lent)
+for i = 1, #lent, 2 do
+  local its = R.lent(lent[i + 1])
+  if its and (its.pool == pool or spec_head(lent[i]) == pool) then
     held = held + 1
   end
 end
-if waiting + held > 0 or ARGV[2] == '1' or redis.call('SISMEMBER', K.pools, pool) == 0 then
+local is = redis.call('SISMEMBER', K.pools, pool) == 1
+if waiting + held > 0 or ARGV[2] == 'ask' or is and ARGV[2] == 'rest' then
   return { waiting, held }
 end
+if is and (redis.call('HGET', K.pool(pool), 'tickets') or '0') ~= ARGV[3] then
+  return { -1, held }
+end
 pass_when_full()
-redis.call('SREM', K.pools, pool)
-local of = redis.call('HGET', K.pool(pool), 'of')
-if of and redis.call('SISMEMBER', K.pools, of) == 1 then
-  set_route(of, pool, nil)
-end
-redis.call('DEL', K.pool(pool), K.promises(pool), K.idle(pool))
-redis.call('HDEL', K.counts, unpack(counts))
-local dirty = {}
-for _, host in ipairs(redis.call('ZRANGE', K.hosts, 0, -1)) do
-  local clean = redis.call('LRANGE', K.clean(host, pool), 0, -1)
-  if #clean > 0 then
-    for _, vm in ipairs(clean) do
-      redis.call('RPUSH', K.dirty(host), vm)
-      dirty[#dirty + 1] = vm
-    end
-    redis.call('DEL', K.clean(host, pool))
-    ring(K.factory_bell(host))
+if is then
+  redis.call('SREM', K.pools, pool)
+  local of = redis.call('HGET', K.pool(pool), 'of')
+  if of and redis.call('SISMEMBER', K.pools, of) == 1 then
+    set_route(of, pool, nil)
   end
+  redis.call('DEL', K.pool(pool), K.promises(pool), K.idle(pool))
+  redis.call('HDEL', K.counts, unpack(counts))
 end
-event('pool removed', '-', pool, { vms_now(dirty, {}) })
+local dirty, hosts = {}, {}
+for i = 5, #ARGV do
+  hosts[i - 4] = ARGV[i]
+end
+for _, host in ipairs(there(hosts, function(host) return K.clean(host, pool) end)) do
+  local clean = redis.call('LRANGE', K.clean(host, pool), 0, -1)
+  redis.call('RPUSH', K.dirty(host), unpack(clean))
+  for _, vm in ipairs(clean) do
+    dirty[#dirty + 1] = vm
+  end
+  redis.call('DEL', K.clean(host, pool))
+  ring(K.factory_bell(host))
+end
+if is or #dirty > 0 then
+  event('pool removed', '-', pool, { vms_now(dirty, {}) })
+end
 return { 0, 0 }

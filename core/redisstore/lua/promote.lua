@@ -1,4 +1,4 @@
--- Requeue retries whose pause is over, and queue delayed tasks that are due, at most 64 of each. Requests that
+-- Requeue retries whose pause is over, and queue delayed tasks that are due, some dozens at a time. Requests that
 -- have become due within the hour get their turns sooner.
 -- ARGV    -
 -- RETURN  how many were queued

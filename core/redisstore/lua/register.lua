@@ -45,6 +45,7 @@ redis.call('HSET', K.owner(owner), 'role', ARGV[2], 'host', host, 'pid', ARGV[5]
   'epoch', epoch, 'since', clock, 'idle', '1', 'process', ARGV[12])
 end_silence(clock, tonumber(ARGV[7]))
 redis.call('ZADD', K.owners, clock + tonumber(ARGV[7]), owner)
+redis.call('SADD', K.owners_on(host), owner)
 redis.call('ZADD', K.hosts, 'GT', clock + tonumber(ARGV[7]), host)
 event('register', owner, tostring(epoch), { 'pid', ARGV[5] })
 return { epoch, left(owner) }

@@ -5,7 +5,7 @@
 -- MOVES   task running→cancelling
 -- REPEAT  the first requester stays recorded
 local key = ARGV[1]
-local found = task_place(key, owners_of('taskrunner'))
+local found = task_place(key)
 if not found then
   return nil
 end

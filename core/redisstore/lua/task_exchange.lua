@@ -45,6 +45,7 @@ else
     end
     if #fields > 0 then
       redis.call('HSET', slots, unpack(fields))
+      hold(claimed, owner)
       redis.call('HINCRBY', K.meta, 'tasks_taken', int(#claimed))
     end
     if #claimed < want then

@@ -5,7 +5,8 @@
 -- MOVES   evacuation scheduled→failed
 -- REPEAT  those are no longer assigned
 local host, clock = ARGV[1], now()
-local gone = unassign(host, clock - tonumber(ARGV[2]), clock, host .. ' did not take it in time')
+local pools = redis.call('SMEMBERS', K.pools)
+local gone = unassign(host, pools, clock - tonumber(ARGV[2]), clock, host .. ' did not take it in time')
 if #gone > 0 then
   event('unassign', '-', table.concat(gone, ' '))
 end

@@ -43,19 +43,27 @@ end
 for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
   count(quarantined, pool_of[vm] or '')
 end
+local looks = 1000
 for i = 4, #ARGV do
   local pool = ARGV[i]
   local set = redis.call('HMGET', K.pool(pool), 'settings', 'max', 'running')
   if set[1] then
     local most, each = tonumber(set[2]), tonumber(set[3] or 0)
-    local waiting = redis.call('LLEN', K.assigned(host, pool))
-    waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
-    for _, line in ipairs(lines) do
+    local waiting, any = 0, select(2, waiting_in(pool)) ~= 0
+    if any then
+      waiting = redis.call('LLEN', K.assigned(host, pool))
+      waiting = waiting + redis.call('LLEN', K.parked(pool)) + redis.call('LLEN', K.apart(pool))
+    end
+    for _, line in ipairs(any and lines or {}) do
       local turns = K.turns(pool, line)
       -- Each of them has one at least.
       waiting = waiting + redis.call('LLEN', turns)
       if waiting < most then
         for _, submitter in ipairs(redis.call('LRANGE', turns, 0, 63)) do
+          looks = looks - 1
+          if waiting >= most or looks < 0 then
+            break
+          end
           local its_own = redis.call('LLEN', K.queue(pool, line, submitter))
           waiting = waiting + (each > 0 and math.min(its_own, each) or its_own) - 1
         end

@@ -19,7 +19,7 @@ end
 pass_when_full()
 local clock, vms = now(), K.vms(host)
 local where = {}
-for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+for _, pool in ipairs(clean_in(host, redis.call('SMEMBERS', K.pools))) do
   for _, vm in ipairs(redis.call('LRANGE', K.clean(host, pool), 0, -1)) do
     where[vm] = K.clean(host, pool)
   end
@@ -30,16 +30,14 @@ end
 for _, vm in ipairs(redis.call('HKEYS', K.quarantined(host))) do
   where[vm] = 'quarantined'
 end
-for _, other in ipairs(redis.call('ZRANGE', K.owners, 0, -1)) do
-  if host_of(other) == host then
-    local all = redis.call('HGETALL', K.slots(other))
-    for i = 1, #all, 2 do
-      local its = R.slot(all[i + 1]) or {}
-      if its.phase == 'creating' or its.phase == 'destroying' then
-        where[all[i]] = 'slot'
-      elseif its.what then
-        where[its.what] = 'slot'
-      end
+for _, other in ipairs(redis.call('SMEMBERS', K.owners_on(host))) do
+  local all = redis.call('HGETALL', K.slots(other))
+  for i = 1, #all, 2 do
+    local its = R.slot(all[i + 1]) or {}
+    if its.phase == 'creating' or its.phase == 'destroying' then
+      where[all[i]] = 'slot'
+    elseif its.what then
+      where[its.what] = 'slot'
     end
   end
 end

@@ -1,12 +1,11 @@
--- Return how many requests of every pool and priority wait, in any place, from the counts.
--- ARGV    -
+-- Return how many requests of each priority of pools wait, in any place, from the counts.
+-- ARGV    the pools
 -- RETURN  pool, priority, waiting, submitters, ...
 -- REFUSE  -
 -- MOVES   -
 -- REPEAT  reads only
-local out, pools = {}, redis.call('SMEMBERS', K.pools)
-table.sort(pools)
-for _, pool in ipairs(pools) do
+local out = {}
+for _, pool in ipairs(ARGV) do
   local waiting = waiting_in(pool)
   for i, priority in ipairs(priorities()) do
     local n = #out

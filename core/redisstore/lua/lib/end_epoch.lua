@@ -7,6 +7,7 @@ local function end_epoch(owner, clock, only)
   local epoch = next_epoch(owner, clock)
   redis.call('HSET', K.owner(owner), 'epoch', epoch)
   redis.call('ZADD', K.owners, 0, owner)
+  redis.call('SADD', K.owners_on(host_of(owner)), owner)
   ring(K.notice(owner))
   return epoch
 end

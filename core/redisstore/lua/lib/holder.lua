@@ -1,10 +1,8 @@
--- Which of the owners holds a request, task or VM, and its slot; nil if none does.
-local function holder(key, owners)
-  for _, owner in ipairs(owners) do
-    local slot = redis.call('HGET', K.slots(owner), key)
-    if slot then
-      return owner, slot
-    end
+-- Which owner holds a request or task, and its slot; nil if none does.
+local function holder(key)
+  local owner = redis.call('HGET', K.held, key)
+  local slot = owner and redis.call('HGET', K.slots(owner), key)
+  if slot then
+    return owner, slot
   end
-  return nil
 end

@@ -2,12 +2,13 @@
 -- it. Its vmfactory reports the VMs that really exist when it is back. If the host died, its owners
 -- died together.
 local function lose(host, clock)
-  local owners, its = redis.call('ZRANGE', K.owners, 0, -1, 'WITHSCORES'), {}
-  for i = 1, #owners, 2 do
-    if host_of(owners[i]) == host and owners[i + 1] ~= '0' then
-      its[#its + 1] = owners[i]
+  local its = {}
+  for _, owner in ipairs(redis.call('SMEMBERS', K.owners_on(host))) do
+    if redis.call('ZSCORE', K.owners, owner) ~= '0' then
+      its[#its + 1] = owner
     end
   end
+  table.sort(its)
   local work = {}
   for _, owner in ipairs(its) do
     if role_of(owner) ~= 'vmfactory' then
@@ -18,9 +19,9 @@ local function lose(host, clock)
   for _, owner in ipairs(its) do
     end_epoch(owner, clock, only)
   end
-  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+  local pools = redis.call('SMEMBERS', K.pools)
+  for _, pool in ipairs(never_idle(host, pools)) do
     redis.call('DEL', K.clean(host, pool))
-    redis.call('SREM', K.idle(pool), host)
   end
   local vms = redis.call('HKEYS', K.vms(host))
   if #vms > 0 then
@@ -28,5 +29,5 @@ local function lose(host, clock)
   end
   redis.call('DEL', K.dirty(host), K.quarantined(host), K.vms(host), K.bell(host), K.factory_bell(host))
   redis.call('HDEL', K.host(host), 'incarnation', 'canary')
-  unassign(host, clock, clock, 'its host was lost too')
+  unassign(host, pools, clock, clock, 'its host was lost too')
 end

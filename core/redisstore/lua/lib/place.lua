@@ -1,12 +1,12 @@
 -- Where a request is, as {state, pool, priority, owner, vm, token, since, ahead, submitter, when
--- its next try is due, the host it is assigned to}; nil if Redis does not have it. Scans the
--- owners, so it is only for calls on behalf of people.
+-- its next try is due, the host it is assigned to}; nil if Redis does not have it. For calls on behalf of
+-- people.
 local function place(key)
   local pool, priority, submitter, to_be = spec_head(key)
   if not pool then
     return nil
   end
-  local owner, text = holder(key, owners_of('testrunner'))
+  local owner, text = holder(key)
   local slot = R.slot(text)
   if slot then
     local phase = redis.call('HEXISTS', K.cancels, key) == 1 and 'cancelling' or slot.phase

@@ -2,8 +2,8 @@
 -- than the last one, if one has a clean VM to spare, else to the front of the queue. A pause longer
 -- than the maximum was begun before the clock was set back: it is over. Returns which.
 local function promote(clock)
-  local due = redis.call('ZRANGEBYSCORE', K.later, 0, clock, 'LIMIT', 0, 64)
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.later, int(clock + 300000), '+inf', 'LIMIT', 0, 64)) do
+  local due = redis.call('ZRANGEBYSCORE', K.later, 0, clock, 'LIMIT', 0, 32)
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.later, int(clock + 300000), '+inf', 'LIMIT', 0, 32)) do
     due[#due + 1] = key
   end
   if #due == 0 then

@@ -4,11 +4,10 @@ local function set_drain(host, drained, within, clock)
   local is = drained and within > 0
   redis.call('HSET', K.host(host), 'drain', drained and '1' or '0',
     'drain_until', is and int(clock + within) or '0', 'drain_within', is and int(within) or '0')
-  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
-    redis.call('SREM', K.idle(pool), host)
-  end
+  local pools = redis.call('SMEMBERS', K.pools)
+  never_idle(host, pools)
   if drained then
-    unassign(host, clock, clock, host .. ' is drained')
+    unassign(host, pools, clock, clock, host .. ' is drained')
   end
   event(drained and 'drain' or 'undrain', '-', host)
 end

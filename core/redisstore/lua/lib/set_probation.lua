@@ -3,9 +3,8 @@
 local function set_probation(host, wait, delay, needed, why, clock)
   redis.call('HSET', K.host(host), 'probation',
     W.probation({ from = clock + wait, good = 0, needed = needed, delay = delay, why = why }))
-  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
-    redis.call('SREM', K.idle(pool), host)
-  end
-  unassign(host, clock, clock, host .. ' is on probation')
+  local pools = redis.call('SMEMBERS', K.pools)
+  never_idle(host, pools)
+  unassign(host, pools, clock, clock, host .. ' is on probation')
   event('host probation', '-', host, { 'why', why })
 end

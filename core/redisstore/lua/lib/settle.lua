@@ -47,6 +47,9 @@ local function settle(owner, host, ends, clock, how)
     apart = apart or is
   end
   redis.call('HDEL', slots, unpack(gone))
+  if role ~= 'vmfactory' then
+    redis.call('HDEL', K.held, unpack(gone))
+  end
   if ndone > 0 then
     if role == 'taskrunner' then
       redis.call('HDEL', K.tasks, unpack(done))

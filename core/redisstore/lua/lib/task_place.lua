@@ -1,7 +1,7 @@
 -- Where a task is, as {state, owner, since when in the slot, when it is due, attempts, done, total
 -- and text of its progress}, done -1 if it has none; nil if Redis does not have it. For
 -- calls on behalf of people.
-local function task_place(key, owners)
+local function task_place(key)
   local priority, kind, lane = task_head(key)
   if not priority then
     return nil
@@ -11,7 +11,7 @@ local function task_place(key, owners)
     local tries = redis.call('HGET', K.attempts, key) or '0'
     return { state, owner, since, due, tries, its and its.done or -1, its and its.total or 0, its and its.text or '' }
   end
-  local owner, text = holder(key, owners)
+  local owner, text = holder(key)
   local slot = R.slot(text)
   if slot then
     local state = redis.call('HEXISTS', K.cancels, key) == 1 and 'cancelling' or 'running'

@@ -1,8 +1,11 @@
 -- Requeue, in their order, what was assigned to a host at a given time or before, or before the
 -- clock was set back. Returns which.
-local function unassign(host, before, clock, why)
+local function unassign(host, pools, before, clock, why)
   local gone = {}
-  for _, pool in ipairs(redis.call('SMEMBERS', K.pools)) do
+  local function assigned(pool)
+    return K.assigned(host, pool)
+  end
+  for _, pool in ipairs(there(pools, assigned)) do
     local keys = redis.call('LRANGE', K.assigned(host, pool), 0, -1)
     for i = #keys, 1, -1 do
       local record = redis.call('HGET', K.evacuations, keys[i])
