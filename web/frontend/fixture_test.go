@@ -44,7 +44,9 @@ import (
 
 func TestMain(m *testing.M) {
 	// What makes sessions begins with a store in memory, which is swept forever.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"))
+	// The clock of the colours of code ends by itself, a second after its last use.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/alexedwards/scs/v2/memstore.(*MemStore).startCleanup"),
+		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
 const (

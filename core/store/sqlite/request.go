@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"drover/core"
 	"drover/core/school"
@@ -64,8 +63,11 @@ func (t *tx) taken(spec *core.Spec) (core.Row, error) {
 // The columns of a row: with its whole output, and without.
 const (
 	fullRow  = `SELECT r.spec, r.state, r.finished, a.result, a.stdout, a.stderr ` + fromRows
-	briefRow = `SELECT r.spec, r.state, r.finished, a.result, NULL, NULL ` + fromRows
-	fromRows = `FROM requests r LEFT JOIN attempts a ON a.id = r.id AND a.generation = r.generation AND a.accepted = 1`
+	briefRow = briefColumns + fromRows
+	fromRows = `FROM requests r ` + joinAttempt
+
+	briefColumns = `SELECT r.spec, r.state, r.finished, a.result, NULL, NULL `
+	joinAttempt  = `LEFT JOIN attempts a ON a.id = r.id AND a.generation = r.generation AND a.accepted = 1`
 )
 
 // scanRow reads one row of fullRow or briefRow.
@@ -117,34 +119,6 @@ func (s *Store) list(ctx context.Context, query string, args ...any) ([]core.Row
 		return err
 	})
 	return all, err
-}
-
-// List returns a page of rows, see school.ResultStore.
-func (s *Store) List(ctx context.Context, f core.Filter) ([]core.Row, error) {
-	limit, err := bounds.Filter(f)
-	if err != nil {
-		return nil, err
-	}
-	where, args := []string{"1"}, []any{}
-	for _, c := range []struct{ text, value string }{
-		{"r.submitter = ?", f.Submitter},
-		{"r.pool = ?", f.Pool},
-		{"r.assignment = ? AND r.assignment <> ''", f.Assignment},
-		{"r.idempotency = ? AND r.idempotency <> ''", f.Idempotency},
-		{"r.id > ?", f.After},
-		{"r.id < ?", f.Before},
-	} {
-		if c.value != "" {
-			where, args = append(where, c.text), append(args, c.value)
-		}
-	}
-	if n := len(f.States); n > 0 {
-		where = append(where, "r.state IN (?"+strings.Repeat(", ?", n-1)+")")
-		for _, state := range f.States {
-			args = append(args, string(state))
-		}
-	}
-	return s.list(ctx, briefRow+" WHERE "+strings.Join(where, " AND ")+" ORDER BY r.id DESC LIMIT ?", append(args, limit)...)
 }
 
 // Unfinished lists specs without an end, see school.ResultStore.

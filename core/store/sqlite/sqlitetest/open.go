@@ -30,6 +30,9 @@ func Open(t testing.TB) *sqlite.Store {
 	require.NoError(t, os.WriteFile(path, bytes.Replace(empty.file, []byte(empty.name), []byte(hex.EncodeToString(name[:])), 1), 0o600))
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	require.NoError(t, err)
+	opened.Lock()
+	defer opened.Unlock()
+	opened.paths[s] = path
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
