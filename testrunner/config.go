@@ -18,6 +18,7 @@ type Config struct {
 	Pools        []string          // pools to take work from
 	Slots        int               // concurrent requests; default 1
 	RunDir       string            // the host's run folder: a VM's folder is RunDir/<vm>
+	BuildsDir    string            // where compiled states are kept for later gradings; "" keeps none; runners of a host may share it
 	SpoolDir     string            // where results wait while the store is down; runners of a host may share it
 
 	Poll        time.Duration // how often an idle testrunner asks for work without the bell; default 1 s
@@ -25,6 +26,7 @@ type Config struct {
 	MaxDeaths   int           // deaths of testrunners that make a request dead if they count against it; default recovery.MaxDeaths, below 0 any number
 	RunGrace    time.Duration // how long after a run's time limit its VM may take to report the end; default 10 s
 	HandOver    time.Duration // how long a stopping testrunner tries to deliver results; default 10 s
+	BuildsBytes int64         // most bytes of compiled states; default 512 MiB
 	SpoolFiles  int           // most results that the spool holds; default 10,000
 	SpoolBytes  int64         // most bytes that the spool holds; default 1 GiB
 }
@@ -35,6 +37,7 @@ func (c Config) filled() Config {
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, recovery.MaxAttempts)
 	c.RunGrace = cmp.Or(c.RunGrace, 10*time.Second)
 	c.HandOver = cmp.Or(c.HandOver, 10*time.Second)
+	c.BuildsBytes = cmp.Or(c.BuildsBytes, 512<<20)
 	c.SpoolFiles = cmp.Or(c.SpoolFiles, 10_000)
 	c.SpoolBytes = cmp.Or(c.SpoolBytes, 1<<30)
 	return c
@@ -54,8 +57,8 @@ func (c Config) check() error {
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: no run folder: name one with --run")
 	case c.SpoolDir == "":
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: no folder for results that wait for the store")
-	case c.Slots < 1 || c.MaxAttempts < 1 || c.SpoolFiles < 1 || c.SpoolBytes < 1:
-		return core.Errorf(core.CodeInvalid, owner, "testrunner: slots, attempts and the spool's bounds must be at least 1")
+	case c.Slots < 1 || c.MaxAttempts < 1 || c.SpoolFiles < 1 || c.SpoolBytes < 1 || c.BuildsBytes < 1:
+		return core.Errorf(core.CodeInvalid, owner, "testrunner: slots, attempts and the bounds of spool and builds must be at least 1")
 	case c.Poll < 0 || c.RunGrace < 0 || c.HandOver < 0:
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: no time may be below 0")
 	}

@@ -49,6 +49,8 @@ type fixture struct {
 type script struct {
 	dial   error
 	assign error
+	give   error
+	take   error
 	slow   int // of how many VMs, the first, assigning takes forever
 	stage  func(place string) error
 	reset  func(n int) error                                                                              // n counts dialled VMs from 1
@@ -270,6 +272,24 @@ func (v *vm) Lay(_ context.Context, place string, archive io.Reader) error {
 func (v *vm) Keep(_ context.Context, name string) error {
 	v.note("keep", name)
 	return nil
+}
+
+func (v *vm) Give(_ context.Context, name string, to io.Writer, _ int64) (int64, error) {
+	v.note("give", name)
+	if v.script.give != nil {
+		return 0, v.script.give
+	}
+	n, err := io.WriteString(to, "the state "+name)
+	return int64(n), err
+}
+
+func (v *vm) Take(_ context.Context, name string, from io.Reader) error {
+	text, err := io.ReadAll(from)
+	if err == nil {
+		err = v.script.take
+	}
+	v.note("take", name+":", string(text))
+	return err
 }
 
 func (v *vm) Reset(_ context.Context, kept string) error {

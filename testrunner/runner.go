@@ -22,6 +22,7 @@ type Runner struct {
 	log     logrus.FieldLogger
 	pools   *pools
 	spool   *spool
+	builds  *builds // nil: compiled states are not kept
 	metrics *metrics
 
 	drain    sync.Once
@@ -57,6 +58,9 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 		log: deps.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(deps.Pools, deps.Clock),
 	}
 	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
+		return nil, err
+	}
+	if r.builds, err = openBuilds(cfg.BuildsDir, cfg.BuildsBytes, deps.Clock); err != nil {
 		return nil, err
 	}
 	r.metrics = newMetrics(r)

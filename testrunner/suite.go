@@ -133,15 +133,9 @@ func (j *job) tests() (*cases.Report, error) {
 	if err := j.prepareChecker(); err != nil {
 		return nil, err
 	}
-	build, err := j.build(s.plan.Files, s.plan.Build, s.plan.BuildLimits)
+	build, err := j.compile()
 	if err != nil {
 		return nil, err
-	}
-	if build == nil {
-		build, err = j.keepBuilt()
-		if err != nil {
-			return nil, err
-		}
 	}
 	passed := map[string]bool{} // groups
 	for i := range s.plan.Groups {
@@ -202,36 +196,6 @@ func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, er
 	return outcomes, nil
 }
 
-// prepareChecker builds the checker, before the submission can run, and keeps it.
-func (j *job) prepareChecker() error {
-	c := j.suite.plan.Checker
-	if c == nil {
-		return nil
-	}
-	if err := j.vm.Keep(j.ctx, keptSubmission); err != nil {
-		return j.refused(core.BlameSubmission, err)
-	}
-	if err := j.vm.Reset(j.ctx, ""); err != nil {
-		return err
-	}
-	j.untrusted = false
-	bad, err := j.build(c.Files, c.Build, c.Limits)
-	if err != nil {
-		return err
-	}
-	if bad != nil {
-		return &ended{core.BlameHarness, notYours + "its checker could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), 300)]))}
-	}
-	if err := j.vm.Keep(j.ctx, keptChecker); err != nil {
-		return j.refused(core.BlameHarness, err)
-	}
-	if err := j.vm.Reset(j.ctx, keptSubmission); err != nil {
-		return err // only the checker can have caused it
-	}
-	j.untrusted = true
-	return nil
-}
-
 // refused turns the VM's refusal of files into a bad end, and returns other errors unchanged.
 func (j *job) refused(blame core.Blame, err error) error {
 	if !core.Is(err, core.CodeInvalid) && !core.Is(err, core.CodeLimit) {
@@ -241,47 +205,6 @@ func (j *job) refused(blame core.Blame, err error) error {
 		return &ended{blame, notYours + err.Error() + "."}
 	}
 	return &ended{blame, "The submission could not be graded: " + err.Error() + "."}
-}
-
-// build copies files over those in work and runs commands there, until one fails.
-func (j *job) build(files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
-	if len(files) > 0 {
-		if err := j.lay(func(w *tar.Writer) error {
-			for _, name := range files {
-				if err := j.suite.add(w, name, cases.Content{Path: name}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return nil, j.refused(core.BlameHarness, err)
-		}
-	}
-	for _, c := range commands {
-		run, err := j.one(j.step(c, j.w.Spec.Env), limits)
-		if err != nil {
-			return nil, err
-		}
-		verdict, why := run.verdict(well, limits)
-		if verdict == "" {
-			continue
-		}
-		said := run.stderr.String()
-		if strings.TrimSpace(said) == "" {
-			said = run.stdout.String()
-		}
-		return &cases.Outcome{Verdict: cases.BuildError, Why: why, Ran: true, Usage: run.usage(), Stderr: []byte(said)}, nil
-	}
-	return nil, nil
-}
-
-// keepBuilt keeps the result of the build as the start of each test.
-func (j *job) keepBuilt() (*cases.Outcome, error) {
-	err := j.vm.Keep(j.ctx, keptBuilt)
-	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
-		return &cases.Outcome{Verdict: cases.BuildError, Why: "what it left cannot be kept: " + err.Error()}, nil
-	}
-	return nil, err
 }
 
 // well is the exit code of success.

@@ -17,6 +17,8 @@ type VM interface {
 	Lay(ctx context.Context, place string, tar io.Reader) error
 	Keep(ctx context.Context, name string) error
 	Reset(ctx context.Context, kept string) error
+	Give(ctx context.Context, kept string, to io.Writer, most int64) (int64, error)
+	Take(ctx context.Context, kept string, from io.Reader) error
 	Run(ctx context.Context, run agent.Run, sink func(stream string, data []byte)) (agent.Exit, error)
 	Collect(ctx context.Context, place string, want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 	Close()

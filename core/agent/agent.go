@@ -10,6 +10,7 @@
 //	POST /run             a command, then its standard input → frames, the last an Exit
 //	PUT  /lay/<place>     entries that overwrite existing ones
 //	POST /keep/<name>     keep the content of the place work
+//	GET  /kept/<name>     → what is kept, and PUT to keep the same in another VM
 //	POST /reset[/<name>]  remove every trace of earlier runs, and restore what was kept
 //	POST /kill            kill everything except the agent
 //

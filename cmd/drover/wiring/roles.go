@@ -114,7 +114,7 @@ func newTestrunner(ctx context.Context, s Surroundings) (Role, error) {
 		return Role{}, errors.Join(err, cache.Close())
 	}
 	r, err := testrunner.New(testrunner.Config{
-		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: spoolDir(cfg),
+		Registration: reg, Pools: pools, Slots: cfg.Slots, RunDir: cfg.Run, SpoolDir: spoolDir(cfg), BuildsDir: filepath.Join(cfg.Run, "builds"),
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 	}, testrunner.Deps{
 		Owners: s.owners(), Claims: s.Cluster.Redis, Pools: s.Cluster.Redis, Output: s.Cluster.Redis, Store: s.Cluster.Store,

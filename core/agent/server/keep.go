@@ -34,23 +34,14 @@ func (a *Agent) keep(owner, name string) error {
 		return err
 	}
 	defer a.end(nil)
-	switch {
-	case !stateName(name):
-		return core.Errorf(core.CodeInvalid, a.cfg.VM, "%q names no state: that is 1 to %d small letters", name, wire.MaxKeptName)
-	case a.kept[name] != nil:
-		return core.Errorf(core.CodeConflict, a.cfg.VM, "something is kept as %q already", name)
-	case len(a.kept) == wire.MaxKept:
-		return core.Errorf(core.CodeLimit, a.cfg.VM, "a VM keeps %d states", wire.MaxKept)
+	if err := a.mayKeep(name); err != nil {
+		return err
 	}
 	s, err := a.pack(a.places[wire.Work], a.kept)
 	if err == nil {
 		a.kept[name] = s
 	}
 	return err
-}
-
-func stateName(name string) bool {
-	return len(name) > 0 && len(name) <= wire.MaxKeptName && !slices.ContainsFunc([]byte(name), func(c byte) bool { return c < 'a' || c > 'z' })
 }
 
 // pack archives the content of a place, within the room that other states leave.
@@ -62,11 +53,7 @@ func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
 	if err != nil {
 		return nil, p.refusal(err)
 	}
-	room := p.limit / 2
-	for _, s := range beside {
-		room -= s.size
-	}
-	k := &keeping{place: p, out: bufio.NewWriterSize(file, wire.MaxFrame), left: min(room, fileLimit())}
+	k := a.keeping(p, beside, file)
 	err = k.pack()
 	if err == nil {
 		err = k.out.Flush()
@@ -76,6 +63,15 @@ func (a *Agent) pack(p *place, beside map[string]*state) (*state, error) {
 		return nil, p.refusal(err)
 	}
 	return &state{file: file, size: k.size}, nil
+}
+
+// keeping begins to write a state, within the room that others leave.
+func (*Agent) keeping(p *place, beside map[string]*state, file *os.File) *keeping {
+	room := p.limit / 2
+	for _, s := range beside {
+		room -= s.size
+	}
+	return &keeping{place: p, out: bufio.NewWriterSize(file, wire.MaxFrame), left: min(room, fileLimit())}
 }
 
 // nameless opens a file without a name in Home's file system.

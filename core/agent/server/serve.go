@@ -204,6 +204,12 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		err = a.stage(name, file, req, (*place).fill)
 	case req.method == "PUT" && strings.HasPrefix(req.path, wire.PathLay):
 		err = a.stage(req.path[len(wire.PathLay):], file, req, (*place).lay)
+	case req.method == "GET" && strings.HasPrefix(req.path, wire.PathKept):
+		if err = a.give(req.path[len(wire.PathKept):], file, req); err == nil {
+			return false // it wrote its own answer
+		}
+	case req.method == "PUT" && strings.HasPrefix(req.path, wire.PathKept):
+		err = a.take(req.path[len(wire.PathKept):], file, req)
 	case req.method == "POST" && strings.HasPrefix(req.path, wire.PathKeep):
 		err = a.keep(req.owner, req.path[len(wire.PathKeep):])
 	case req.method == "POST" && req.path == wire.PathReset:

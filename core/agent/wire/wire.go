@@ -80,6 +80,7 @@ const (
 	PathRun        = "/run"
 	PathLay        = "/lay/"     // and the place: files over what is there
 	PathKeep       = "/keep/"    // and a name: what work holds now
+	PathKept       = "/kept/"    // and a name: what was kept under it, or is to be
 	PathReset      = "/reset"    // empty everything
 	PathRestore    = "/reset/"   // and a name: and put back what was kept under it
 	PathCollect    = "/collect/" // and the place

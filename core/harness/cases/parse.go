@@ -77,12 +77,15 @@ func (p *parser) whole(raw []byte) error {
 	fields := d.fields(p)
 	for key, read := range map[string]field{
 		"timeout": span(&p.plan.Timeout), "files": p.paths(&p.plan.Files), "build": commands(&p.plan.Build),
-		"build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker, "tests": later(&tests), "groups": later(&groups),
+		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker, "tests": later(&tests), "groups": later(&groups),
 	} {
 		fields[key] = read
 	}
 	if err := mapping(doc, File, fields); err != nil {
 		return err
+	}
+	if p.plan.BuildCache && len(p.plan.Build) == 0 {
+		return fmt.Errorf("%s has build_cache and no build: nothing is built, so nothing can be kept", File)
 	}
 	p.plan.BuildLimits = p.plan.BuildLimits.filled(defaultBuild)
 	if tests != nil {

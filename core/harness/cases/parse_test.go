@@ -60,6 +60,7 @@ func TestParse_Everything(t *testing.T) {
 timeout: 90
 files: [lib, check.py]
 build: [make, [cc, -o, p, p.c]]
+build_cache: true
 build_limits: {time: 5s}
 run: [./p]
 env: {A: 1, B: 2}
@@ -84,6 +85,7 @@ groups:
 	assert.Equal(t, 90*time.Second, p.Timeout)
 	assert.Equal(t, []string{"lib/sub/y.h", "lib/x.h", "check.py"}, p.Files)
 	assert.Equal(t, []cases.Command{{"/bin/sh", "-c", "make"}, {"cc", "-o", "p", "p.c"}}, p.Build)
+	assert.True(t, p.BuildCache)
 	assert.Equal(t, 35*time.Second, p.BuildLimits.Wall)
 	assert.Equal(t, cases.Command{"python3", "check.py", "input", "output", "answer"}, p.Checker.Command())
 	all := p.Tests()
@@ -121,6 +123,7 @@ func TestParse_Refuses(t *testing.T) {
 	t.Parallel()
 	const run = "run: p\n"
 	tests := map[string]struct{ yaml, says string }{
+		"cache without a build": {"build_cache: true\nrun: p\ntests: [{output: x}]", "nothing is built"},
 		"Nothing":               {"", "is empty"},
 		"No YAML":               {"a: [", "is not YAML"},
 		"Tabs":                  {"run: p\n\ttests: x", "line 2"},

@@ -11,6 +11,8 @@ type Plan struct {
 	Timeout time.Duration // of the whole grading; 0 where the author set none
 	Files   []string      // of the harness folder, copied over the submission before it is built
 	Build   []Command
+	// BuildCache keeps what the build makes, for the same files of the same submitter.
+	BuildCache bool
 	// BuildLimits bound each command of the build.
 	BuildLimits Limits
 	Checker     *Checker // nil where no test has one
