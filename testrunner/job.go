@@ -117,18 +117,29 @@ func (j *job) run() (core.Result, error) {
 	if err != nil {
 		return core.Result{}, err
 	}
-	if err := j.running(j.limits.Timeout); err != nil {
-		return core.Result{}, err
-	}
 	j.started, j.untrusted = j.r.deps.Clock.Now(), true
 	late := j.limits.Timeout + j.r.cfg.RunGrace
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
 		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
+	ctx, taken := context.WithCancelCause(ctx)
+	defer taken(nil)
+	// The command does not wait for Redis to hear of it. If the claim is not ours any more, it is stopped.
+	told := make(chan error, 1)
+	go func() {
+		err := j.running(j.limits.Timeout)
+		if err != nil {
+			taken(err)
+		}
+		told <- err
+	}()
 	exit, err := j.vm.Run(ctx, run, func(stream string, data []byte) {
 		j.out.add(stream, data)
 		j.live.add(stream, data)
 	})
+	if lost := <-told; lost != nil {
+		return core.Result{}, lost
+	}
 	switch {
 	case err == nil:
 	case core.Is(err, core.CodeInvalid):

@@ -131,6 +131,9 @@ func (a *Agent) status() (wire.Status, error) {
 	if err != nil {
 		return wire.Status{}, err
 	}
+	if a.spare() == 0 {
+		go a.starter.ready(a.enter, 0) // whoever made the VM asks, so the next call is a claim's, which would wait for it
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := wire.Status{State: wire.Ready, Assignment: a.assignment, Processes: n}
