@@ -14,6 +14,7 @@ type Event struct {
 	Moved string `json:"moved"` // a word for each object that moved; for a request that did not end, key=outcome
 
 	Claimed string `json:"claimed,omitempty"` // a word for each request that was claimed together with a VM
+	Token   string `json:"-"`                 // of those claims
 	Why     string `json:"why,omitempty"`
 	VMs     string `json:"vms,omitempty"` // in which state VMs are since then: "=dirty vm vm =claimed vm", claimed ones in the order of Claimed
 }

@@ -31,7 +31,7 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 			"- owner:testrunner@h1#0 idle: 1", "+ owner:testrunner@h1#0 idle: 0",
 			"+ owner:testrunner@h1#0 lane0: 1|TIME||a0-1",
 			"+ bell:h1: 1", "+ bell:h1:vmfactory: 1",
-			"+ events: by:testrunner@h1#0 claimed:a0-1 moved: op:exchange vms:=claimed vm-h1-1")
+			"+ events: by:testrunner@h1#0 claimed:a0-1 moved: op:exchange token:E.1000 vms:=claimed vm-h1-1")
 		x.hush(t)
 		before = x.picture(t)
 		x.Exchange(t, 2, 0, end(c, core.OutcomeDone))

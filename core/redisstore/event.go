@@ -40,7 +40,7 @@ func toEvents(got []redis.XMessage) []core.Event {
 		at, _, _ := strings.Cut(m.ID, "-")
 		out[i] = core.Event{
 			ID: m.ID, At: num(at), Op: str(m.Values["op"]), By: str(m.Values["by"]), Moved: str(m.Values["moved"]),
-			Claimed: str(m.Values["claimed"]), Why: str(m.Values["why"]),
+			Claimed: str(m.Values["claimed"]), Token: str(m.Values["token"]), Why: str(m.Values["why"]),
 			VMs: str(m.Values["vms"]),
 		}
 	}

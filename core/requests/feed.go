@@ -34,9 +34,12 @@ const (
 
 // Listener waits for news of one thing.
 type Listener struct {
-	id    string
-	watch *Watch
-	woken chan struct{}
+	id      string
+	watch   *Watch
+	woken   chan struct{}
+	printed chan struct{} // as woken, but only when there is more in the awaited output
+
+	prints bool // it awaits the output of each attempt from its claim on
 
 	mu     sync.Mutex
 	output core.OutputOf // zero: no output is awaited
@@ -45,17 +48,23 @@ type Listener struct {
 
 // Listen starts to wait for news of a request, task or experiment, by its id, or of a batch's requests, by the batch's;
 // "" stands for all events.
-func (w *Watch) Listen(id string) *Listener {
-	l := &Listener{id: id, watch: w, woken: make(chan struct{}, 1)}
+func (w *Watch) Listen(id string) *Listener { return w.listen(&Listener{id: id}) }
+
+// listenPrints is as Listen, for a reader of output. It awaits that of each attempt from its claim on: the common read
+// that it would ask for it has begun by then, and may last.
+func (w *Watch) listenPrints(id string) *Listener { return w.listen(&Listener{id: id, prints: true}) }
+
+func (w *Watch) listen(l *Listener) *Listener {
+	l.watch, l.woken, l.printed = w, make(chan struct{}, 1), make(chan struct{}, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.listeners == nil {
 		w.listeners = map[string]map[*Listener]bool{}
 	}
-	if w.listeners[id] == nil {
-		w.listeners[id] = map[*Listener]bool{}
+	if w.listeners[l.id] == nil {
+		w.listeners[l.id] = map[*Listener]bool{}
 	}
-	w.listeners[id][l] = true
+	w.listeners[l.id][l] = true
 	return l
 }
 
@@ -98,9 +107,14 @@ func (l *Listener) Want(of core.OutputOf, after string) {
 	l.output, l.after = of, after
 }
 
-func (l *Listener) wake() {
+// Printed receives a value when there may be more in the awaited output.
+func (l *Listener) Printed() <-chan struct{} { return l.printed }
+
+func (l *Listener) wake() { signal(l.woken) }
+
+func signal(to chan struct{}) {
 	select {
-	case l.woken <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -193,6 +207,14 @@ func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
 	w.mu.Lock()
 	for i := range events {
 		w.newest = events[i].ID
+		for key := range strings.FieldsSeq(events[i].Claimed) {
+			id, _, _ := strings.Cut(key, "-")
+			for l := range w.listeners[id] {
+				if l.prints {
+					l.Want(core.OutputOf{Key: key, Token: events[i].Token}, "")
+				}
+			}
+		}
 		for word := range strings.FieldsSeq(events[i].Moved + " " + events[i].Claimed) {
 			id, _, _ := strings.Cut(word, "-") // the word begins with a request's key, a task's key, or an experiment's id
 			for _, of := range []string{id, intake.BatchID(id)} {
@@ -221,6 +243,7 @@ func (w *Watch) tell(events []core.Event, more []core.OutputOf) {
 		if has[l.output] {
 			l.output = core.OutputOf{}
 			l.wake()
+			signal(l.printed)
 		}
 	})
 }

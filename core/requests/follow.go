@@ -39,7 +39,8 @@ type Event struct {
 const (
 	followLook  = 5 * time.Second       // without news: a hint can be lost
 	followPause = 50 * time.Millisecond // between two looks: news in between are combined
-	followFirst = 2 * time.Millisecond  // between the first two looks, then longer: many requests are short
+	followFirst = 2 * time.Millisecond  // between the first looks, then longer: many requests are short
+	followShort = 4                     // how many rests are as short as the first
 )
 
 // Follow returns the events of a request until it has ended. The actor must be allowed to view the request, or the
@@ -48,7 +49,7 @@ const (
 // error: NOTFOUND, also when the actor loses the right, UNAVAILABLE if the store is away, or ctx's error.
 func (d *Service) Follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		listener := d.Watch.Listen(id)
+		listener := d.Watch.listenPrints(id)
 		defer listener.Close()
 		f := &following{service: d, actor: a, id: id, at: readCursor(last), listener: listener, yield: yield}
 		f.printing = newPrinting(&f.at)
@@ -82,6 +83,7 @@ type following struct {
 	away     bool   // Redis did not answer the last call
 	marks    string // of the tests that have ended, as last sent
 	rested   time.Duration
+	rests    int
 }
 
 // send passes on an event, with the reader's position after it as its id.
@@ -225,13 +227,23 @@ func (f *following) finish(ctx context.Context, row core.Row, output bool) error
 
 // wait returns when it is time to look again.
 func (f *following) wait(ctx context.Context) error {
-	f.rested = min(max(2*f.rested, followFirst), followPause)
+	if f.rests++; f.rests <= followShort {
+		f.rested = followFirst
+	} else {
+		f.rested = min(2*f.rested, followPause)
+	}
+	var first <-chan struct{} // the first output does not wait
+	if f.at.out+f.at.err == 0 {
+		first = f.listener.Printed()
+	}
 	rest, look := time.NewTimer(f.rested), time.NewTimer(followLook)
 	defer rest.Stop()
 	defer look.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-first:
+		return nil
 	case <-rest.C:
 	}
 	select {

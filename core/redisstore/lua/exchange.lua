@@ -105,7 +105,7 @@ else
   if names ~= '' or moved ~= '' then
     local fields = { vms_now(dirty, vms) }
     if names ~= '' then
-      fields[#fields + 1], fields[#fields + 2] = 'claimed', names
+      fields[#fields + 1], fields[#fields + 2], fields[#fields + 3], fields[#fields + 4] = 'claimed', names, 'token', token
     end
     event('exchange', owner, moved, fields)
   end

@@ -1,0 +1,61 @@
+package requests_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"drover/core"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nextRead is a feed that tells which outputs are awaited by the read after the one that has a claim.
+type nextRead struct {
+	core.Feed
+	claimed bool
+	awaited chan map[core.OutputOf]string
+}
+
+func (f *nextRead) Next(ctx context.Context, event string, outputs map[core.OutputOf]string, wait time.Duration) ([]core.Event, []core.OutputOf, error) {
+	if f.claimed {
+		select {
+		case f.awaited <- outputs:
+		default:
+		}
+	}
+	events, more, err := f.Feed.Next(ctx, event, outputs, wait)
+	f.claimed = false
+	for i := range events {
+		f.claimed = f.claimed || events[i].Claimed != ""
+	}
+	return events, more, err
+}
+
+// The common read that follows a claim awaits its output already: it may last.
+func TestTheFirstOutputIsAwaitedFromTheClaimOn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *fixture) {
+		feed := &nextRead{Feed: w.cluster.Store, awaited: make(chan map[core.OutputOf]string, 1)}
+		w.watchBy(feed)
+		v := w.submit("ann")
+		ctx, stop := context.WithCancel(t.Context())
+		followed := make(chan struct{})
+		defer func() {
+			stop()
+			<-followed
+		}()
+		idle := make(chan struct{}, 100)
+		go func() {
+			defer close(followed)
+			for e, err := range w.service.Follow(ctx, as("ann"), v.ID, "") {
+				if err == nil && e.Kind == "idle" {
+					idle <- struct{}{}
+				}
+			}
+		}()
+		<-idle
+		c := w.claim()
+		require.Contains(t, <-feed.awaited, core.OutputOf{Key: c.Key, Token: c.Token})
+	})
+}
