@@ -131,11 +131,11 @@ func (a *Agent) status() (wire.Status, error) {
 	if err != nil {
 		return wire.Status{}, err
 	}
-	if a.spare() == 0 {
-		go a.starter.ready(a.enter, 0) // whoever made the VM asks, so the next call is a claim's, which would wait for it
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.assignment == "" && a.spare() == 0 {
+		go a.ready(a.starter) // the VM is made, so the next call is a claim's, which would wait for it
+	}
 	s := wire.Status{State: wire.Ready, Assignment: a.assignment, Processes: n}
 	if a.assignment != "" {
 		s.State = wire.Assigned
