@@ -17,6 +17,7 @@ type Pool struct {
 	Max      int    `json:"max"`                // maximum of VMs per host, in all states
 	Paused   bool   `json:"paused"`             // claims skip a paused pool
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
+	Peer     bool   `json:"peer,omitempty"`     // each VM has a peer: a second container, for the trusted part of a request
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
 	// Of a pool of a lease, which only Redis has; see LeasedPools.
@@ -75,12 +76,13 @@ func DefaultPool(name string) Pool {
 type VMKind struct {
 	Provider, Image, Network string
 
+	Peer bool // it is a pair; see PeerOf
 	Limits Limits // without the limits that each run sets itself
 }
 
 // Kind returns the kind of the pool's VMs.
 func (p Pool) Kind() VMKind {
-	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Limits: p.Limits}
+	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Peer: p.Peer, Limits: p.Limits}
 	if k.Network == "" {
 		k.Network = NetworkNone
 	}
@@ -97,6 +99,9 @@ func (k VMKind) Size() Size {
 	s := Size{CPU: int64(k.Limits.CPU), Memory: k.Limits.Memory}
 	if !slices.ContainsFunc(ProviderKinds(), func(p ProviderKind) bool { return p.Name == k.Provider && p.InMemory }) {
 		s.Disk = k.Limits.Disk
+	}
+	if k.Peer {
+		s = Size{CPU: 2 * s.CPU, Memory: 2 * s.Memory, Disk: 2 * s.Disk}
 	}
 	return s
 }

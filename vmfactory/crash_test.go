@@ -168,22 +168,26 @@ func (p mortalProvider) Destroy(ctx context.Context, id string) error {
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
-		for at := 1; ; at++ {
-			lived := false
-			ok := t.Run(fmt.Sprintf("call %d, in effect %v", at, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { lived = killedAt(t, at, after) })
-			})
-			if !ok || lived {
-				require.Greater(t, at, 40, "the life has more steps than that")
-				break
+		for _, peers := range []bool{false, true} {
+			for at := 1; ; at++ {
+				lived := false
+				ok := t.Run(fmt.Sprintf("call %d, in effect %v, peers %v", at, after, peers), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { lived = killedAt(t, at, after, peers) })
+				})
+				if !ok || lived {
+					require.Greater(t, at, 40, "the life has more steps than that")
+					break
+				}
 			}
 		}
 	}
 }
 
 // killedAt lets a vmfactory die at its nth call. Returns true if it lived through.
-func killedAt(t *testing.T, at int, after bool) bool {
-	r := newRig(t, pool("a", 2, 4))
+func killedAt(t *testing.T, at int, after, peers bool) bool {
+	its := pool("a", 2, 4)
+	its.Peer = peers
+	r := newRig(t, its)
 	r.prov.Put("stray", "a", true, false)
 	deps, m := mortalDeps(r.deps(), at, after)
 	p := r.startWith(deps)

@@ -84,7 +84,7 @@ func New(cfg Config, deps Deps) (*Factory, error) {
 		if _, twice := f.providers[p.Name()]; twice {
 			return nil, core.Errorf(core.CodeInvalid, p.Name(), "provider %s is given twice", p.Name())
 		}
-		f.providers[p.Name()] = p
+		f.providers[p.Name()] = pairs{p}
 		f.names = append(f.names, p.Name())
 	}
 	if len(f.names) == 0 {

@@ -212,6 +212,9 @@ func (e *epoch) startCreate(ctx context.Context, pool core.Pool, n int) error {
 	vms := make([]string, n)
 	for i := range vms {
 		vms[i] = e.newID()
+		if pool.Peer {
+			vms[i] = core.PairVM(vms[i])
+		}
 		e.touch(vms[i], fate{inHand: true})
 	}
 	if err := e.vms.Create(ctx, e.owner(), e.n, e.host(), pool.Name, vms); err != nil {

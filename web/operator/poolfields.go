@@ -53,6 +53,7 @@ func poolFields(p *core.Pool) []field {
 		choice("order", page.Sentence("First, where not all fit"), (*string)(&p.Order), core.Texts(core.PlacementOrders())...),
 		number("max", page.Sentence("Most VMs on each host"), &p.Max),
 		choice("network", page.Sentence("Network"), &p.Network, core.NetworkNone, core.NetworkEgress),
+		yesNo("peer", page.Sentence("A second VM beside each, for trusted parts such as interactors"), &p.Peer),
 		span("timeout", page.Sentence("Longest run"), "", &l.Timeout),
 		cpus("cpu", page.Sentence("Processors"), page.Sentence("Such as 1 or 0.5; 0: the provider decides."), &l.CPU),
 		size("memory", page.Sentence("Memory"), &l.Memory),
@@ -88,6 +89,18 @@ func choice(name, label string, into *string, choices ...string) field {
 		}
 		return core.Errorf(core.CodeInvalid, name, "%.60q is no %s", s, name)
 	}}
+}
+
+func yesNo(name, label string, into *bool) field {
+	word := map[bool]string{true: "yes"}[*into]
+	f := choice(name, label, &word, "no", "yes")
+	choose := f.read
+	f.read = func(s string) error {
+		err := choose(s)
+		*into = word == "yes"
+		return err
+	}
+	return f
 }
 
 func number(name, label string, into *int) field {
