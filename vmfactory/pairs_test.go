@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/vmfactory"
 	"drover/vmfactory/fake"
 )
 
@@ -41,6 +42,30 @@ func TestPairs(t *testing.T) {
 	})
 }
 
+// What a host has of a pair is unused if both are there and unused: nothing else may become clean again.
+func TestAPairIsUnusedIfBothAre(t *testing.T) {
+	t.Parallel()
+	vm := core.PairVM("v")
+	for what, c := range map[string]struct {
+		put  func(p *fake.Provider)
+		used bool
+	}{
+		"both":           {func(p *fake.Provider) { p.Put(core.PeerOf(vm), "a", true, false) }, false},
+		"a used peer":    {func(p *fake.Provider) { p.Put(core.PeerOf(vm), "a", true, true) }, true},
+		"a peer at work": {func(p *fake.Provider) { p.Put(core.PeerOf(vm), "a", false, false) }, true},
+		"no peer":        {func(*fake.Provider) {}, true},
+	} {
+		p := fake.New("fake")
+		p.Put(vm, "a", true, false)
+		c.put(p)
+		all, err := vmfactory.Pairs(p).List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1, what)
+		require.Equal(t, vm, all[0].ID, what)
+		require.Equal(t, c.used, all[0].Used, what)
+	}
+}
+
 // A VM whose peer cannot be made, was used, or is gone is not clean.
 func TestHalfAPairIsNone(t *testing.T) {
 	t.Parallel()
@@ -56,14 +81,16 @@ func TestHalfAPairIsNone(t *testing.T) {
 		require.NotContains(t, r.cluster.cleanVMs("a"), core.PairVM("v1"))
 		require.NotContains(t, r.prov.VMs(), core.PairVM("v1"))
 		r.whole()
-		for _, harm := range []func(peer string){
-			func(peer string) { r.prov.Vanish(peer) },
-			func(peer string) { require.NoError(t, r.prov.Use(peer)) },
-		} {
+		vanishes := func(peer string) { r.prov.Vanish(peer) }
+		isUsed := func(peer string) { require.NoError(t, r.prov.Use(peer)) }
+		for i, harm := range []func(peer string){vanishes, isUsed, vanishes, isUsed} {
 			its := r.cluster.cleanVMs("a")
 			require.Len(t, its, 1)
 			p.end()
 			harm(core.PeerOf(its[0]))
+			if i > 1 { // and Redis forgot it, so that what the host has is taken over
+				r.cluster.look(func(h *cluster) { h.drop(its[0]) })
+			}
 			p = r.startWith(deps)
 			settle(time.Minute)
 			require.NotContains(t, r.prov.VMs(), its[0])
