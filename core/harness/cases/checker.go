@@ -48,7 +48,7 @@ func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault stri
 		o.Verdict, o.Share = Accepted, 1
 		return ""
 	case 1, 2, 4, 8, 43:
-		o.Verdict, o.Why, o.Share = WrongAnswer, "the checker says so", 0
+		o.Verdict, o.Why, o.Share = WrongAnswer, "the "+c.Word+" says so", 0
 		return ""
 	case 7:
 		return o.partly(said)

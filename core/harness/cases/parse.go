@@ -77,7 +77,8 @@ func (p *parser) whole(raw []byte) error {
 	fields := d.fields(p)
 	for key, read := range map[string]field{
 		"timeout": span(&p.plan.Timeout), "files": p.paths(&p.plan.Files), "build": commands(&p.plan.Build),
-		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker, "tests": later(&tests), "groups": later(&groups),
+		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker("checker", &p.plan.Checker), "interactor": p.checker("interactor", &p.plan.Interactor),
+		"tests": later(&tests), "groups": later(&groups),
 	} {
 		fields[key] = read
 	}
@@ -224,7 +225,7 @@ func (p *parser) test(g *Group, n *yaml.Node, d defaults) error {
 		t.Exit = &exit
 	}
 	t.Env, t.Limits, t.Hidden, t.Final, t.Message, t.Points, t.Compare = last(d.env), d.limits.filled(defaultTime), d.hidden, d.final, d.message, d.points, d.compare
-	if compared && t.Output == nil && from == "" && t.Compare.By != Check {
+	if compared && t.Output == nil && from == "" && !t.Compare.byProgram() {
 		return wrong(n, "this test has no output to compare with")
 	}
 	if from != "" {
@@ -305,7 +306,9 @@ func (p *parser) add(g *Group, n *yaml.Node, t Test) error {
 	switch {
 	case t.Compare.By == Check && p.plan.Checker == nil:
 		return wrong(n, "the test %q is for a checker, and the file has none", t.Name)
-	case t.Output == nil && t.Exit == nil && t.Compare.By != Check:
+	case t.Compare.By == Interact && p.plan.Interactor == nil:
+		return wrong(n, "the test %q is for an interactor, and the file has none", t.Name)
+	case t.Output == nil && t.Exit == nil && !t.Compare.byProgram():
 		return wrong(n, "the test %q expects neither an output nor an exit code: nothing could fail it", t.Name)
 	}
 	if t.Output != nil {
@@ -346,7 +349,7 @@ func (c *Compare) compile(pattern string) (*regexp.Regexp, error) {
 
 // read reads a way to compare: a word, or a mapping.
 func (c *Compare) read(n *yaml.Node) error {
-	words := []string{Exact, Trimmed, Tokens, Float, Regex, Check}
+	words := []string{Exact, Trimmed, Tokens, Float, Regex, Check, Interact}
 	next := Compare{By: Trimmed, Tolerance: 1e-6}
 	if target(n).Kind == yaml.ScalarNode {
 		if err := oneOf(&next.By, words...)(n); err != nil {
@@ -368,7 +371,7 @@ func (c *Compare) read(n *yaml.Node) error {
 		return err
 	case tolerant && next.By != Float:
 		return wrong(n, "only a comparison by float has a tolerance")
-	case next.IgnoreCase && (next.By == Check || next.By == Exact):
+	case next.IgnoreCase && (next.byProgram() || next.By == Exact):
 		return wrong(n, "a comparison by %s minds the case", next.By)
 	}
 	*c = next
@@ -417,17 +420,20 @@ func (l Limits) filled(most time.Duration) Limits {
 	return l
 }
 
-func (p *parser) checker(n *yaml.Node) error {
-	c := &Checker{}
-	err := mapping(n, "checker", map[string]field{
-		"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
-	})
-	if err == nil && c.Run == nil {
-		err = wrong(n, "the checker has nothing to run")
+// checker reads a program of the author's that judges: what is its key.
+func (p *parser) checker(what string, into **Checker) field {
+	return func(n *yaml.Node) error {
+		c := &Checker{Word: what}
+		err := mapping(n, what, map[string]field{
+			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+		})
+		if err == nil && c.Run == nil {
+			err = wrong(n, "the %s has nothing to run", what)
+		}
+		c.Limits = c.Limits.filled(defaultBuild)
+		*into = c
+		return err
 	}
-	c.Limits = c.Limits.filled(defaultBuild)
-	p.plan.Checker = c
-	return err
 }
 
 // paths reads files and folders of the harness folder; a folder stands for all files below it.

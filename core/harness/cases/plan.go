@@ -16,6 +16,7 @@ type Plan struct {
 	// BuildLimits bound each command of the build.
 	BuildLimits Limits
 	Checker     *Checker // nil where no test has one
+	Interactor  *Checker // talks with the submission while it judges it; nil where no test has one
 	Groups      []Group
 }
 
@@ -111,8 +112,9 @@ type Limits struct {
 	Pids   int
 }
 
-// Checker is the author's program that judges outputs.
+// Checker is the author's program that judges outputs, or that talks with the submission and judges what it says.
 type Checker struct {
+	Word   string   // what it is: checker or interactor
 	Files  []string // of the harness folder
 	Build  []Command
 	Run    Command
@@ -127,6 +129,8 @@ const (
 	Float   = "float"   // the same, with numbers that may be off by the tolerance
 	Regex   = "regex"   // the expected output is a pattern for the whole
 	Check   = "checker" // the author's program says
+
+	Interact = "interactor" // the author's program talks with the submission, and says
 )
 
 // Compare decides when an output is right.
@@ -137,3 +141,5 @@ type Compare struct {
 
 	pattern *regexp.Regexp // of a Regex whose text is in the file itself
 }
+
+func (c *Compare) byProgram() bool { return c.By == Check || c.By == Interact }
