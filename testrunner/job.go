@@ -34,6 +34,7 @@ type job struct {
 	until   time.Time         // when it ends or is reported again, as last reported to Redis
 
 	vm       VM
+	peer     VM // nil while nothing of the request runs there
 	image    string
 	assigned bool // the VM has taken the request
 	// Set if the submission ran last in the VM, or started what did: processes that are left belong to it.
@@ -86,6 +87,9 @@ func (j *job) do() (core.Result, error) {
 	defer func() {
 		if j.suite != nil {
 			_ = j.suite.file.Close() // it was only read
+		}
+		if j.peer != nil {
+			j.peer.Close()
 		}
 	}()
 	j.vm, j.image = vm, imageOf(dir)

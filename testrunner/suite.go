@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/agent"
 	"drover/core/agent/wire"
 	"drover/core/harness"
 	"drover/core/harness/cases"
@@ -133,6 +134,9 @@ func (j *job) tests() (*cases.Report, error) {
 	if err := j.prepareChecker(); err != nil {
 		return nil, err
 	}
+	if err := j.prepareInteractor(); err != nil {
+		return nil, err
+	}
 	build, err := j.compile()
 	if err != nil {
 		return nil, err
@@ -226,7 +230,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	}
 	j.untrusted = true
 	if len(t.Files) > 0 {
-		err := j.lay(func(w *tar.Writer) error {
+		err := j.lay(j.vm, func(w *tar.Writer) error {
 			for _, f := range t.Files {
 				if err := s.add(w, f.At, f.Content); err != nil {
 					return err
@@ -242,21 +246,12 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 			return j.refused(core.BlameHarness, err)
 		}
 	}
-	run, err := j.one(c, t.Limits)
+	run, err := j.verdict(t, o, c)
 	if err != nil {
 		return err
 	}
 	o.Ran, o.Usage = run.unstarted == nil, run.usage()
-	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
 	o.Signal = run.exit.Signal != ""
-	if s.late {
-		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
-	}
-	if o.Verdict == "" {
-		if err := j.compare(t, o, run); err != nil {
-			return err
-		}
-	}
 	if t.Hidden || o.Passed() {
 		return nil
 	}
@@ -267,6 +262,25 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		o.Want, err = t.Output.Read(s.archive, most)
 	}
 	return err
+}
+
+// verdict runs a test's program, alone or with the interactor, and judges it.
+func (j *job) verdict(t *cases.Test, o *cases.Outcome, c agent.Run) (*ran, error) {
+	if t.Compare.By == cases.Interact {
+		return j.converse(t, o, c)
+	}
+	run, err := j.one(j.vm, c, t.Limits)
+	if err != nil {
+		return nil, err
+	}
+	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	if j.suite.late {
+		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
+	}
+	if o.Verdict == "" {
+		return run, j.compare(t, o, run)
+	}
+	return run, nil
 }
 
 // compare judges the output of a run that ended as it should.
@@ -303,7 +317,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	if t.Output != nil {
 		answer = *t.Output
 	}
-	if err := j.lay(func(w *tar.Writer) error {
+	if err := j.lay(j.vm, func(w *tar.Writer) error {
 		if err := s.add(w, cases.CheckInput, t.Input); err != nil {
 			return err
 		}
@@ -317,7 +331,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	c := s.plan.Checker
 	command := j.step(c.Command(), j.w.Spec.Env)
 	command.Stdin = strings.NewReader(run.stdout.String())
-	done, err := j.one(command, c.Limits)
+	done, err := j.one(j.vm, command, c.Limits)
 	if err != nil {
 		return err
 	}
@@ -330,13 +344,18 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		why = c.Judge(o, done.exit.Code, done.stdout.String(), done.stderr.String())
 	}
 	if why != "" {
-		return &ended{core.BlameHarness, notYours + "the checker failed at the test " + t.Title() + ": " + why + "."}
+		return j.checkerFailed(c, t, why)
 	}
 	return nil
 }
 
+// checkerFailed is the end of a grading whose checker or interactor does not judge.
+func (j *job) checkerFailed(c *cases.Checker, t *cases.Test, why string) error {
+	return &ended{core.BlameHarness, notYours + "the " + c.Word + " failed at the test " + t.Title() + ": " + why + "."}
+}
+
 // lay copies the harness's files over those in work.
-func (j *job) lay(write func(*tar.Writer) error) error {
+func (j *job) lay(vm VM, write func(*tar.Writer) error) error {
 	r, w := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -348,7 +367,7 @@ func (j *job) lay(write func(*tar.Writer) error) error {
 		w.CloseWithError(err)
 		written <- err
 	}()
-	err := j.vm.Lay(j.ctx, wire.Work, r)
+	err := vm.Lay(j.ctx, wire.Work, r)
 	r.CloseWithError(errHeardEnough)
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
 		return fault

@@ -21,6 +21,7 @@ import (
 // What is built, for keys and metrics.
 const (
 	buildOfChecker    = "checker"
+	buildOfInteractor = "interactor"
 	buildOfSubmission = "submission"
 )
 
@@ -64,8 +65,8 @@ func systemStamp() string {
 	return stamp.String()
 }
 
-// reuse has the VM take what an earlier grading has built, and reports whether it did.
-func (j *job) reuse(of, name, key string) (bool, error) {
+// reuse has a VM take what an earlier grading has built, and reports whether it did.
+func (j *job) reuse(vm VM, of, name, key string) (bool, error) {
 	if key == "" {
 		return false, nil
 	}
@@ -76,7 +77,7 @@ func (j *job) reuse(of, name, key string) (bool, error) {
 		return false, nil
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	err := j.vm.Take(j.ctx, name, f)
+	err := vm.Take(j.ctx, name, f)
 	switch {
 	case err == nil:
 		from = "kept"
@@ -92,15 +93,15 @@ func (j *job) reuse(of, name, key string) (bool, error) {
 // saveTime bounds how long a grading waits for what it has built to be kept.
 const saveTime = 30 * time.Second
 
-// save keeps a state of the VM for later gradings. No code of a test has run in the VM so far.
-func (j *job) save(name, key string) {
+// save keeps a state of a VM for later gradings. No code of a test has run in the VM so far.
+func (j *job) save(vm VM, name, key string) {
 	if key == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(j.ctx, saveTime)
 	defer cancel()
 	err := j.r.builds.put(key, func(w io.Writer) error {
-		_, err := j.vm.Give(ctx, name, w, mostBuild)
+		_, err := vm.Give(ctx, name, w, mostBuild)
 		return err
 	})
 	if err != nil {
@@ -115,19 +116,19 @@ func (j *job) compile() (*cases.Outcome, error) {
 	if p.BuildCache {
 		key = j.buildKey(buildOfSubmission)
 	}
-	reused, err := j.reuse(buildOfSubmission, keptBuilt, key)
+	reused, err := j.reuse(j.vm, buildOfSubmission, keptBuilt, key)
 	if reused {
 		j.live.add(agent.Stdout, []byte("build: from the cache\n"))
 	}
 	if err != nil || reused {
 		return nil, err
 	}
-	build, err := j.build(p.Files, p.Build, p.BuildLimits)
+	build, err := j.build(j.vm, p.Files, p.Build, p.BuildLimits)
 	if build == nil && err == nil {
 		build, err = j.keepBuilt()
 	}
 	if build == nil && err == nil {
-		j.save(keptBuilt, key)
+		j.save(j.vm, keptBuilt, key)
 	}
 	return build, err
 }
@@ -143,24 +144,16 @@ func (j *job) prepareChecker() error {
 		return j.refused(core.BlameSubmission, err)
 	}
 	key := j.buildKey(buildOfChecker)
-	if reused, err := j.reuse(buildOfChecker, keptChecker, key); err != nil || reused {
+	if reused, err := j.reuse(j.vm, buildOfChecker, keptChecker, key); err != nil || reused {
 		return err
 	}
 	if err := j.vm.Reset(j.ctx, ""); err != nil {
 		return err
 	}
 	j.untrusted = false
-	bad, err := j.build(c.Files, c.Build, c.Limits)
-	if err != nil {
+	if err := j.buildChecker(j.vm, c, key); err != nil {
 		return err
 	}
-	if bad != nil {
-		return &ended{core.BlameHarness, notYours + "its checker could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), 300)]))}
-	}
-	if err := j.vm.Keep(j.ctx, keptChecker); err != nil {
-		return j.refused(core.BlameHarness, err)
-	}
-	j.save(keptChecker, key)
 	if err := j.vm.Reset(j.ctx, keptSubmission); err != nil {
 		return err // only the checker can have caused it
 	}
@@ -168,10 +161,27 @@ func (j *job) prepareChecker() error {
 	return nil
 }
 
+// buildChecker builds a checker or interactor in a VM, and keeps it there and for later gradings.
+func (j *job) buildChecker(vm VM, c *cases.Checker, key string) error {
+	bad, err := j.build(vm, c.Files, c.Build, c.Limits)
+	if err != nil {
+		return err
+	}
+	if bad != nil {
+		const most = 300
+		return &ended{core.BlameHarness, notYours + "its " + c.Word + " could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), most)]))}
+	}
+	if err := vm.Keep(j.ctx, keptChecker); err != nil {
+		return j.refused(core.BlameHarness, err)
+	}
+	j.save(vm, keptChecker, key)
+	return nil
+}
+
 // build copies files over those in work and runs commands there, until one fails.
-func (j *job) build(files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
+func (j *job) build(vm VM, files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
 	if len(files) > 0 {
-		if err := j.lay(func(w *tar.Writer) error {
+		if err := j.lay(vm, func(w *tar.Writer) error {
 			for _, name := range files {
 				if err := j.suite.add(w, name, cases.Content{Path: name}); err != nil {
 					return err
@@ -183,7 +193,7 @@ func (j *job) build(files []string, commands []cases.Command, limits cases.Limit
 		}
 	}
 	for _, c := range commands {
-		run, err := j.one(j.step(c, j.w.Spec.Env), limits)
+		run, err := j.one(vm, j.step(c, j.w.Spec.Env), limits)
 		if err != nil {
 			return nil, err
 		}

@@ -37,36 +37,60 @@ func (j *job) step(c cases.Command, env []string) agent.Run {
 const resetTime = 2 * time.Minute
 
 // one runs one command within its limits and the remaining time of the whole.
-func (j *job) one(run agent.Run, l cases.Limits) (*ran, error) {
-	left := max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond)
-	wall := min(l.Wall, left)
+func (j *job) one(vm VM, run agent.Run, l cases.Limits) (*ran, error) {
+	wall, err := j.span(l.Wall)
+	if err != nil {
+		return nil, err
+	}
+	out, err := j.execute(j.ctx, vm, run, l, wall, func(string, []byte) {})
+	if err == nil {
+		j.account(out, l, wall)
+	}
+	return out, err
+}
+
+// span reports that a run begins, and returns for how long it may take by the clock.
+func (j *job) span(most time.Duration) (time.Duration, error) {
+	wall := min(most, max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond))
+	return wall, j.running(wall)
+}
+
+// execute runs one command; tap hears what it prints.
+func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits, wall time.Duration, tap func(stream string, data []byte)) (*ran, error) {
 	out := &ran{capture: capture{limit: l.Output}}
 	late := wall + j.r.cfg.RunGrace
 	if run.Reset != nil {
 		late += resetTime
 	}
-	if err := j.running(wall); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(j.ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
+	inner, cancel := context.WithTimeoutCause(ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
 	run.CPU = l.Time
 	run.Share = core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids}
-	out.exit, err = j.vm.Run(ctx, run, out.add)
+	out.exit, err = vm.Run(inner, run, func(stream string, data []byte) {
+		out.add(stream, data)
+		tap(stream, data)
+	})
 	switch {
 	case core.Is(err, core.CodeInvalid):
 		out.unstarted = err
 		return out, nil
-	case err != nil && j.ctx.Err() == nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+	case err != nil && ctx.Err() == nil && inner.Err() != nil:
+		return nil, context.Cause(inner)
 	case err != nil:
 		return nil, err
+	}
+	return out, nil
+}
+
+// account adds a run to what the grading has used.
+func (j *job) account(out *ran, l cases.Limits, wall time.Duration) {
+	if out.unstarted != nil {
+		return
 	}
 	s := j.suite
 	s.held = out.exit.HeldBy
 	s.usage.CPUMs += out.exit.CPUMs
 	s.usage.MemoryPeakBytes = max(s.usage.MemoryPeakBytes, out.exit.MemoryPeakBytes)
 	s.late = s.late || out.exit.TimedOut && wall < l.Wall && out.exit.CPUMs < l.Time.Milliseconds()
-	return out, nil
 }

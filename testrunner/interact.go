@@ -1,0 +1,181 @@
+package testrunner
+
+import (
+	"archive/tar"
+	"context"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"drover/core"
+	"drover/core/agent"
+	"drover/core/harness/cases"
+)
+
+// prepareInteractor builds the interactor in the VM's peer, where nothing of the submission ever comes, and keeps it; or
+// has it take the one that an earlier grading by the same harness has built.
+func (j *job) prepareInteractor() error {
+	c := j.suite.plan.Interactor
+	if c == nil {
+		return nil
+	}
+	peer := core.PeerOf(j.w.VM)
+	if peer == "" {
+		if !j.pool.Peer {
+			return &ended{core.BlameHarness, notYours + "its interactor needs a VM of its own, and those of pool " + j.pool.Name + " have no peer."}
+		}
+		return core.Errorf(core.CodeBadVM, j.w.VM, "VM %s was made before its pool got peers", j.w.VM)
+	}
+	var err error
+	if j.peer, err = j.r.deps.Dial(filepath.Join(j.r.cfg.RunDir, peer)); err != nil {
+		return err
+	}
+	if err := j.peer.Assign(j.ctx, j.w.Key+"@"+j.w.Token); err != nil {
+		return err
+	}
+	key := j.buildKey(buildOfInteractor)
+	if reused, err := j.reuse(j.peer, buildOfInteractor, keptChecker, key); err != nil || reused {
+		return err
+	}
+	return j.buildChecker(j.peer, c, key)
+}
+
+// converse runs a test's program and the interactor at once: what one prints is the other's standard input. Neither
+// reads the end of its input before the other has ended, so what the second does after it is an answer to the end of
+// the first. An error is a platform fault, or an *ended.
+func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran, error) {
+	c := j.suite.plan.Interactor
+	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
+		return nil, err
+	}
+	if err := j.lay(j.peer, func(w *tar.Writer) error {
+		if err := j.suite.add(w, cases.CheckInput, t.Input); err != nil {
+			return err
+		}
+		answer := cases.Content{}
+		if t.Output != nil {
+			answer = *t.Output
+		}
+		return j.suite.add(w, cases.CheckAnswer, answer)
+	}); err != nil {
+		return nil, j.refused(core.BlameHarness, err)
+	}
+	wall, err := j.span(max(t.Limits.Wall, c.Limits.Wall))
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(j.ctx)
+	defer stop()
+	heard, asked := newPipe(), newPipe() // by the program, by the interactor
+	program.Stdin = heard
+	judge := j.step(c.Command(), j.w.Spec.Env)
+	judge.Stdin = asked
+
+	var its *ran // the interactor's
+	var failed error
+	judged := make(chan struct{})
+	go func() {
+		defer close(judged)
+		its, failed = j.execute(ctx, j.peer, judge, c.Limits, min(wall, c.Limits.Wall), heard.hear)
+		heard.end()
+		if failed != nil {
+			stop()
+		}
+	}()
+	run, err := j.execute(ctx, j.vm, program, t.Limits, min(wall, t.Limits.Wall), asked.hear)
+	first := false
+	select {
+	case <-judged:
+		first = true
+	default:
+	}
+	asked.end()
+	if err != nil {
+		stop()
+	}
+	<-judged
+	switch {
+	case j.ctx.Err() != nil:
+		return nil, j.ctx.Err()
+	case err != nil && (failed == nil || !first):
+		return nil, err
+	case failed != nil:
+		return nil, failed
+	}
+	j.account(run, t.Limits, wall)
+	j.account(its, c.Limits, wall)
+	return run, j.decide(t, o, run, its, first)
+}
+
+// decide judges a conversation. First: the interactor ended before the program, so that the end of the program may be
+// its answer to that.
+func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool) error {
+	var said cases.Outcome
+	why := ""
+	if _, why = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
+		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, "", its.stderr.String())
+	}
+	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	switch {
+	case j.suite.late:
+		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
+	case o.Verdict != "" && !(first && (why != "" || !said.Passed())):
+		// The program's own end counts, whatever the interactor made of it.
+	case why != "":
+		return j.checkerFailed(j.suite.plan.Interactor, t, why)
+	default:
+		o.Verdict, o.Why, o.Note, o.Share = said.Verdict, said.Why, said.Note, said.Share
+	}
+	return nil
+}
+
+// pipe is what one of two programs has said and the other has not yet read. It holds as much as the first may print, so
+// that one that does not read cannot hold up the other beyond its own limits.
+type pipe struct {
+	mu    sync.Mutex
+	more  sync.Cond
+	text  []byte
+	ended bool
+}
+
+func newPipe() *pipe {
+	p := &pipe{}
+	p.more.L = &p.mu
+	return p
+}
+
+// hear takes what a run prints.
+func (p *pipe) hear(stream string, data []byte) {
+	if stream != agent.Stdout {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = append(p.text, data...)
+	p.more.Signal()
+}
+
+// end says that there will be no more.
+func (p *pipe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.more.Signal()
+}
+
+// Read waits for the next words.
+func (p *pipe) Read(into []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.text) == 0 && !p.ended {
+		p.more.Wait()
+	}
+	if len(p.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(into, p.text)
+	if p.text = p.text[n:]; len(p.text) == 0 {
+		p.text = nil // its room is given back
+	}
+	return n, nil
+}
