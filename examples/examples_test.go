@@ -180,6 +180,7 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	ctx := t.Context()
 	redis := coretest.Mini(t).Open(t)
 	cluster := coretest.NewCluster(t, redis, "h1", about.Pool.Name)
+	cluster.Peers = about.Pool.Peer
 	store := sqlitetest.Open(t)
 
 	files := &blobs{files: map[string][]byte{}}
@@ -200,6 +201,9 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	t.Cleanup(func() {
 		for _, vm := range vms {
 			require.NoError(t, provider.Destroy(context.Background(), vm))
+			if peer := core.PeerOf(vm); peer != "" {
+				require.NoError(t, provider.Destroy(context.Background(), peer))
+			}
 		}
 	})
 	log := logrus.New()

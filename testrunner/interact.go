@@ -115,6 +115,7 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 	if _, why = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
 		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, "", its.stderr.String())
 	}
+	o.Input = []byte(its.stdout.String()) // what the program was given
 	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
 	switch {
 	case j.suite.late:

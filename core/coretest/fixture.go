@@ -31,6 +31,7 @@ type Cluster struct {
 	Factory string
 	Epoch   int64 // the runner's
 	Made    int64 // the vmfactory's epoch
+	Peers   bool  // AddVMs names VMs that have a peer
 	vms     int
 }
 
@@ -73,6 +74,9 @@ func (h *Cluster) AddVMs(t testing.TB, n int) []string {
 	for i := range ids {
 		h.vms++
 		ids[i] = fmt.Sprintf("vm-%s-%d", h.Host, h.vms)
+		if h.Peers {
+			ids[i] = core.PairVM(ids[i])
+		}
 		made[ids[i]] = true
 	}
 	ctx := context.Background()
