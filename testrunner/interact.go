@@ -64,8 +64,8 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(j.ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(j.ctx)
+	defer stop(nil)
 	heard, asked := newPipe(), newPipe() // by the program, by the interactor
 	program.Stdin = heard
 	judge := j.step(c.Command(), j.w.Spec.Env)
@@ -75,14 +75,17 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	var failed error
 	judged := make(chan struct{})
 	go func() {
-		defer close(judged)
 		its, failed = j.execute(ctx, j.peer, judge, c.Limits, min(wall, c.Limits.Wall), heard.hear)
-		heard.end()
 		if failed != nil {
-			stop()
+			stop(failed)
 		}
+		close(judged) // before the program can notice
+		heard.end()
 	}()
 	run, err := j.execute(ctx, j.vm, program, t.Limits, min(wall, t.Limits.Wall), asked.hear)
+	if err != nil {
+		stop(err)
+	}
 	first := false
 	select {
 	case <-judged:
@@ -90,17 +93,9 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	default:
 	}
 	asked.end()
-	if err != nil {
-		stop()
-	}
 	<-judged
-	switch {
-	case j.ctx.Err() != nil:
-		return nil, j.ctx.Err()
-	case err != nil && (failed == nil || !first):
-		return nil, err
-	case failed != nil:
-		return nil, failed
+	if err != nil || failed != nil {
+		return nil, context.Cause(ctx)
 	}
 	j.account(run, t.Limits, wall)
 	j.account(its, c.Limits, wall)

@@ -10,7 +10,7 @@ import (
 	"drover/core"
 )
 
-// pairs makes two containers of each VM that core.PairVM named, so that whoever counts, claims and loses VMs need not
+// pairs makes two containers of each VM that core.PairVM named, so that nothing that counts, claims or loses VMs has to
 // know of peers. The VM is made first and ends last: one without its peer is half-made, which a look finds and destroys.
 type pairs struct{ Provider }
 

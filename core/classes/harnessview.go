@@ -72,14 +72,15 @@ func (r *Service) viewHarness(ctx context.Context, as school.Assignment, h *scho
 	if v.Files, v.Cases, err = p.Files(); err != nil {
 		return v, err
 	}
+	peer := true // perhaps: the pool is chosen with each submission
 	if as.Pool != "" {
 		pool, err := r.pool(ctx, as.Pool)
 		if err != nil && !core.Is(err, core.CodeNotFound) {
 			return v, err
 		}
-		v.Limits = as.Limits.Or(pool.Limits)
+		v.Limits, peer = as.Limits.Or(pool.Limits), pool.Peer
 	}
-	v.Warnings = p.Warnings(v.Limits)
+	v.Warnings = p.Warnings(v.Limits, peer)
 	return v, nil
 }
 

@@ -28,16 +28,17 @@ const (
 	warnPointless = "no test has points"
 	warnPublic    = "no test is hidden: a program that knows the outputs by heart wins all points"
 	warnNameless  = "hidden tests without names: %s; a student who fails one reads nothing but its number"
+	warnPeerless  = "it has an interactor, and VMs of the pool have no peer for it: choose another pool, or have an operator give them one"
 	warnUnboxed   = "nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report"
 )
 
 // WarningSentences returns the sentences of all warnings, for their translation.
 func WarningSentences() []string {
-	return []string{warnLate, warnCapped, warnPointless, warnPublic, warnNameless, warnUnboxed}
+	return []string{warnLate, warnCapped, warnPointless, warnPublic, warnNameless, warnPeerless, warnUnboxed}
 }
 
-// Warnings returns advice about a harness that grades within limits.
-func (p *Package) Warnings(limits core.Limits) []Warning {
+// Warnings returns advice about a harness that grades within limits, in VMs that have a peer or not.
+func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	if p.Cases == nil {
 		if bytes.Contains(p.Tar, []byte(boxrun.Name)) {
 			return nil
@@ -65,6 +66,9 @@ func (p *Package) Warnings(limits core.Limits) []Warning {
 	}
 	if !slices.ContainsFunc(tests, func(t *cases.Test) bool { return t.Hidden }) {
 		warn(warnPublic)
+	}
+	if p.Cases.Interactor != nil && !peer {
+		warn(warnPeerless)
 	}
 	if nameless := namelessTests(tests); len(nameless) > 0 {
 		warn(warnNameless, strings.Join(nameless, ", "))

@@ -16,17 +16,18 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const tests = "run: ./a.out\ntests:\n- {name: one, visibility: hidden, output: x}\n"
 	for says, text := range map[string]string{
-		"":                         tests,
-		"the pool allows 10s":      "timeout: 60s\n" + tests,
-		"may take 12s":             strings.Replace(tests, "}", ", limits: {time: 12s}}", 1),
-		"no test has points":       strings.Replace(tests, "}", ", points: 0}", 1),
-		"no test is hidden":        strings.Replace(tests, "visibility: hidden, ", "", 1),
-		"without names: test 2; a": tests + "- {visibility: hidden, output: y}\n",
+		"":                             tests,
+		"the pool allows 10s":          "timeout: 60s\n" + tests,
+		"may take 12s":                 strings.Replace(tests, "}", ", limits: {time: 12s}}", 1),
+		"no test has points":           strings.Replace(tests, "}", ", points: 0}", 1),
+		"no test is hidden":            strings.Replace(tests, "visibility: hidden, ", "", 1),
+		"without names: test 2; a":     tests + "- {visibility: hidden, output: y}\n",
+		"VMs of the pool have no peer": "interactor: {run: [talk]}\ncompare: interactor\n" + tests,
 	} {
 		p, err := harness.PackFiles(map[string]pack.File{"cases.yaml": {Content: []byte(text)}})
 		require.NoError(t, err)
 		var all []string
-		for _, w := range p.Warnings(core.Limits{Timeout: 10 * time.Second}) {
+		for _, w := range p.Warnings(core.Limits{Timeout: 10 * time.Second}, false) {
 			require.Contains(t, harness.WarningSentences(), w.Sentence)
 			all = append(all, w.String())
 		}

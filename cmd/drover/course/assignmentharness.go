@@ -56,7 +56,7 @@ func withHarness(c *cli.Context, d access.Backend, as school.Assignment, pack *h
 				return err
 			}
 			if i := slices.IndexFunc(pools, func(p classes.PoolChoice) bool { return p.Name == as.Pool }); i >= 0 {
-				found.Look(pack, as.Limits.Or(pools[i].Limits))
+				found.Look(pack, as.Limits.Or(pools[i].Limits), pools[i].Peer)
 			}
 		}
 	}

@@ -63,9 +63,11 @@ func checkHarness(c *cli.Context) error {
 		return err
 	}
 	found := Checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
-	found.Look(&pack, core.DefaultPool("default").Limits)
+	pool := core.DefaultPool("default")
+	pool.Peer = found.Cases && pack.Cases.Interactor != nil // for the cluster that is made for it
+	found.Look(&pack, pool.Limits, pool.Peer)
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
-		if found.Result, err = tryHarness(c, dir, paths); err != nil {
+		if found.Result, err = tryHarness(c, pool, dir, paths); err != nil {
 			return err
 		}
 	}
@@ -84,8 +86,8 @@ func checkHarness(c *cli.Context) error {
 }
 
 // Look lists the tests, and warnings for their author.
-func (f *Checked) Look(p *harness.Package, limits core.Limits) {
-	for _, w := range p.Warnings(limits) {
+func (f *Checked) Look(p *harness.Package, limits core.Limits, peer bool) {
+	for _, w := range p.Warnings(limits, peer) {
 		f.Warnings = append(f.Warnings, w.String())
 	}
 	if p.Cases == nil {
@@ -117,9 +119,8 @@ func (f *Checked) warn(format string, args ...any) {
 }
 
 // tryHarness grades a submission on an embedded cluster.
-func tryHarness(c *cli.Context, dir string, paths []string) (result *core.Result, err error) {
+func tryHarness(c *cli.Context, pool core.Pool, dir string, paths []string) (result *core.Result, err error) {
 	err = wiring.InScratch(c, func(c *cli.Context, scratch string) error {
-		pool := core.DefaultPool("default")
 		return wiring.InEmbeddedCluster(c, filepath.Clean(scratch), []core.Pool{pool}, func(c *cli.Context, h *access.Cluster) error {
 			draft := requests.Draft{Pool: pool.Name, Submitter: "check"}
 			if err := GradingDraft(&draft, dir, paths, harness.TestFinal); err != nil {
