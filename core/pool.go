@@ -76,7 +76,7 @@ func DefaultPool(name string) Pool {
 type VMKind struct {
 	Provider, Image, Network string
 
-	Peer bool // it is a pair; see PeerOf
+	Peer   bool   // it is a pair; see PeerOf
 	Limits Limits // without the limits that each run sets itself
 }
 
