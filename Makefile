@@ -18,7 +18,7 @@ packages = $(shell echo $$(($$(nproc) + 1)))
 # A data race is no flake, and is not tried again.
 rerun    = $(if $(FLAKY),--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY))
 # Shell scripts, also those whose name does not say so.
-scripts := .ci/run scripts/needs scripts/overseer-cron scripts/bench/weigh
+scripts := .ci/run scripts/needs scripts/overseer-cron scripts/bench/weigh scripts/bench/peak
 lua     := core/redisstore/lua
 # With liblxc's headers the program can make containers; without them it needs no C compiler.
 # Asked when it is used: make needs may just have installed them.
