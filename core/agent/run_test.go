@@ -45,6 +45,18 @@ func TestExitIsTheCommandsOwn(t *testing.T) {
 	})
 }
 
+// A program may use its memory as its stack, also where it has less than the usual stack.
+func TestTheStackMayTakeAllMemory(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		for memory, want := range map[int64]string{64 << 20: "65536\n", 4 << 20: "8192\n", 4 << 30: "1048576\n"} {
+			v := assigned(t, kind, nil)
+			_, o := v.sh(t, "ulimit -s", func(r *agent.Run) { r.Limits.Memory = memory })
+			assert.Equal(t, want, string(o.out))
+		}
+	})
+}
+
 // What a command may not have: privileges, descriptors, an environment, the
 // agent's own place in the kernel's favour.
 func TestCommandIsUnprivileged(t *testing.T) {

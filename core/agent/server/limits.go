@@ -23,8 +23,8 @@ const (
 
 // Fixed sizes.
 const (
-	stackSoft   = 8 << 20
-	stackHard   = 1 << 30
+	stackLeast  = 8 << 20
+	stackMost   = 1 << 30
 	memlockSize = 64 << 10
 )
 
@@ -62,7 +62,8 @@ func (a *Agent) bind(l core.Limits) error {
 		resource   int
 		soft, hard uint64
 	}{
-		{syscall.RLIMIT_STACK, stackSoft, stackHard},
+		// Deep recursion ends at the limit of memory, as judges of programs expect, not at a limit that nobody named.
+		{syscall.RLIMIT_STACK, uint64(min(max(l.Memory, stackLeast), stackMost)), stackMost}, //nolint:gosec // positive
 		{rlimitMemlock, memlockSize, memlockSize},
 		{rlimitMsgqueue, 0, 0},
 		{rlimitNice, 0, 0},
