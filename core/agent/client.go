@@ -54,7 +54,7 @@ func Dial(dir string) (*Client, error) {
 		MaxIdleConns:           2,
 		IdleConnTimeout:        wire.Idle / 2, // before the agent closes the connection
 		MaxResponseHeaderBytes: wire.MaxHead,
-		WriteBufferSize:        wire.MaxFrame,
+		WriteBufferSize:        8 << 10, // each run has a connection of its own; larger pieces are written as they are
 		ReadBufferSize:         8 << 10,
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"time"
 
 	"drover/core"
@@ -89,6 +90,9 @@ func input(ctx context.Context, head []byte, stdin io.Reader) (context.Context, 
 	return traced, io.MultiReader(bytes.NewReader(head), r)
 }
 
+// frameBuffers are used again: most runs print less than the buffer's making costs.
+var frameBuffers = sync.Pool{New: func() any { return new([wire.MaxFrame]byte) }}
+
 // follow reads a run's frames to the last.
 func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silence *time.Timer, sink func(string, []byte)) (Exit, error) {
 	resp, err := c.send(ctx, http.MethodPost, wire.PathRun, body)
@@ -101,9 +105,10 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 	}
 	left := map[wire.Kind]int64{wire.KindStdout: limit, wire.KindStderr: limit}
 	names := map[wire.Kind]string{wire.KindStdout: Stdout, wire.KindStderr: Stderr}
-	buf := make([]byte, wire.MaxFrame)
+	buf := frameBuffers.Get().(*[wire.MaxFrame]byte) //nolint:forcetypeassert // nothing else is in it
+	defer frameBuffers.Put(buf)
 	for {
-		kind, data, err := wire.ReadFrame(resp.Body, buf)
+		kind, data, err := wire.ReadFrame(resp.Body, buf[:])
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF

@@ -233,8 +233,8 @@ func (p *place) restore(s *state) error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	in := bufio.NewReaderSize(s.file, wire.MaxFrame)
-	f := &filling{place: p, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+	in := bufio.NewReaderSize(s.file, int(min(s.size+1, wire.MaxFrame)))
+	f := &filling{place: p, seen: map[string]seen{}}
 	defer f.leave()
 	times := map[string]time.Time{}
 	for {

@@ -146,7 +146,7 @@ type filling struct {
 }
 
 func (p *place) unpack(r io.Reader, over bool) error {
-	f := &filling{place: p, over: over, seen: map[string]seen{}, buf: make([]byte, wire.MaxFrame)}
+	f := &filling{place: p, over: over, seen: map[string]seen{}}
 	defer f.leave()
 	for {
 		e, err := wire.ReadEntry(r)
@@ -231,6 +231,9 @@ func (f *filling) leave() {
 }
 
 func (f *filling) write(file *os.File, size int64, r io.Reader) error {
+	if most := min(size, wire.MaxFrame); int64(len(f.buf)) < most {
+		f.buf = make([]byte, most)
+	}
 	for left := size; left > 0; {
 		n, err := r.Read(f.buf[:min(left, int64(len(f.buf)))])
 		if n > 0 {
