@@ -93,9 +93,9 @@ func (b *benching) requireNothingLeft(t *testing.T) {
 // Figures are those of few jobs on a busy machine: what must agree is tried, and no time.
 func TestJobsAreMeasuredOnAClusterOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"true", "c", "cases"}
+	kinds := []string{"true", "c", "cases", "tests"}
 	if _, err := exec.LookPath("cc"); err != nil {
-		kinds = []string{"true", "cases"}
+		kinds = []string{"true", "cases", "tests"}
 	}
 	const jobs = 4
 	args := []string{"--own", "--json", "--jobs", "4", "--at-once", "2", "--slots", "2", "--pool", "measured"}
@@ -124,6 +124,7 @@ func TestJobsAreMeasuredOnAClusterOfTheirOwn(t *testing.T) {
 		require.InDelta(t, mean["submitted to finished"], mean["submitted to claimed"]+mean["claimed to started"]+mean["started to finished"], 0.001, "%v", mean)
 		require.GreaterOrEqual(t, mean["submitter: until the end is known"], mean["submitter: until accepted"])
 		require.Equal(t, one.Kind != "true", mean["submitter: until the first output"] > 0, "what prints has a first output")
+		require.Equal(t, one.Kind == "tests", mean["the same programs by themselves"] > 0)
 
 		var sum benchedComponent
 		names := ""
@@ -224,7 +225,7 @@ func TestWrongMeasurementsOfJobsAreRefused(t *testing.T) {
 		"--at-once 2000":             "--at-once 2000 must be between 1 and 1024",
 		"--warm 0":                   "--warm 0 must be between 1 and 1024",
 		"--own --slots 2000":         "--slots 2000 must be between 1 and 1024",
-		"--only nosuch":              `there is no kind "nosuch" of jobs: --only takes true, line, c, cases`,
+		"--only nosuch":              `there is no kind "nosuch" of jobs: --only takes true, line, c, cases, tests`,
 		"--pool ../x":                "is not a valid name",
 		"more":                       `takes no argument "more"`,
 		"--load 100":                 "--load 100 must be between 0 and 99",

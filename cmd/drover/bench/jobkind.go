@@ -8,12 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"drover/core"
-	"drover/core/blobs/pack"
-	"drover/core/harness"
-	"drover/core/harness/cases"
 	"drover/core/requests"
 	"drover/core/requests/intake"
 )
@@ -24,15 +21,17 @@ const (
 	kindLine  = "line"  // a program that prints a line
 	kindC     = "c"     // a program in C that prints a line and computes for 50 ms
 	kindCases = "cases" // a grading of 20 tests by the stock harness
+	kindTests = "tests" // the same of 100 tests, in turns with the programs by themselves; only if it is asked for
 )
 
-func kindNames() []string { return []string{kindTrue, kindLine, kindC, kindCases} }
+func kindNames() []string { return []string{kindTrue, kindLine, kindC, kindCases, kindTests} }
 
 // kind is a kind of jobs.
 type kind struct {
 	name  string
 	draft func() requests.Draft
-	why   string // it cannot be run here; "" if it can
+	bare  func(context.Context) (time.Duration, error) // runs what a job runs without drover; nil: that is not measured
+	why   string                                       // it cannot be run here; "" if it can
 }
 
 // program50 uses 50 ms of processor time, on any processor.
@@ -52,19 +51,11 @@ int main(void)
 }
 `
 
-// sumProgram is what the grading tests: it adds two numbers.
-const sumProgram = "read -r a b\necho $((a + b))\n"
-
-// sumCases are tests of sumProgram.
-func sumCases() string {
-	const tests = 20
-	var text strings.Builder
-	text.WriteString("run: [sh, sum.sh]\nlimits: {time: 1s, memory: 32M, output: 64K, pids: 8}\ntests:\n")
-	for i := range tests {
-		fmt.Fprintf(&text, "  - {name: sum %d, input: \"%d %d\\n\", output: \"%d\\n\"}\n", i+1, i, 2*i, 3*i)
-	}
-	return text.String()
-}
+// The tests of the kinds with tests.
+const (
+	fewTests  = 20
+	manyTests = 100
+)
 
 // kinds makes the kinds that were asked for, with their files in a folder of dir.
 func (b jobsBench) kinds(ctx context.Context, dir string) ([]kind, error) {
@@ -74,7 +65,7 @@ func (b jobsBench) kinds(ctx context.Context, dir string) ([]kind, error) {
 	}
 	var all []kind
 	for _, name := range kindNames() {
-		if len(b.Only) > 0 && !slices.Contains(b.Only, name) {
+		if asked := slices.Contains(b.Only, name); !asked && (len(b.Only) > 0 || name == kindTests) {
 			continue
 		}
 		k := kind{name: name}
@@ -87,7 +78,11 @@ func (b jobsBench) kinds(ctx context.Context, dir string) ([]kind, error) {
 		case kindC:
 			err = k.compile(ctx, dir, b.Pool)
 		case kindCases:
-			err = k.pack(b.Pool)
+			err = k.pack(b.Pool, fewTests)
+		case kindTests:
+			if err = k.pack(b.Pool, manyTests); err == nil {
+				err = k.byThemselves(dir)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -120,18 +115,6 @@ func (k *kind) compile(ctx context.Context, dir, pool string) error {
 		return requests.Draft{Pool: pool, Command: []string{"./work"}, Files: files(intake.Upload{Path: "work", Mode: 0o755, Content: bytes.NewReader(content)})}
 	}
 	return core.Wrap(err, core.CodeUnavailable, program, "the files of the jobs cannot be read")
-}
-
-// pack makes the harness.
-func (k *kind) pack(pool string) error {
-	p, err := harness.PackFiles(map[string]pack.File{cases.File: {Content: []byte(sumCases())}})
-	k.draft = func() requests.Draft {
-		return requests.Draft{Pool: pool, Input: harness.NewInput(p.Config, harness.TestPublic), Files: files(
-			intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(p.Tar)},
-			intake.Upload{Path: "sum.sh", Content: strings.NewReader(sumProgram)},
-		)}
-	}
-	return err
 }
 
 // files yields uploads.

@@ -40,6 +40,8 @@ type kindReport struct {
 	WarmHits   int `json:"warm"` // jobs whose VM was there, or being made, when they were submitted
 	ColdClaims int `json:"cold"`
 
+	OverBare float64 `json:"over_bare_ms,omitempty"` // of a test, beyond 1.25 × its program by itself; medians
+
 	Phases    []phase     `json:"phases"`
 	Processor []component `json:"processor"`    // of the cluster and this command
 	Total     component   `json:"total"`        // of these together
@@ -73,6 +75,7 @@ const (
 	phasePrint  = "submitter: until the first output"
 	phaseOutput = "claimed to first output at the submitter"
 	phaseSeen   = "submitter: until the end is known"
+	phaseBare   = "the same programs by themselves"
 )
 
 func (b jobsBench) report(cluster string) *jobsReport {
@@ -85,6 +88,7 @@ func kindReportOf(name string, rides []ride, took time.Duration, used usage, sam
 	n := float64(len(rides))
 	r := kindReport{Kind: name, Jobs: len(rides), JobsPerS: n / took.Seconds(), Seconds: took.Seconds(), Ends: map[core.RequestState]int{}}
 	samples := map[string][]float64{}
+	var over []float64
 	add := func(phase string, ms float64) { samples[phase] = append(samples[phase], ms) }
 	for i := range rides {
 		one, t := &rides[i], rides[i].result.Times
@@ -99,6 +103,10 @@ func kindReportOf(name string, rides []ride, took time.Duration, used usage, sam
 		}
 		add(phaseAccept, millis(one.accepted))
 		add(phaseSeen, millis(one.ended))
+		if one.bare > 0 {
+			add(phaseBare, millis(one.bare))
+			over = append(over, (float64(t.Finished-t.Started)-1.25*millis(one.bare))/manyTests)
+		}
 		if one.printed > 0 {
 			add(phasePrint, millis(one.printed))
 			if since := one.began.Add(one.printed).Sub(time.UnixMilli(t.Submitted + t.Claimed)); sameClock && t.Claimed >= 0 {
@@ -112,10 +120,13 @@ func kindReportOf(name string, rides []ride, took time.Duration, used usage, sam
 			add(phaseWhole, float64(t.Finished))
 		}
 	}
-	for _, name := range []string{phaseClaim, phaseStart, phaseRun, phaseWhole, phaseAccept, phasePrint, phaseOutput, phaseSeen} {
+	for _, name := range []string{phaseClaim, phaseStart, phaseRun, phaseWhole, phaseAccept, phasePrint, phaseOutput, phaseSeen, phaseBare} {
 		if all := samples[name]; len(all) > 0 {
 			r.Phases = append(r.Phases, phaseOf(name, all))
 		}
+	}
+	if len(over) > 0 {
+		r.OverBare = phaseOf("", over).P50
 	}
 	r.Processor, r.Total, r.Kernel = used.perJob(n)
 	return r
@@ -179,6 +190,9 @@ func (r *kindReport) print(w io.Writer) error {
 	}
 	if err := terminal.PrintTable(w, "", table.Row{"phase", "mean ms", "p50", "p99"}, rows); err != nil {
 		return err
+	}
+	if r.OverBare != 0 {
+		fmt.Fprintf(w, "\nA test takes 1.25 × its program by itself and %s ms.\n", digits(r.OverBare))
 	}
 	rows = nil
 	all := append(slices.Clone(r.Processor), r.Total)

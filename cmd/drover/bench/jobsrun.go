@@ -28,6 +28,7 @@ type ride struct {
 	accepted time.Duration // since began, as the others
 	printed  time.Duration // its first output; 0: it printed nothing
 	ended    time.Duration // the submitter knows that there is a result
+	bare     time.Duration // what it ran, run by itself afterwards; 0: that was not measured
 
 	result core.Result // read afterwards
 }
@@ -104,7 +105,11 @@ func (b jobsBench) ridesAt(ctx context.Context, asked []access.Backend, k kind, 
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				wait(ctx, i)
-				if err := all[i].take(ctx, asked[i%len(asked)], k.draft(), &last); err != nil {
+				err := all[i].take(ctx, asked[i%len(asked)], k.draft(), &last)
+				if err == nil && k.bare != nil {
+					all[i].bare, err = k.bare(ctx)
+				}
+				if err != nil {
 					mu.Lock()
 					defer mu.Unlock()
 					fail(err)
