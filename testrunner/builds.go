@@ -105,7 +105,7 @@ func (b *builds) put(key string, write func(io.Writer) error) (err error) {
 		err = b.trim()
 	}()
 	var head [buildHead]byte
-	binary.BigEndian.PutUint64(head[buildTime:], uint64(b.clock.Now().UnixMilli())) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(head[buildTime:], uint64(b.clock.Now().UnixMilli()))
 	sum := sha256.New()
 	_, _ = sum.Write(head[buildTime:]) // it never fails
 	if _, err := f.Write(head[:]); err != nil {

@@ -57,7 +57,7 @@ func TestStatesGoFromVMToVM(t *testing.T) {
 func entryOf(kind byte, mode uint32, size int64, name, content string) string {
 	b := []byte{kind}
 	b = binary.BigEndian.AppendUint32(b, mode)
-	b = binary.BigEndian.AppendUint64(b, uint64(size)) //nolint:gosec // also what is no size
+	b = binary.BigEndian.AppendUint64(b, uint64(size))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(name)))
 	return string(b) + name + "\x00\x00\x00\x00\x00\x00\x00\x01" + content
 }

@@ -91,7 +91,7 @@ func input(ctx context.Context, head []byte, stdin io.Reader) (context.Context, 
 }
 
 // frameBuffers are used again: most runs print less than the buffer's making costs.
-var frameBuffers = sync.Pool{New: func() any { return new([wire.MaxFrame]byte) }}
+var frameBuffers sync.Pool
 
 // follow reads a run's frames to the last.
 func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silence *time.Timer, sink func(string, []byte)) (Exit, error) {
@@ -105,7 +105,10 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 	}
 	left := map[wire.Kind]int64{wire.KindStdout: limit, wire.KindStderr: limit}
 	names := map[wire.Kind]string{wire.KindStdout: Stdout, wire.KindStderr: Stderr}
-	buf := frameBuffers.Get().(*[wire.MaxFrame]byte) //nolint:forcetypeassert // nothing else is in it
+	buf, ok := frameBuffers.Get().(*[wire.MaxFrame]byte)
+	if !ok {
+		buf = new([wire.MaxFrame]byte)
+	}
 	defer frameBuffers.Put(buf)
 	for {
 		kind, data, err := wire.ReadFrame(resp.Body, buf[:])
