@@ -248,7 +248,7 @@ func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 	h := newTestCluster(t, neverLate)
 	out, errs, code := h.run("demo")
 	require.Zero(t, code, out+errs)
-	for _, name := range []string{"brackets", "coins"} {
+	for _, name := range []string{"brackets", "coins", "guess"} {
 		a, err := demo.LoadAssignment(name, t.TempDir())
 		require.NoError(t, err)
 		left := fmt.Sprintf("drover: %s is left out", a.Title)
