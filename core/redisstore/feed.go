@@ -23,10 +23,12 @@ func (s *Store) Next(ctx context.Context, event string, outputs map[core.OutputO
 		of[name] = one
 		names, after = append(names, name), append(after, cmp.Or(position, "0"))
 	}
-	live, cancel := context.WithTimeout(ctx, wait+slack)
-	defer cancel()
-	// One entry of each stream shows that there are more; all events are then fetched at once.
-	got, err := s.once.XRead(live, &redis.XReadArgs{Streams: slices.Concat(names, after), Count: 1, Block: max(wait, time.Millisecond)}).Result()
+	got, err := blocked(ctx, func(ctx context.Context) ([]redis.XStream, error) {
+		ctx, cancel := context.WithTimeout(ctx, wait+slack)
+		defer cancel()
+		// One entry of each stream shows that there are more; all events are then fetched at once.
+		return s.once.XRead(ctx, &redis.XReadArgs{Streams: slices.Concat(names, after), Count: 1, Block: max(wait, time.Millisecond)}).Result()
+	})
 	if errors.Is(err, redis.Nil) {
 		return nil, nil, nil
 	}

@@ -66,9 +66,11 @@ func (s *Store) reports(ctx context.Context, stream, consumer string, wait time.
 	if err != nil || len(left) > 0 {
 		return left, err
 	}
-	streams, err := s.once.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: reportsGroup, Consumer: consumer, Streams: []string{stream, ">"}, Count: reportsBatch, Block: max(wait, time.Millisecond),
-	}).Result()
+	streams, err := blocked(ctx, func(ctx context.Context) ([]redis.XStream, error) { // what it loses is unconfirmed
+		return s.once.XReadGroup(ctx, &redis.XReadGroupArgs{
+			Group: reportsGroup, Consumer: consumer, Streams: []string{stream, ">"}, Count: reportsBatch, Block: max(wait, time.Millisecond),
+		}).Result()
+	})
 	if errors.Is(err, redis.Nil) || err == nil && len(streams) == 0 {
 		return nil, nil
 	}
