@@ -19,7 +19,7 @@ const (
 func main() {
 	if err := write("."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // this is main
 	}
 }
 
@@ -88,8 +88,12 @@ func (d *drawing) processor() string {
 	for _, job := range []struct{ column, name string }{{"true", "true"}, {"c", "a C program, compiled and run"}, {"cases", "20 tests of a cases.yaml"}} {
 		g := group{name: job.name}
 		for _, component := range []struct{ row, name string }{
-			{"VMs: agent, job, the kernel's work for them", "VMs, with agent and job"}, {"vmfactory", "vmfactory"}, {"testrunner", "testrunner"},
-			{"overseer", "overseer"}, {"redis-server", "redis-server"}, {"the command: submits, follows, store", "submitting, following, store"},
+			{"VMs: agent, job, the kernel's work for them", "VMs, with agent and job"},
+			{"vmfactory", "vmfactory"},
+			{"testrunner", "testrunner"},
+			{"overseer", "overseer"},
+			{"redis-server", "redis-server"},
+			{"the command: submits, follows, store", "submitting, following, store"},
 		} {
 			b := d.bar(component.name, "component", component.row, job.column)
 			b.own = true

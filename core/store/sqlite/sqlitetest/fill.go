@@ -77,19 +77,19 @@ func copying(ctx context.Context, t testing.TB, db *sql.DB, table, where, by str
 	columns, err := rows.ColumnTypes()
 	require.NoError(t, err)
 	require.True(t, rows.Next(), table)
-	values := make([]any, len(columns))
+	values, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
-		values[i] = new(any)
+		into[i] = &values[i]
 	}
-	require.NoError(t, rows.Scan(values...))
+	require.NoError(t, rows.Scan(into...))
 	require.False(t, rows.Next(), table)
 	require.NoError(t, rows.Err())
-	var into, from []string
+	var names, from []string
 	for i, column := range columns {
 		if column.Name() == "seq" {
 			continue // each row has one of its own
 		}
-		value := fmt.Sprintf("%s", *values[i].(*any))
+		value := fmt.Sprintf("%s", values[i])
 		text := "o." + column.Name()
 		for _, r := range []struct{ original, name string }{
 			{sub.ID, "submission"}, {sub.Request, "request"}, {"aclass", "class"}, {"anassignment", "assignment"}, {"auser", "user"},
@@ -101,11 +101,11 @@ func copying(ctx context.Context, t testing.TB, db *sql.DB, table, where, by str
 		if column.DatabaseTypeName() == "BLOB" && text != "o."+column.Name() {
 			text = "CAST(" + strings.Replace(text, "o."+column.Name(), "CAST(o."+column.Name()+" AS TEXT)", 1) + " AS BLOB)"
 		}
-		into, from = append(into, column.Name()), append(from, text)
+		names, from = append(names, column.Name()), append(from, text)
 	}
 	of := "(SELECT *, max(rowid) FROM names GROUP BY " + by + ")"
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (SELECT * FROM %s WHERE %s) AS o CROSS JOIN %s AS n",
-		table, strings.Join(into, ", "), strings.Join(from, ", "), table, where, cmp.Or(map[bool]string{by != "": of}[true], "names"))
+		table, strings.Join(names, ", "), strings.Join(from, ", "), table, where, cmp.Or(map[bool]string{by != "": of}[true], "names"))
 }
 
 // original makes the submission that is copied.
