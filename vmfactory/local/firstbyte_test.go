@@ -22,7 +22,7 @@ func BenchmarkFirstOutput(b *testing.B) {
 		for _, do := range []func() error{
 			func() error { return p.Create(b.Context(), id, core.DefaultPool("p")) }, func() error { return p.Prepare(b.Context(), id) },
 			func() error {
-				time.Sleep(waits) // as a warm VM does
+				time.Sleep(waits) //nolint:forbidigo // as a warm VM does: what it does meanwhile has no event
 				began := time.Now()
 				c, err := agent.Dial(p.traces.Path(id))
 				if err != nil {
