@@ -20,7 +20,7 @@ const (
 )
 
 // crowd seeds the cluster: pools, hosts with their owners and VMs, and what waits.
-func crowd(t *testing.T, x *suite, waiting int) {
+func crowd(t testing.TB, x *suite, waiting int) {
 	t.Helper()
 	for i := range crowdPools {
 		pool := core.DefaultPool(fmt.Sprintf("p%d", i))
@@ -48,7 +48,7 @@ func crowd(t *testing.T, x *suite, waiting int) {
 }
 
 // crowdOfHosts makes hosts that send no heartbeats, but are not due for an hour.
-func crowdOfHosts(t *testing.T, x *suite) {
+func crowdOfHosts(t testing.TB, x *suite) {
 	t.Helper()
 	const page = 250
 	due := x.now(t).Add(time.Hour).UnixMilli()
@@ -79,7 +79,7 @@ func crowdOfHosts(t *testing.T, x *suite) {
 						redis.call('HSET', ns .. ':specs', key, '{"id":"' .. host .. '-r' .. string.format('%d', i) ..
 							'","gen":1,"pool":"' .. pool .. '","priority":"normal","submitter":"ann","command":["true"]}')
 						redis.call('HSET', ns .. ':slots:testrunner@' .. host .. '#0', key, vm .. '|1.1|1|running|0')
-						redis.call('HSET', ns .. ':held', key, 'testrunner@' .. host .. '#0')
+						redis.call('HSET', ns .. ':held', key, "testrunner@" .. host .. "#0")
 					end
 				end
 			end
@@ -88,7 +88,7 @@ func crowdOfHosts(t *testing.T, x *suite) {
 }
 
 // fill queues n requests of a pool and priority, of as many submitters as there are, beginning with a number.
-func fill(t *testing.T, x *suite, pool string, priority core.Priority, n, first int) {
+func fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first int) {
 	t.Helper()
 	const page = 2000
 	for at := 0; at < n; at += page {

@@ -15,6 +15,7 @@ import (
 var (
 	placeInText = pattern.New(`\b(queue:[^:\s,"]+:[^:\s,"]+:[^:\s,"]+|assigned:[^:\s,"]+:[^:\s,"]+|(?:parked|apart|slots):[^:\s,"]+)`)
 	hostInText  = pattern.New(`\bvms:([^:\s,"]+):|\bslots:\w+@([^#\s,"]+)#|\bon host ([^\s,"]+)`)
+	cleanInText = pattern.New(`\bvms:[^:\s,"]+:([^:\s,"]+):clean\b`)
 	countInText = pattern.New(`counted (-?\d+), and there are (\d+)`)
 	laneInText  = pattern.New(`tasks:queue:([^:\s,"]+):([^:\s,"]+):([^:\s,"]+)`)
 	handInText  = pattern.New(`tasks:hand:([^:\s,"]+)`)
@@ -51,16 +52,7 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	case core.RuleTokens:
 		return s.mendSlot(ctx, v)
 	case core.RuleVMs:
-		hosts, err := s.hostsWith(ctx, v.ID)
-		if err != nil {
-			return false, err
-		}
-		for _, m := range hostInText().FindAllStringSubmatch(v.Text, -1) {
-			if host := m[1] + m[2] + m[3]; !slices.Contains(hosts, host) {
-				hosts = append(hosts, host)
-			}
-		}
-		return s.mend(ctx, "mend_vm", v.ID, append([]any{v.ID}, anys(hosts)...)...)
+		return s.mendVM(ctx, v)
 	case core.RuleTasks:
 		return s.mendTask(ctx, v)
 	case core.RuleCounts:
@@ -83,6 +75,24 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	case core.RuleOversold: // leases are not in Redis
 	}
 	return false, nil
+}
+
+// mendVM repairs where a VM is, whose places the text names.
+func (s *Store) mendVM(ctx context.Context, v core.Violation) (bool, error) {
+	hosts, err := s.hostsWith(ctx, v.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range hostInText().FindAllStringSubmatch(v.Text, -1) {
+		if host := m[1] + m[2] + m[3]; !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	var pools []string
+	for _, m := range cleanInText().FindAllStringSubmatch(v.Text, -1) {
+		pools = append(pools, m[1])
+	}
+	return s.mend(ctx, "mend_vm", v.ID, append([]any{v.ID, len(pools)}, anys(append(pools, hosts...))...)...)
 }
 
 // hostsWith returns the hosts that have a VM, which is one.

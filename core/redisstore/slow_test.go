@@ -94,7 +94,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 		for name, had := range least {
 			least[name] = min(had, worst[name])
 		}
-		allowed = max(allowed, 3*calibrated(t, x)) // the machine may be busy
+		allowed = max(allowed, 4*calibrated(t, x)) // the machine may be busy
 	}
 	for _, name := range redisstore.ScriptNames() {
 		if _, called := least[name]; !called {

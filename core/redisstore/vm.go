@@ -265,17 +265,25 @@ func (s *Store) CleanVMs(ctx context.Context, host, pool string) ([]string, erro
 
 // ListVMs implements core.VMs.
 func (s *Store) ListVMs(ctx context.Context, host string) ([]core.VMInfo, error) {
-	hosts := []string{host}
-	if host == "" {
-		var err error
-		if hosts, err = s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result(); err != nil {
-			return nil, fault(ctx, err, "")
+	if host != "" {
+		owners, err := s.db.SMembers(ctx, s.space.Key("owners_on", host)).Result()
+		if err != nil {
+			return nil, fault(ctx, err, host)
 		}
+		return s.vmsOf(ctx, []string{host}, owners)
+	}
+	hosts, err := s.db.ZRange(ctx, s.space.Key("hosts"), 0, -1).Result()
+	if err != nil {
+		return nil, fault(ctx, err, "")
 	}
 	owners, err := s.db.ZRange(ctx, s.space.Key("owners"), 0, -1).Result()
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
+	return s.vmsOf(ctx, hosts, owners)
+}
+
+func (s *Store) vmsOf(ctx context.Context, hosts, owners []string) ([]core.VMInfo, error) {
 	of := ownersByHost(owners)
 	var out []core.VMInfo
 	for some := range slices.Chunk(hosts, hostsAtOnce) {

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -62,7 +63,7 @@ func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 	for _, q := range m.queues {
 		gauge(waitingDesc, float64(q.Waiting), q.Pool, string(q.Priority))
 	}
-	for _, o := range m.owners {
+	for _, o := range shownOwners(m.owners) {
 		if o.Deadline > 0 {
 			gauge(beatDesc, m.read.Sub(time.UnixMilli(o.Deadline)).Seconds(), o.Name)
 		}
@@ -75,6 +76,18 @@ func (m *clusterMetrics) Collect(ch chan<- prometheus.Metric) {
 	for _, role := range []core.Role{core.RoleVMFactory, core.RoleTestrunner, core.RoleTaskrunner} {
 		gauge(missingDesc, terminal.OneIf(slices.Contains(missing, role)), string(role))
 	}
+}
+
+// shownOwners are those that have series of their own: all, or in a cluster of many those that are late, the latest
+// first. Each series has a cost where it is collected.
+func shownOwners(all []core.OwnerInfo) []core.OwnerInfo {
+	const most = 200
+	if len(all) <= most {
+		return all
+	}
+	late := slices.DeleteFunc(slices.Clone(all), func(o core.OwnerInfo) bool { return !o.Late })
+	slices.SortFunc(late, func(a, b core.OwnerInfo) int { return cmp.Compare(a.Deadline, b.Deadline) })
+	return late[:min(len(late), most)]
 }
 
 // signMetrics reports whether an overseer is alive. Every process has it, at two cheap commands per scrape, since an

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -22,6 +23,25 @@ func (a *asked) Waiting(context.Context) ([]core.QueueInfo, error) {
 func (a *asked) ListOwners(context.Context) ([]core.OwnerInfo, error) {
 	a.owners++
 	return nil, core.Errorf(core.CodeUnavailable, "", "away")
+}
+
+// In a cluster of many owners only those that are late have series of their own, and not more than some hundreds.
+func TestFewOwnersHaveSeries(t *testing.T) {
+	t.Parallel()
+	all := make([]core.OwnerInfo, 15_000)
+	for i := range all {
+		all[i] = core.OwnerInfo{Name: "testrunner@h" + strconv.Itoa(i) + "#0", Deadline: int64(2_000_000 - i)}
+	}
+	require.Len(t, shownOwners(all[:200]), 200, "of a few each has")
+	require.Empty(t, shownOwners(all))
+	all[7].Late, all[9].Late = true, true
+	shown := shownOwners(all)
+	require.Len(t, shown, 2)
+	require.Equal(t, all[9].Name, shown[0].Name, "the latest first")
+	for i := range all {
+		all[i].Late = true
+	}
+	require.Len(t, shownOwners(all), 200)
 }
 
 // However many scrape, Redis is asked once in a while.

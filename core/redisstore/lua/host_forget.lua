@@ -5,7 +5,8 @@
 -- MOVES   vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  the second run refuses NOTFOUND
 local host = ARGV[1]
-local state = redis.call('HGET', K.host(host), 'state')
+local its = redis.call('HMGET', K.host(host), 'state', 'failed')
+local state = its[1]
 if not state then
   return fail('NOTFOUND', host)
 end
@@ -15,8 +16,10 @@ end
 if redis.call('EXISTS', K.owners_on(host)) == 1 then
   return fail('CONFLICT', host)
 end
--- One that was reported failed may have said what is there.
-lose(host, now())
+if its[2] or redis.call('EXISTS', K.vms(host), K.dirty(host), K.quarantined(host)) > 0 then
+  -- One that was reported failed may have said what is there.
+  lose(host, now())
+end
 for _, owner in ipairs(redis.call('HKEYS', K.hands)) do
   if host_of(owner) == host then
     redis.call('HDEL', K.hands, owner)

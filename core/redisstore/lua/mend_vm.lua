@@ -1,17 +1,22 @@
 -- Correct a VM that a consistency check found in no place or in several: if an owner has it in a
 -- slot, it stays there, else it is destroyed, since a VM that may have been used is never used
 -- again. Entries of lists that are not VMs are removed.
--- ARGV    1 VM, then the hosts that have it, and those where it was found, each once
+-- ARGV    1 its VM, 2 number of pools in whose clean VMs it was found, then they, then the hosts that have it, and
+--         those where it was found, each once
 -- RETURN  1, or 0 if there is nothing wrong with it
 -- REFUSE  -
 -- MOVES   vm →dirty, clean→dirty, quarantined→dirty
 -- REPEAT  returns 0
 local vm, hosts, wrong, known, dirty = ARGV[1], {}, 0, 0, {}
-for i = 2, #ARGV do
-  hosts[i - 1] = ARGV[i]
+local pools = {}
+for i = 3, 2 + tonumber(ARGV[2]) do
+  pools[#pools + 1] = ARGV[i]
+end
+for i = 3 + #pools, #ARGV do
+  hosts[#hosts + 1] = ARGV[i]
   known = known + redis.call('HEXISTS', K.vms(ARGV[i]), vm)
 end
-local pools, slotted = redis.call('SMEMBERS', K.pools), {}
+local slotted = {}
 for _, host in ipairs(hosts) do
   for _, owner in ipairs(redis.call('SMEMBERS', K.owners_on(host))) do
     local all = redis.call('HGETALL', K.slots(owner))
@@ -26,8 +31,11 @@ end
 for _, host in ipairs(hosts) do
   local fact, lists, places = R.vm(redis.call('HGET', K.vms(host), vm)), { K.dirty(host) }, 0
   local its = fact and fact.pool
-  for _, pool in ipairs(clean_in(host, pools)) do
+  for _, pool in ipairs(pools) do
     lists[#lists + 1] = K.clean(host, pool)
+  end
+  if its then
+    lists[#lists + 1] = K.clean(host, its)
   end
   local clean = its and redis.call('LPOS', K.clean(host, its), vm)
   for _, list in ipairs(lists) do
