@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // The files that a checker finds in its folder.
@@ -77,4 +79,20 @@ func (o *Outcome) partly(said string) (fault string) {
 	}
 	o.Verdict, o.Why = WrongAnswer, fmt.Sprintf("a share of %g of the points", share)
 	return ""
+}
+
+// checker reads a program of the author's that judges: what is its key.
+func (p *parser) checker(what string, into **Checker) field {
+	return func(n *yaml.Node) error {
+		c := &Checker{Word: what}
+		err := mapping(n, what, map[string]field{
+			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+		})
+		if err == nil && c.Run == nil {
+			err = wrong(n, "the %s has nothing to run", what)
+		}
+		c.Limits = c.Limits.filled(defaultBuild)
+		*into = c
+		return err
+	}
 }

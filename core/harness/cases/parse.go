@@ -420,22 +420,6 @@ func (l Limits) filled(most time.Duration) Limits {
 	return l
 }
 
-// checker reads a program of the author's that judges: what is its key.
-func (p *parser) checker(what string, into **Checker) field {
-	return func(n *yaml.Node) error {
-		c := &Checker{Word: what}
-		err := mapping(n, what, map[string]field{
-			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
-		})
-		if err == nil && c.Run == nil {
-			err = wrong(n, "the %s has nothing to run", what)
-		}
-		c.Limits = c.Limits.filled(defaultBuild)
-		*into = c
-		return err
-	}
-}
-
 // paths reads files and folders of the harness folder; a folder stands for all files below it.
 func (p *parser) paths(into *[]string) field {
 	return list(MaxTests, func(n *yaml.Node) error {
