@@ -63,10 +63,15 @@ func (m *model) lend() {
 	}
 }
 
-// reroute moves what waits in another pool than it would be queued in.
+// reroute moves what waits in another pool than it would be queued in. When a lease is over, overseers move also what has
+// ended and was not withdrawn.
 func (m *model) reroute() {
+	keys := m.unended()
+	if m.draining {
+		keys = m.keys
+	}
 	var specs []core.Spec
-	for _, key := range m.unended() {
+	for _, key := range keys {
 		specs = append(specs, m.ledger[key].spec)
 	}
 	n, err := m.s.Reroute(m.ctx, specs)
