@@ -82,7 +82,7 @@ func unknownCommand(c *cli.Context, name string) error {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		demo.Command(), wiring.UpCommand(), join.Command(), request.RunCommand(), request.SubmitCommand(), request.HarnessCommand(),
-		course.UserCommands(), course.ClassCommand(), course.AssignmentCommand(), course.ExperimentCommand(), course.SubmissionCommand(), course.GradesCommand(),
+		course.UserCommands(), course.ClassCommand(), course.AssignmentCommand(), course.ProblemCommand(), course.ExperimentCommand(), course.SubmissionCommand(), course.GradesCommand(),
 		task.Command(), task.ScheduleCommand(), operator.AuditCommand(),
 		access.LoginCommand(), access.LogoutCommand(), access.BackendCommand("whoami", "show which user you are, on the cluster or site that commands use", "", "drover whoami", nil, access.Whoami),
 		request.Command(), request.BatchCommand(), operator.VMCommand(), operator.HostCommand(), operator.PoolCommand(), operator.TypeCommand(), operator.LeaseCommand(), operator.ImageCommand(), operator.WebhookCommand(), operator.LTICommand(), operator.StatsCommand(), operator.SimulateCommand(), doctor.Command(),

@@ -14,7 +14,7 @@ import (
 func (c *Compare) Right(got, want []byte) (ok bool, where string, err error) {
 	switch c.By {
 	case Exact:
-		return bytes.Equal(got, want), firstByte(got, want), nil
+		return c.same(got, want), firstByte(got, want), nil
 	case Regex:
 		pattern := c.pattern
 		if pattern == nil {
@@ -96,7 +96,7 @@ func (c *Compare) near(got, want []byte) bool {
 		return false
 	}
 	off := math.Abs(g - w)
-	return off <= c.Tolerance || off <= c.Tolerance*math.Abs(w)
+	return off <= c.Absolute || off <= c.Relative*math.Abs(w)
 }
 
 // decimal reads a number as people write it: no hexadecimal, no underscores, no infinity.

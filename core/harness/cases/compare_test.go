@@ -12,7 +12,7 @@ import (
 func TestRight(t *testing.T) {
 	t.Parallel()
 	const no = "no: "
-	float := cases.Compare{By: cases.Float, Tolerance: 1e-3}
+	float := cases.Compare{By: cases.Float, Absolute: 1e-3, Relative: 1e-3}
 	tests := []struct {
 		how       cases.Compare
 		got, want string

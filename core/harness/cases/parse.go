@@ -3,7 +3,6 @@ package cases
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -335,46 +334,6 @@ func (p *parser) expected(n *yaml.Node, t *Test) error {
 		return wrong(n, "the expected output of %q is no pattern: %s", t.Name, err)
 	}
 	t.Compare.pattern = pattern
-	return nil
-}
-
-// compile makes a pattern that must match the whole output, white space at its end ignored.
-func (c *Compare) compile(pattern string) (*regexp.Regexp, error) {
-	flags := "(?s)"
-	if c.IgnoreCase {
-		flags = "(?si)"
-	}
-	return regexp.Compile(flags + `\A(?:` + strings.TrimRight(pattern, "\n") + `)\s*\z`)
-}
-
-// read reads a way to compare: a word, or a mapping.
-func (c *Compare) read(n *yaml.Node) error {
-	words := []string{Exact, Trimmed, Tokens, Float, Regex, Check, Interact}
-	next := Compare{By: Trimmed, Tolerance: 1e-6}
-	if target(n).Kind == yaml.ScalarNode {
-		if err := oneOf(&next.By, words...)(n); err != nil {
-			return err
-		}
-		*c = next
-		return nil
-	}
-	tolerant := false
-	err := mapping(n, "compare", map[string]field{
-		"by": oneOf(&next.By, words...), "ignore_case": truth(&next.IgnoreCase),
-		"tolerance": func(n *yaml.Node) error {
-			tolerant = true
-			return number(&next.Tolerance, 0, 1e9)(n)
-		},
-	})
-	switch {
-	case err != nil:
-		return err
-	case tolerant && next.By != Float:
-		return wrong(n, "only a comparison by float has a tolerance")
-	case next.IgnoreCase && (next.byProgram() || next.By == Exact):
-		return wrong(n, "a comparison by %s minds the case", next.By)
-	}
-	*c = next
 	return nil
 }
 

@@ -98,7 +98,7 @@ groups:
 	assert.Nil(t, first.Exit)
 	assert.False(t, first.Hidden)
 	assert.InDelta(t, 2.5, first.Points, 0)
-	assert.Equal(t, cases.Compare{By: cases.Float, Tolerance: 0.01}, first.Compare)
+	assert.Equal(t, cases.Compare{By: cases.Float, Absolute: 0.01, Relative: 0.01}, first.Compare)
 	assert.Equal(t, cases.Limits{Time: time.Second / 2, Wall: 4 * time.Second, Memory: 64 << 20, Output: 4096, Pids: 3}, first.Limits)
 
 	assert.Equal(t, 3, *all[1].Exit)
@@ -150,7 +150,7 @@ func TestParse_Refuses(t *testing.T) {
 		"Pids":                  {run + "limits: {pids: 0}\ntests: [{output: x}]", "whole number from 1"},
 		"Compare":               {run + "compare: fuzzy\ntests: [{output: x}]", `line 2: "fuzzy" must be one of exact,`},
 		"Tolerance":             {run + "compare: {by: tokens, tolerance: 1}\ntests: [{output: x}]", "only a comparison by float"},
-		"Case":                  {run + "compare: {by: exact, ignore_case: true}\ntests: [{output: x}]", "minds the case"},
+		"Case":                  {run + "compare: {by: checker, ignore_case: true}\ntests: [{output: x}]", "minds the case"},
 		"Pattern":               {run + "tests: [{output: '(', compare: regex}]", "is no pattern"},
 		"No checker":            {run + "tests: [{compare: checker}]", "the file has none"},
 		"Checker without run":   {run + "checker: {files: [check.py]}\ntests: [{compare: checker}]", "line 2: the checker has nothing to run"},

@@ -136,7 +136,8 @@ const (
 // Compare decides when an output is right.
 type Compare struct {
 	By         string
-	Tolerance  float64 // of Float: absolute, or relative to the expected number
+	Absolute   float64 // of Float: how far numbers may differ,
+	Relative   float64 // or this times the expected number
 	IgnoreCase bool
 
 	pattern *regexp.Regexp // of a Regex whose text is in the file itself

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const problems = "../../core/harness/problem/testdata"
+
+// Each package's submissions end as it says, in VMs; those of the package lies and crashing do not.
+func TestProblemsAreVerified(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	wrong := map[string]map[string]string{
+		"lies":     {"input_validators/positive.py": "wrong answer", "submissions/accepted/wrong.py": "wrong answer", "submissions/wrong_answer/right.py": "accepted"},
+		"crashing": {"submissions/accepted/any.py": "judge error"},
+	}
+	entries, err := os.ReadDir(problems)
+	require.NoError(t, err)
+	for _, e := range entries {
+		out, errs, code := h.run("problem", "verify", "--json", filepath.Join(problems, e.Name()))
+		if e.Name() == "refused" || e.Name() == "refused-new" {
+			require.Equal(t, 2, code, errs)
+			require.Contains(t, errs, "drover cannot judge this package as its authors say")
+			continue
+		}
+		var found struct {
+			TimeMs int64 `json:"time_ms"`
+			Rows   []struct {
+				Path    string `json:"path"`
+				Wanted  string `json:"expected"`
+				Outcome string `json:"outcome"`
+				Fits    bool   `json:"fits"`
+				About   string `json:"about"`
+			} `json:"rows"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &found), errs)
+		require.Positive(t, found.TimeMs)
+		require.NotEmpty(t, found.Rows)
+		got := map[string]string{}
+		for _, r := range found.Rows {
+			t.Logf("| %s | %s | %s | %s | %s", e.Name(), r.Path, r.Wanted, r.Outcome, r.About)
+			if !r.Fits {
+				got[r.Path] = r.Outcome
+			}
+		}
+		require.Equal(t, slices.Sorted(maps.Keys(wrong[e.Name()])), slices.Sorted(maps.Keys(got)), "%s\n%s", e.Name(), out)
+		for path, outcome := range wrong[e.Name()] {
+			require.Equal(t, outcome, got[path], path)
+		}
+		require.Equal(t, len(got) > 0, code == 1, "%s: code %d", e.Name(), code)
+	}
+}
+
+func TestProblemIsShown(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	out, errs, code := h.run("problem", "show", filepath.Join(problems, "points"))
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "Cube: scoring, format 2025-09")
+	require.Contains(t, out, "secret/2-all")
+	out, _, code = h.run("problem", "show", filepath.Join(problems, "refused"))
+	require.Zero(t, code)
+	require.Contains(t, out, "refused: problem.yaml, line 10: cores: this limit is not known")
+	_, errs, code = h.run("problem", "show")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "which package?")
+}
+
+// A package becomes an assignment, and the same command updates it.
+func TestProblemIsImported(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	for _, args := range [][]string{{"pool", "set", "default"}, {"class", "add", "cs1"}} {
+		_, errs, code := h.run(args...)
+		require.Zero(t, code, errs)
+	}
+	_, errs, code := h.run("problem", "import", filepath.Join(problems, "measured"), "cs1/sum")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "give --time")
+	for range 2 {
+		out, errs, code := h.run("problem", "import", filepath.Join(problems, "sum"), "cs1/sum")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "cs1/sum is judged as the package")
+		require.Contains(t, out, "3 tests, 1 points")
+	}
+	out, errs, code := h.run("assignment", "show", "--json", "cs1/sum")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"title": "Sum"`)
+	require.Contains(t, out, "Print the sum of two numbers.")
+}

@@ -1,0 +1,236 @@
+package problem
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"drover/core"
+	"drover/core/harness/cases"
+)
+
+// defaultTime is the limit of a test while the package's own is measured.
+const defaultTime = 10 * time.Second
+
+// Write writes the package as a harness folder, which must not have files of these names yet. It returns INVALID if
+// drover cannot judge the package.
+func (p *Problem) Write(dir string) error {
+	if p.Plan(); len(p.Refused) > 0 {
+		return p.Check()
+	}
+	w := &writer{p: p, dir: dir}
+	file := map[string]any{
+		"build": []any{[]string{"sh", buildFile}}, "run": []string{"./run"}, "limits": w.limits(), "build_limits": w.buildLimits(), "groups": w.groups(),
+	}
+	w.text(buildFile, buildScript(p.Languages))
+	program := []string{buildFile}
+	for _, f := range p.below("include") {
+		w.copy(f, includeDir+strings.TrimPrefix(f, "include"))
+		program = append(program, includeDir+strings.TrimPrefix(f, "include"))
+	}
+	file["files"] = program
+	if p.Validator != "" {
+		what, is := "checker", w.validator()
+		if p.Interactive {
+			what = "interactor"
+		}
+		file["compare"], file[what] = what, is
+	}
+	return w.finish(file)
+}
+
+// Plan finds what of the flags of validators drover cannot do, which is then in Refused.
+func (p *Problem) Plan() {
+	if p.planned {
+		return
+	}
+	p.planned = true
+	for i := range p.Groups {
+		f := p.flagsOf(&p.Groups[i])
+		switch {
+		case p.Validator == "":
+			p.Groups[i].compare = p.comparison(f)
+		case i > 0 && !slices.Equal(p.arguments, f.words):
+			p.refuse(f.file, f.line, "a group has flags of its own for the package's output validator; drover gives it the same for all tests")
+		default:
+			p.arguments = f.words
+		}
+	}
+}
+
+// WriteInputs writes a harness folder that tests an input validator, as if it were a submission, with all inputs.
+func (p *Problem) WriteInputs(dir string) error {
+	w := &writer{p: p, dir: dir}
+	var groups []any
+	for i := range p.Groups {
+		var tests []any
+		for _, t := range p.Groups[i].Tests {
+			w.copy(t.Input, t.Input)
+			tests = append(tests, map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}})
+		}
+		groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
+	}
+	w.text(buildFile, buildScript(nil))
+	const accepts = 42
+	for _, g := range groups {
+		for _, t := range g.(map[string]any)["tests"].([]any) { //nolint:forcetypeassert // made above
+			t.(map[string]any)["exit"] = accepts //nolint:forcetypeassert // made above
+		}
+	}
+	return w.finish(map[string]any{
+		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": []string{"./run"},
+		"build_limits": w.buildLimits(), "limits": map[string]any{"time": defaultWork.String()}, "groups": groups,
+	})
+}
+
+// writer writes a harness folder, up to the first error.
+type writer struct {
+	p    *Problem
+	dir  string
+	size int64
+	err  error
+}
+
+func (w *writer) finish(file map[string]any) error {
+	raw, err := yaml.Marshal(file)
+	if err != nil {
+		return err
+	}
+	w.text(cases.File, string(raw))
+	return w.err
+}
+
+func (w *writer) text(name, text string) { w.put(name, []byte(text), 0o600) }
+
+func (w *writer) put(name string, content []byte, mode os.FileMode) {
+	if w.size += int64(len(content)); w.size > maxBytes && w.err == nil {
+		w.err = core.Errorf(core.CodeLimit, name, "the package has more than %d MiB of tests and programs", maxBytes/mebi)
+	}
+	at := filepath.Join(w.dir, filepath.FromSlash(name))
+	if w.err == nil {
+		w.err = os.MkdirAll(filepath.Dir(at), 0o700)
+	}
+	if w.err == nil {
+		w.err = os.WriteFile(at, content, mode)
+	}
+}
+
+// copy copies a file of the package.
+func (w *writer) copy(from, to string) {
+	if w.err != nil {
+		return
+	}
+	content, err := w.p.bytes(from, maxBytes)
+	if err != nil {
+		w.err = err
+		return
+	}
+	mode := os.FileMode(0o600)
+	if info, err := w.p.root.Stat(from); err == nil && info.Mode()&0o100 != 0 {
+		mode = 0o700
+	}
+	w.put(to, content, mode)
+}
+
+func (w *writer) limits() map[string]any {
+	l := w.p.Limits
+	time := l.Time
+	if time == 0 {
+		time = defaultTime
+	}
+	all := map[string]any{"time": time.String(), "output": l.Output}
+	if l.Memory > 0 {
+		all["memory"] = l.Memory
+	}
+	return all
+}
+
+func (w *writer) buildLimits() map[string]any {
+	all := map[string]any{"time": w.p.Limits.Build.String()}
+	if w.p.Limits.BuildMemory > 0 {
+		all["memory"] = w.p.Limits.BuildMemory
+	}
+	return all
+}
+
+func (w *writer) validator() map[string]any {
+	p, l := w.p, w.p.Limits
+	files := []string{buildFile, validateFile}
+	w.text(validateFile, validateScript)
+	all := p.below(p.Validator)
+	if p.has(p.Validator) {
+		all = []string{p.Validator}
+	}
+	for _, f := range all {
+		to := validatorDir + "/" + strings.TrimPrefix(f, p.Validator+"/")
+		if f == p.Validator {
+			to = validatorDir + "/" + path.Base(f)
+		}
+		w.copy(f, to)
+		files = append(files, to)
+	}
+	limits := map[string]any{"time": l.Check.String()}
+	if l.CheckMemory > 0 {
+		limits["memory"] = l.CheckMemory
+	}
+	if l.CheckOutput > 0 {
+		limits["output"] = l.CheckOutput
+	}
+	run := append([]string{"sh", validateFile, "{input}", "{answer}"}, p.arguments...)
+	return map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits}
+}
+
+func (w *writer) groups() []any {
+	var all []any
+	for i := range w.p.Groups {
+		g := &w.p.Groups[i]
+		one := map[string]any{"name": g.Name, "tests": w.tests(g)}
+		if !g.Sample {
+			one["visibility"] = "hidden"
+		}
+		if g.Points != nil {
+			one["points"] = *g.Points
+		}
+		if g.Stop {
+			one["stop"] = true
+		}
+		if len(g.Needs) > 0 {
+			one["needs"] = g.Needs
+		}
+		if w.p.Validator == "" {
+			one["compare"] = g.compare
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (w *writer) tests(g *Group) []any {
+	var all []any
+	for _, t := range g.Tests {
+		w.copy(t.Input, t.Input)
+		w.copy(t.Answer, t.Answer)
+		one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "output": map[string]any{"file": t.Answer}}
+		if g.Points == nil {
+			one["points"] = t.Points
+		}
+		if len(t.Args) > 0 {
+			one["args"] = t.Args
+		}
+		if len(t.Files) > 0 {
+			files := map[string]any{}
+			for at, from := range t.Files {
+				w.copy(from, from)
+				files[at] = map[string]any{"file": from}
+			}
+			one["files"] = files
+		}
+		all = append(all, one)
+	}
+	return all
+}

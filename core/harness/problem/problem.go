@@ -1,0 +1,255 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"drover/core"
+)
+
+// The formats.
+const (
+	Legacy = "legacy"
+	Format = "2025-09"
+)
+
+// Problem is a problem package.
+type Problem struct {
+	Format      string // Legacy or Format
+	Title       string // in English, if there is an English one
+	Scoring     bool
+	Interactive bool
+	Limits      Limits
+	Validator   string // the output validator: a file or a folder; "" for comparing
+	Groups      []Group
+	Languages   []string // of submissions, by the table's names; empty for all
+	Statement   string   // a Markdown file; "" for none
+
+	InputValidators []string // programs: files or folders
+	Submissions     []Submission
+
+	Refused []Note // what drover cannot do
+	Notes   []Note // what does not concern judging, and does not carry over
+
+	root    *os.Root
+	files   []string // all plain files, sorted
+	compare flags    // the whole package's, by validator_flags
+
+	planned   bool
+	arguments []string // of the output validator
+}
+
+// Note is something to say about a place of the package.
+type Note struct {
+	File string
+	Line int // 0 for the whole file
+	What string
+}
+
+// String returns the note with its place.
+func (n Note) String() string {
+	if n.Line == 0 {
+		return n.File + ": " + n.What
+	}
+	return fmt.Sprintf("%s, line %d: %s", n.File, n.Line, n.What)
+}
+
+// Open reads the package in a folder. It returns an INVALID or LIMIT error for what is no package; what drover cannot
+// judge is in Refused.
+func Open(dir string) (*Problem, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, dir, "the package %s cannot be opened", dir)
+	}
+	p := &Problem{root: root}
+	if err = p.read(); err != nil {
+		return nil, errors.Join(core.Wrap(err, core.CodeOf(err), dir, "the package %s", dir), root.Close())
+	}
+	return p, nil
+}
+
+// Close closes the package's folder.
+func (p *Problem) Close() error { return p.root.Close() }
+
+// Check returns an INVALID error that names everything that drover cannot judge, or nil.
+func (p *Problem) Check() error {
+	if len(p.Refused) == 0 {
+		return nil
+	}
+	all := make([]string, len(p.Refused))
+	for i, n := range p.Refused {
+		all[i] = n.String()
+	}
+	return core.Errorf(core.CodeInvalid, "", "drover cannot judge this package as its authors say:\n  %s", strings.Join(all, "\n  "))
+}
+
+func (p *Problem) read() error {
+	err := p.list()
+	if err == nil && !p.has(File) {
+		err = core.Errorf(core.CodeInvalid, "", "there is no %s", File)
+	}
+	for _, step := range []func() error{p.settings, p.time, p.data, p.programs, p.submissions} {
+		if err == nil {
+			err = step()
+		}
+	}
+	return err
+}
+
+// list finds all plain files; a link counts as what it names inside the package.
+func (p *Problem) list() error {
+	err := fs.WalkDir(p.root.FS(), ".", func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && at != ".":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			info, err := p.root.Stat(at)
+			if err != nil || !info.Mode().IsRegular() {
+				p.refuse(at, 0, "this link names no plain file of the package: put a copy in its place")
+				return nil
+			}
+		case !d.Type().IsRegular():
+			p.refuse(at, 0, "this is no plain file, folder or link")
+			return nil
+		}
+		if len(p.files) == maxFiles {
+			return core.Errorf(core.CodeLimit, "", "it has more than %d files", maxFiles)
+		}
+		p.files = append(p.files, at)
+		return nil
+	})
+	slices.Sort(p.files)
+	return err
+}
+
+func (p *Problem) has(name string) bool {
+	_, ok := slices.BinarySearch(p.files, name)
+	return ok
+}
+
+// below are the files of a folder and its folders.
+func (p *Problem) below(folder string) []string {
+	var all []string
+	for _, f := range p.files {
+		if strings.HasPrefix(f, folder+"/") {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// children are the names of a folder's files and folders, sorted.
+func (p *Problem) children(folder string) []string {
+	var all []string
+	for _, f := range p.below(folder) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(f, folder+"/"), "/")
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// bytes reads a file of at most so many bytes.
+func (p *Problem) bytes(name string, most int64) ([]byte, error) {
+	in, err := p.root.Open(name)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, name, "%s cannot be read", name)
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	raw, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch {
+	case err != nil:
+		return nil, core.Wrap(err, core.CodeInvalid, name, "%s cannot be read", name)
+	case int64(len(raw)) > most:
+		return nil, core.Errorf(core.CodeLimit, name, "%s has more than %d bytes", name, most)
+	}
+	return raw, nil
+}
+
+// Text returns the Markdown of the statement, or nothing.
+func (p *Problem) Text() (string, error) {
+	if p.Statement == "" {
+		return "", nil
+	}
+	raw, err := p.bytes(p.Statement, maxYAML)
+	return string(raw), err
+}
+
+func (p *Problem) refuse(file string, line int, format string, args ...any) {
+	if len(p.Refused) < maxNotes {
+		p.Refused = append(p.Refused, Note{file, line, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (p *Problem) note(file string, line int, format string, args ...any) {
+	if len(p.Notes) < maxNotes {
+		p.Notes = append(p.Notes, Note{file, line, fmt.Sprintf(format, args...)})
+	}
+}
+
+// programs finds validators and statements, and refuses programs that nothing here runs.
+func (p *Problem) programs() error {
+	for folder, what := range map[string]string{
+		"graders": "graders of its own compute the verdict", "static_validator": "a static validator judges source code", "static_validators": "a static validator judges source code",
+	} {
+		if len(p.below(folder)) > 0 {
+			p.refuse(folder, 0, "%s; drover has none", what)
+		}
+	}
+	p.InputValidators = p.programsIn("input_validators", "input_format_validators")
+	if p.Format == Format {
+		p.InputValidators = append(p.InputValidators, p.programsIn("input_validator")...)
+		if len(p.below("output_validator")) > 0 {
+			p.Validator = "output_validator"
+		}
+	} else if p.Validator != "" {
+		switch found := p.programsIn("output_validators"); len(found) {
+		case 1:
+			p.Validator = found[0]
+		case 0:
+			p.refuse(File, 0, "validation is custom, and output_validators has no program")
+		default:
+			p.refuse("output_validators", 0, "there are %d output validators (%s); drover runs one", len(found), strings.Join(found, ", "))
+		}
+	}
+	if p.Interactive && p.Validator == "" {
+		p.refuse(File, 0, "an interactive problem needs an output validator")
+	}
+	for _, name := range []string{"statement/problem.en.md", "problem_statement/problem.en.md", "problem_statement/problem.md", "statement/problem.md"} {
+		if p.Statement == "" && p.has(name) {
+			p.Statement = name
+		}
+	}
+	if p.Statement == "" {
+		p.note("statement", 0, "there is no English statement in Markdown: write the assignment's text yourself")
+	}
+	if len(p.below("attachments")) > 0 {
+		p.note("attachments", 0, "files for students do not carry over: put them into the class's pages")
+	}
+	return nil
+}
+
+// programsIn are the programs in folders: each file, and each folder with its files.
+func (p *Problem) programsIn(folders ...string) []string {
+	var all []string
+	for _, folder := range folders {
+		for _, name := range p.children(folder) {
+			if ext := strings.ToLower(path.Ext(name)); !strings.HasPrefix(name, ".") && ext != ".md" && ext != ".txt" {
+				all = append(all, folder+"/"+name)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,131 @@
+package problem_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/harness"
+	"drover/core/harness/problem"
+)
+
+func open(t *testing.T, dir string) *problem.Problem {
+	t.Helper()
+	p, err := problem.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+// Each package of testdata makes a valid harness, or is refused.
+func TestPackagesMakeHarnesses(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir("testdata")
+	require.NoError(t, err)
+	for _, e := range entries {
+		p := open(t, filepath.Join("testdata", e.Name()))
+		dir := t.TempDir()
+		if err := p.Write(dir); err != nil {
+			require.Contains(t, e.Name(), "refused", err)
+			continue
+		}
+		pack, err := harness.Pack(dir)
+		require.NoError(t, err, e.Name())
+		total := 0.0
+		for _, test := range pack.Cases.Tests() {
+			total += test.Points
+		}
+		if !p.Scoring {
+			assert.InDelta(t, 1, total, 1e-9, e.Name())
+		}
+		assert.Equal(t, p.Interactive, pack.Cases.Interactor != nil, e.Name())
+	}
+}
+
+// What cannot be judged is refused with its place, each for itself.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string][]string{
+		"refused": {
+			"problem.yaml, line 3: validation: the validator computes scores", "problem.yaml, line 6: objective: less is better",
+			"problem.yaml, line 9: validation_passes: multi-pass", "problem.yaml, line 10: cores: this limit is not known",
+			"problem.yaml, line 11: validators: this key is not known", "graders: graders of its own", "data/testdata.yaml, line 1: grading: graders of its own",
+			"data/secret/testdata.yaml, line 1: grader_flags: avg", "data/secret/testdata.yaml, line 2: reject_score: a failed test",
+			"data/secret/1.in: it has no answer 1.ans", "problem.yaml: validation is custom, and output_validators has no program",
+		},
+		"refused-new": {
+			"problem.yaml, line 2: type: multi-pass", "problem.yaml, line 2: type: submit-answer", "problem.yaml, line 4: validator_flags: the format 2025-09 has no such key",
+			"problem.yaml, line 5: constants:", "data/secret/a/test_group.yaml, line 1: max_score:", "data/secret/a/test_group.yaml, line 2: static_validation_score:",
+			"data/secret/a/1.yaml, line 1: output_validator_args:",
+		},
+	} {
+		p := open(t, filepath.Join("testdata", name))
+		err := p.Write(t.TempDir())
+		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+		for _, want := range wants {
+			assert.ErrorContains(t, err, want)
+		}
+		assert.Len(t, p.Refused, len(wants), err)
+	}
+}
+
+// Groups, points and flags arrive in cases.yaml.
+func TestHarnessOfGroups(t *testing.T) {
+	t.Parallel()
+	p := open(t, "testdata/points")
+	dir := t.TempDir()
+	require.NoError(t, p.Write(dir))
+	pack, err := harness.Pack(dir)
+	require.NoError(t, err)
+	groups := pack.Cases.Groups
+	require.Len(t, groups, 3)
+	assert.False(t, groups[0].Tests[0].Hidden)
+	assert.True(t, groups[1].Tests[0].Hidden)
+	assert.InDelta(t, 20, groups[1].Tests[1].Points, 0)
+	assert.Nil(t, groups[1].Points)
+	assert.InDelta(t, 60, *groups[2].Points, 0)
+	assert.Equal(t, []string{"sample"}, groups[2].Needs)
+	assert.Equal(t, time.Second, groups[2].Tests[0].Limits.Time)
+}
+
+// A link must not lead out of the package.
+func TestLinksStayInside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/case")))
+	require.NoError(t, os.Symlink("1.in", filepath.Join(dir, "data/secret/2.in")))
+	require.NoError(t, os.Symlink("1.ans", filepath.Join(dir, "data/secret/2.ans")))
+	p := open(t, dir)
+	require.NoError(t, p.Check())
+	require.Len(t, p.Groups[0].Tests, 2)
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "data/secret/3.in")))
+	require.ErrorContains(t, open(t, dir).Check(), "data/secret/3.in: this link names no plain file of the package")
+}
+
+func TestNoPackage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := problem.Open(dir)
+	require.ErrorContains(t, err, "there is no problem.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, problem.File), []byte("name: [\n"), 0o600))
+	_, err = problem.Open(dir)
+	require.ErrorContains(t, err, "problem.yaml is not YAML")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, problem.File), []byte("problem_format_version: 2025-09\n"), 0o600))
+	_, err = problem.Open(dir)
+	require.ErrorContains(t, err, "has no name")
+}
+
+// A measured limit is a multiple of the resolution, and at least the multiple of the slowest test.
+func TestTimeFrom(t *testing.T) {
+	t.Parallel()
+	p := open(t, "testdata/measured")
+	p.TimeFrom(nil)
+	assert.Equal(t, time.Second, p.Limits.Time)
+	p.TimeFrom([]*core.Result{{Tests: []core.Test{{Usage: &core.Usage{CPUMs: 410}}, {Usage: &core.Usage{CPUMs: 30}}}}})
+	assert.Equal(t, 3*time.Second, p.Limits.Time)
+}

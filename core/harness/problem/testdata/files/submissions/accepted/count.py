@@ -1,0 +1,3 @@
+import sys
+from lines import lines
+print(lines(input()), sys.argv[1])

@@ -1,0 +1,1 @@
+print(round(int(input()) / 3, 3))

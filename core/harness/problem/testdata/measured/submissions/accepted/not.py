@@ -1,0 +1,2 @@
+# @EXPECTED_RESULTS@: RUN-ERROR
+raise SystemExit(1)

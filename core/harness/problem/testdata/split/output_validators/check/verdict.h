@@ -1,0 +1,1 @@
+enum { RIGHT = 42, WRONG = 43 };

@@ -1,0 +1,2 @@
+from other import add
+print(add(*map(int, input().split())))
