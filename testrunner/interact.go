@@ -112,10 +112,11 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 	}
 	o.Input = []byte(its.stdout.String()) // what the program was given
 	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	decided := first && (why != "" || !said.Passed()) // whatever the program did then
 	switch {
 	case j.suite.late:
 		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
-	case o.Verdict != "" && !(first && (why != "" || !said.Passed())):
+	case o.Verdict != "" && !decided:
 		// The program's own end counts, whatever the interactor made of it.
 	case why != "":
 		return j.checkerFailed(j.suite.plan.Interactor, t, why)

@@ -127,7 +127,7 @@ func TestAConversation(t *testing.T) {
 			for in.Scan() {
 				var n int
 				if _, err := fmt.Sscan(in.Text(), &n); err != nil {
-					return agent.Exit{Code: 43}, nil
+					return agent.Exit{}, err
 				}
 				heard = in.Text()
 				sink(agent.Stdout, fmt.Appendln(nil, n+1))

@@ -63,7 +63,7 @@ func (a *Agent) bind(l core.Limits) error {
 		soft, hard uint64
 	}{
 		// Deep recursion ends at the limit of memory, as judges of programs expect, not at a limit that nobody named.
-		{syscall.RLIMIT_STACK, uint64(min(max(l.Memory, stackLeast), stackMost)), stackMost}, //nolint:gosec // positive
+		{syscall.RLIMIT_STACK, uint64(min(max(l.Memory, stackLeast), stackMost)), stackMost},
 		{rlimitMemlock, memlockSize, memlockSize},
 		{rlimitMsgqueue, 0, 0},
 		{rlimitNice, 0, 0},

@@ -105,7 +105,8 @@ else
   if names ~= '' or moved ~= '' then
     local fields = { vms_now(dirty, vms) }
     if names ~= '' then
-      fields[#fields + 1], fields[#fields + 2], fields[#fields + 3], fields[#fields + 4] = 'claimed', names, 'token', token
+      local n = #fields
+      fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4] = 'claimed', names, 'token', token
     end
     event('exchange', owner, moved, fields)
   end

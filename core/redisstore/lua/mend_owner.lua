@@ -9,7 +9,8 @@ local epoch, last = redis.call('HGET', K.owner(owner), 'epoch'), redis.call('HGE
 local due = redis.call('ZSCORE', K.owners, owner)
 local rooted = redis.call('EXISTS', K.host(ARGV[3])) == 1 or tonumber(due or 1) == 0
 pass_when_full()
-local on, listed = K.owners_on(ARGV[3]), nil
+local on = K.owners_on(ARGV[3])
+local listed
 if due then
   listed = redis.call('SADD', on, owner)
 else
