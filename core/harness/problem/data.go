@@ -156,11 +156,11 @@ func (p *Problem) legacyData() error {
 		sample.accept = 0
 	}
 	p.leaf("data/sample", sample, true)
-	return p.legacyFolder("data/secret", root, nil)
+	return p.legacyFolder("data/secret", root)
 }
 
 // legacyFolder reads a folder of groups, or a group of tests.
-func (p *Problem) legacyFolder(folder string, parent legacyConfig, needs []string) error {
+func (p *Problem) legacyFolder(folder string, parent legacyConfig) error {
 	c, err := p.legacyConfig(folder, parent)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p *Problem) legacyFolder(folder string, parent legacyConfig, needs []strin
 			continue
 		}
 		folders++
-		if err := p.legacyFolder(folder+"/"+name, c, needs); err != nil {
+		if err := p.legacyFolder(folder+"/"+name, c); err != nil {
 			return err
 		}
 		if !c.goOn && p.Scoring { // what comes later is not run after a failure

@@ -67,21 +67,16 @@ func (p *Problem) Plan() {
 func (p *Problem) WriteInputs(dir string) error {
 	w := &writer{p: p, dir: dir}
 	var groups []any
+	const accepts = 42
 	for i := range p.Groups {
 		var tests []any
 		for _, t := range p.Groups[i].Tests {
 			w.copy(t.Input, t.Input)
-			tests = append(tests, map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}})
+			tests = append(tests, map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "exit": accepts})
 		}
 		groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
 	}
 	w.text(buildFile, buildScript(nil))
-	const accepts = 42
-	for _, g := range groups {
-		for _, t := range g.(map[string]any)["tests"].([]any) { //nolint:forcetypeassert // made above
-			t.(map[string]any)["exit"] = accepts //nolint:forcetypeassert // made above
-		}
-	}
 	return w.finish(map[string]any{
 		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": []string{"./run"},
 		"build_limits": w.buildLimits(), "limits": map[string]any{"time": defaultWork.String()}, "groups": groups,

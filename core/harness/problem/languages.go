@@ -46,29 +46,33 @@ if [ -n "$2" ] && [ -f build ]; then
 	exit
 fi
 rm -rf run
-set --
 language=
-for suffix in ` + suffixes(only) + `; do
-	for file in ./*."$suffix"; do
-		[ -f "$file" ] || continue
-		case $suffix in
+for pass in language programs; do
+	set --
+	for suffix in ` + suffixes(only) + `; do
+		for file in ./*."$suffix"; do
+			[ -f "$file" ] || continue
+			case $suffix in
 `)
-	for _, l := range languages {
-		if len(only) == 0 || slices.Contains(only, l.Code) {
-			fmt.Fprintf(&b, "\t\t%s) found=%s ;;\n", strings.Join(l.Suffixes, "|"), l.Code)
-		}
+	for _, l := range chosen(only) {
+		fmt.Fprintf(&b, "\t\t\t%s) found=%s ;;\n", strings.Join(l.Suffixes, "|"), l.Code)
 	}
-	b.WriteString(`		esac
-		if [ -z "$language" ] || [ "$language" = "$found" ]; then
-			language=$found
-			set -- "$@" "$file"
-		fi
+	b.WriteString(`			esac
+			if [ "${language:-$found}" = "$found" ]; then
+				language=$found
+				set -- "$@" "$file"
+			fi
+		done
+	done
+	if [ -z "$language" ]; then
+		echo "no file here has the suffix of a language: ` + suffixes(only) + `" >&2
+		exit 1
+	fi
+	# What the package includes is built, too.
+	[ "$pass" != language ] || for more in ` + includeDir + `/default "` + includeDir + `/$language"; do
+		[ ! -d "$more" ] || cp -R "$more/." . || exit 1
 	done
 done
-if [ -z "$language" ]; then
-	echo "no file here has the suffix of a language: ` + suffixes(only) + `" >&2
-	exit 1
-fi
 main=$1
 for file in "$@"; do
 	case $file in ./main.* | ./Main.* | ./__main__.*) main=$file ;; esac
@@ -77,15 +81,10 @@ done
 	[ "$#" -eq 1 ] || grep -q 'static *void *main' "$file" && main=$file && break
 done
 class=${main%.*} class=${class#./}
-for more in "` + includeDir + `/$language" ` + includeDir + `/default; do
-	[ ! -d "$more" ] || cp -R "$more/." . || exit 1
-done
 case $language in
 `)
-	for _, l := range languages {
-		if len(only) == 0 || slices.Contains(only, l.Code) {
-			fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='%s'\n\t;;\n", l.Code, l.Build, l.Run)
-		}
+	for _, l := range chosen(only) {
+		fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='%s'\n\t;;\n", l.Code, l.Build, l.Run)
 	}
 	b.WriteString(`esac
 cat >run <<END
@@ -98,12 +97,18 @@ chmod +x run
 	return b.String()
 }
 
+// chosen are the languages of these names, or all.
+func chosen(only []string) []language {
+	if len(only) == 0 {
+		return languages
+	}
+	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return !slices.Contains(only, l.Code) })
+}
+
 func suffixes(only []string) string {
 	var all []string
-	for _, l := range languages {
-		if len(only) == 0 || slices.Contains(only, l.Code) {
-			all = append(all, l.Suffixes...)
-		}
+	for _, l := range chosen(only) {
+		all = append(all, l.Suffixes...)
 	}
 	return strings.Join(all, " ")
 }

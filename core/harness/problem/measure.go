@@ -17,7 +17,8 @@ func (p *Problem) TimeFrom(accepted []*core.Result) {
 			}
 		}
 	}
-	least := time.Duration(float64(slowest) * p.Limits.Multiplier)
-	step := p.Limits.Resolution
-	p.Limits.Time = max(step, (least+step-1)/step*step)
+	least, step := time.Duration(float64(slowest)*p.Limits.Multiplier), p.Limits.Resolution
+	if p.Limits.Time = max(step, least.Truncate(step)); p.Limits.Time < least {
+		p.Limits.Time += step
+	}
 }

@@ -113,10 +113,9 @@ func (p *Problem) list() error {
 		case d.IsDir():
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
-			info, err := p.root.Stat(at)
-			if err != nil || !info.Mode().IsRegular() {
+			if info, failed := p.root.Stat(at); failed != nil || !info.Mode().IsRegular() {
 				p.refuse(at, 0, "this link names no plain file of the package: put a copy in its place")
-				return nil
+				return nil //nolint:nilerr // it is refused
 			}
 		case !d.Type().IsRegular():
 			p.refuse(at, 0, "this is no plain file, folder or link")

@@ -62,9 +62,9 @@ func (p *Problem) settings() error {
 }
 
 func (p *Problem) format(e entry) {
-	switch v := p.text(e); {
-	case v == Legacy, v == "legacy-icpc":
-	case v == Format, v == "2023-07-draft", v == "2023-07", v == "2025-09-draft", v == "draft":
+	switch v := p.text(e); v {
+	case Legacy, "legacy-icpc":
+	case Format, "2023-07-draft", "2023-07", "2025-09-draft", "draft":
 		p.Format = Format
 	default:
 		p.bad(e, "the format %q is not known; drover reads legacy and 2025-09", v)

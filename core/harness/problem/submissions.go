@@ -113,8 +113,8 @@ func (s *Submission) Fits(o Outcome) bool { return len(s.Wanted) == 0 || slices.
 // Judged returns the outcome of a grading: that of the first test that failed, or, of a scoring problem's submission
 // that has some of the points, that it has.
 func (p *Problem) Judged(r *core.Result, wanted []Outcome) Outcome {
-	switch harness.VerdictOf(r) {
-	case harness.HarnessFault, harness.PlatformFault, harness.Cancelled, harness.Unfinished, harness.Rejected:
+	faults := []harness.Verdict{harness.HarnessFault, harness.PlatformFault, harness.Cancelled, harness.Unfinished, harness.Rejected}
+	if slices.Contains(faults, harness.VerdictOf(r)) {
 		return JudgeError
 	}
 	if p.Scoring && r.Score != nil && r.MaxScore != nil {
