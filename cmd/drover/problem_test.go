@@ -73,6 +73,18 @@ func TestProblemIsShown(t *testing.T) {
 	require.Contains(t, errs, "which package?")
 }
 
+// Nothing can be measured without an accepted submission.
+func TestProblemWithoutATime(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(problems, "measured"))))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "submissions", "accepted")))
+	_, errs, code := h.run("problem", "verify", dir)
+	require.Equal(t, 2, code, errs)
+	require.Contains(t, errs, "has no accepted submission to measure")
+}
+
 // A package becomes an assignment, and the same command updates it.
 func TestProblemIsImported(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,9 @@ func (v *verification) run(c *cli.Context, d access.Backend) error {
 				results = append(results, r.result)
 			}
 		}
+		if len(results) == 0 {
+			return core.Errorf(core.CodeInvalid, "time", "the package leaves its time limit to be measured, and has no accepted submission to measure: give --time")
+		}
 		v.p.TimeFrom(results)
 		all = func(s *problem.Submission) bool { return !accepted(s) }
 	}
