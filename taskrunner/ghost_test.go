@@ -81,6 +81,7 @@ func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
 			p.SRem(ctx, space+":tombstones", key)
 			p.HSet(ctx, space+":tasks", key, task)
 			p.HSet(ctx, space+":slots:"+owner, key, slot)
+			p.HSet(ctx, space+":held", key, owner)
 			p.SAdd(ctx, space+":tasks:hand:slow", key)
 			return nil
 		})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/agent/wire"
 	"drover/core/service/clock"
 )
 
@@ -29,7 +30,7 @@ type builds struct {
 }
 
 const (
-	mostBuild = 32 << 20       // bytes of one state
+	mostBuild = wire.MaxState  // bytes of one state
 	maxBuilds = 4096           // states
 	buildAge  = 24 * time.Hour // of a state: what is built may depend on when, and the host's own programs change
 	buildNew  = ".new-"        // before the names of incomplete files

@@ -31,7 +31,7 @@ func ProblemCommand() *cli.Command {
 			{
 				Name: "verify", Usage: "grade a package's own submissions, and compare with what it expects", UsageText: "drover problem verify [flags] DIR", OnUsageError: terminal.UsageError,
 				Description: "Grades on a cluster that lives only for this command, or on the running one with --pool. Exits with 1 if a\n" +
-					"submission ends otherwise than the package says.",
+					"submission ends otherwise than the package says.\n\nExample: drover problem verify problems/hello",
 				Flags: terminal.WithSettings([]cli.Flag{
 					timeFlag(), access.AsFlag(), terminal.JSONFlag(),
 					&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL` of the running cluster"},
@@ -40,6 +40,7 @@ func ProblemCommand() *cli.Command {
 			},
 			{
 				Name: "import", Usage: "make an assignment of a package, or update one", UsageText: "drover problem import [flags] DIR CLASS/HANDLE", OnUsageError: terminal.UsageError,
+				Description: "Example: drover problem import problems/hello cs101/hello",
 				Flags: terminal.WithSettings([]cli.Flag{
 					timeFlag(), access.AsFlag(), terminal.JSONFlag(),
 					&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: "of a new assignment: " + access.DefaultPool},

@@ -20,30 +20,54 @@ import (
 // mostLink is the most bytes of a symbolic link's target; no file system has longer ones.
 const mostLink = 4 << 10
 
-// give sends a kept state to the host. An error means that nothing was answered yet.
+// give sends a kept state to the host. An error means that nothing was answered yet. Returns LIMIT for one that is larger
+// than wire.MaxState.
 func (a *Agent) give(name string, conn *os.File, req *request) error {
-	if err := a.begin(req.owner, nil); err != nil {
+	out := &unhurried{conn}
+	last, err := a.giveFirst(name, out, req)
+	if err != nil {
 		return err
+	}
+	_, _ = out.Write(last) // the host is gone, or sees that bytes are missing
+	return nil
+}
+
+// giveFirst sends all but the last bytes, which it returns: once the host has them it may call again, and the agent must not
+// be busy any more.
+func (a *Agent) giveFirst(name string, out io.Writer, req *request) (last []byte, err error) {
+	if err := a.begin(req.owner, nil); err != nil {
+		return nil, err
 	}
 	defer a.end(nil)
 	s := a.kept[name]
 	if s == nil {
-		return core.Errorf(core.CodeInvalid, a.cfg.VM, "nothing is kept as %q", name)
+		return nil, core.Errorf(core.CodeInvalid, a.cfg.VM, "nothing is kept as %q", name)
 	}
 	info, err := s.file.Stat()
-	if err == nil {
-		_, err = s.file.Seek(0, io.SeekStart)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeBadVM, a.cfg.VM, "read what was kept as %q", name)
+	}
+	size := info.Size()
+	if size > wire.MaxState {
+		return nil, core.Errorf(core.CodeLimit, a.cfg.VM, "what is kept as %q has %d bytes; %d can be given", name, size, wire.MaxState)
+	}
+	last = make([]byte, min(size, wire.MaxFrame))
+	first := size - int64(len(last))
+	if _, err := s.file.ReadAt(last, first); err != nil {
+		return nil, core.Wrap(err, core.CodeBadVM, a.cfg.VM, "read what was kept as %q", name)
+	}
+	head := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", size)
+	if first == 0 {
+		return append(head, last...), nil
+	}
+	if _, err = out.Write(head); err == nil {
+		from := io.NewSectionReader(s.file, 0, first)
+		_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{from}, make([]byte, wire.MaxFrame))
 	}
 	if err != nil {
-		return core.Wrap(err, core.CodeBadVM, a.cfg.VM, "read what was kept as %q", name)
+		return nil, nil //nolint:nilerr // the host is gone, or sees that bytes are missing
 	}
-	out := &unhurried{conn}
-	_, err = fmt.Fprintf(out, "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", info.Size())
-	if err == nil {
-		_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{s.file}, make([]byte, wire.MaxFrame))
-	}
-	_ = err // the host is gone, or sees that bytes are missing
-	return nil
+	return last, nil
 }
 
 // unhurried is a connection whose peer may take a while for each piece.

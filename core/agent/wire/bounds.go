@@ -19,6 +19,7 @@ const (
 	MaxDepth      = 32        // names in it
 	MaxKept       = 4         // states of work that a VM keeps
 	MaxKeptName   = 32        // bytes
+	MaxState      = 32 << 20  // bytes of a state that is given to the host
 	MaxPaths      = 64        // paths that a collection names
 	MaxTaken      = 256       // files of a collection
 	MaxTakenBytes = 16 << 20  // bytes of them

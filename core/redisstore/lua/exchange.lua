@@ -103,11 +103,7 @@ else
   end
   local names = table.concat(claimed, ' ')
   if names ~= '' or moved ~= '' then
-    local fields = { vms_now(dirty, vms) }
-    if names ~= '' then
-      local n = #fields
-      fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4] = 'claimed', names, 'token', token
-    end
+    local fields = names ~= '' and { 'claimed', names, 'token', token, vms_now(dirty, vms) } or { vms_now(dirty, vms) }
     event('exchange', owner, moved, fields)
   end
   if names ~= '' and moved == '' then
