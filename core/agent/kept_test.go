@@ -111,3 +111,23 @@ func many(n int) string {
 	}
 	return b.String()
 }
+
+// Once the host has all of a state, the agent is free for its next call.
+func TestAnAgentThatGaveIsFree(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		ctx := context.Background()
+		v, _ := again(t, kind)
+		for _, script := range []string{"true", "head -c 300000 /dev/zero >large"} {
+			_, o := v.sh(t, script, nil)
+			name := strings.Fields(script)[0]
+			require.NoError(t, v.client.Keep(ctx, name), "%s", o.err)
+			for range 100 {
+				var state bytes.Buffer
+				_, err := v.client.Give(ctx, name, &state, mostState)
+				require.NoError(t, err)
+				require.NoError(t, v.client.Reset(ctx, ""))
+			}
+		}
+	})
+}

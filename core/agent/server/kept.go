@@ -65,7 +65,7 @@ func (a *Agent) giveFirst(name string, out io.Writer, req *request) (last []byte
 		_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{from}, make([]byte, wire.MaxFrame))
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // the host is gone, or sees that bytes are missing
+		return nil, nil // the host is gone, or sees that bytes are missing
 	}
 	return last, nil
 }
