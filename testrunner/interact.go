@@ -48,16 +48,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
 		return nil, err
 	}
-	if err := j.lay(j.peer, func(w *tar.Writer) error {
-		if err := j.suite.add(w, cases.CheckInput, t.Input); err != nil {
-			return err
-		}
-		answer := cases.Content{}
-		if t.Output != nil {
-			answer = *t.Output
-		}
-		return j.suite.add(w, cases.CheckAnswer, answer)
-	}); err != nil {
+	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
 		return nil, j.refused(core.BlameHarness, err)
 	}
 	wall, err := j.span(max(t.Limits.Wall, c.Limits.Wall))

@@ -317,18 +317,11 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		return err
 	}
 	j.untrusted = false
-	answer := cases.Content{}
-	if t.Output != nil {
-		answer = *t.Output
-	}
 	if err := j.lay(j.vm, func(w *tar.Writer) error {
-		if err := s.add(w, cases.CheckInput, t.Input); err != nil {
+		if err := s.addQuestion(w, t); err != nil {
 			return err
 		}
-		if err := s.add(w, cases.CheckOutput, cases.Content{Text: run.stdout.String()}); err != nil {
-			return err
-		}
-		return s.add(w, cases.CheckAnswer, answer)
+		return s.add(w, cases.CheckOutput, cases.Content{Text: run.stdout.String()})
 	}); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
@@ -377,6 +370,18 @@ func (j *job) lay(vm VM, write func(*tar.Writer) error) error {
 		return fault
 	}
 	return err
+}
+
+// addQuestion writes what a checker or an interactor judges a test by: its input, and its answer, empty if it has none.
+func (s *suite) addQuestion(w *tar.Writer, t *cases.Test) error {
+	if err := s.add(w, cases.CheckInput, t.Input); err != nil {
+		return err
+	}
+	answer := cases.Content{}
+	if t.Output != nil {
+		answer = *t.Output
+	}
+	return s.add(w, cases.CheckAnswer, answer)
 }
 
 // add writes one file of the harness into an archive.
