@@ -109,8 +109,10 @@ func placed(g core.Ground, rates map[string]float64, reserved *placement.Reserve
 	for i := range g.Hosts {
 		h := &g.Hosts[i]
 		its := targets[h.Name]
-		if its == nil && h.State != core.HostDown && h.Ready {
-			its = core.Targets{} // its VMs are to go; one that is not there yet decides by itself what it begins with
+		// Its VMs are to go. A host that is not there yet, or has not said what it serves, decides by itself what it
+		// begins with.
+		if its == nil && h.State != core.HostDown && h.Ready && len(h.Serves) > 0 {
+			its = core.Targets{}
 		}
 		if (its == nil) != (h.Targets == nil) || !maps.Equal(its, h.Targets) {
 			r.Targets[h.Name] = its

@@ -209,6 +209,7 @@ func TestWhichWorkAHostGets(t *testing.T) {
 		"up":              {func(*core.HostInfo) {}, 3, true},
 		"down":            {func(h *core.HostInfo) { h.State = core.HostDown }, 0, false},
 		"not reconciled":  {func(h *core.HostInfo) { h.Ready = false }, 0, false},
+		"just reconciled": {func(h *core.HostInfo) { h.Serves = nil }, 0, false}, // it says a moment later what it serves
 		"drained":         {func(h *core.HostInfo) { h.Drain = true }, 0, true},
 		"reported failed": {func(h *core.HostInfo) { h.Failed = &core.HostReport{} }, 0, true},
 		"on probation":    {func(h *core.HostInfo) { h.Probation = &core.Probation{} }, 1, true},

@@ -217,6 +217,33 @@ func TestTargetsAreFollowed(t *testing.T) {
 	})
 }
 
+// A target that was decided while no vmfactory was there may be out of date. The next vmfactory keeps what it finds for as
+// long as any other surplus.
+func TestARestartKeepsSurplusForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 4))
+		p := r.start()
+		settle(time.Minute)
+		p.end()
+		before := r.cluster.cleanVMs("a")
+		require.Len(t, before, 2)
+
+		r.cluster.look(func(h *cluster) { h.targets, h.placed = core.Targets{}, true })
+		p = r.start()
+		defer p.end()
+		settle(5 * time.Second)
+		require.Equal(t, before, r.cluster.cleanVMs("a"))
+		r.cluster.look(func(h *cluster) { h.targets = core.Targets{"a": {Warm: 2}} })
+		settle(time.Minute)
+		require.Equal(t, before, r.cluster.cleanVMs("a"))
+		r.cluster.look(func(h *cluster) { h.targets = core.Targets{} })
+		settle(time.Minute)
+		require.Empty(t, r.cluster.cleanVMs("a"), "it is surplus indeed")
+		r.whole()
+	})
+}
+
 // Work that is judged by a pool's settings does not run in VMs of earlier ones.
 func TestVMsOfEarlierSettingsAreReplaced(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type poolState struct {
 	kind core.VMKind // settings of its VMs
 
 	turn         int64     // when it last got a VM
-	surplusSince time.Time // zero if there is no surplus
+	surplusSince time.Time // since when there is a surplus; zero if there is none
 
 	took, reported time.Duration // to make a VM: a moving average, and the one that Redis has
 }

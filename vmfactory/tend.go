@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"drover/core"
 )
@@ -176,6 +177,8 @@ func (e *epoch) retire(ctx context.Context, m move) error {
 	now := e.clock.Now()
 	switch {
 	case m.surplus == 0:
+		ps.surplusSince = time.Time{}
+	case ps.surplusSince.IsZero():
 		ps.surplusSince = now
 	case now.Sub(ps.surplusSince) >= e.cfg.SurplusAfter:
 		n += m.surplus
