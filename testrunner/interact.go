@@ -59,7 +59,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	defer stop(nil)
 	heard, asked := newPipe(), newPipe() // by the program, by the interactor
 	program.Stdin = heard
-	judge := j.step(c.Command(), j.w.Spec.Env)
+	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
 	judge.Stdin = asked
 
 	var its *ran // the interactor's

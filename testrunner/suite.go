@@ -326,7 +326,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		return j.refused(core.BlameHarness, err)
 	}
 	c := s.plan.Checker
-	command := j.step(c.Command(), j.w.Spec.Env)
+	command := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
 	command.Stdin = strings.NewReader(run.stdout.String())
 	done, err := j.one(j.vm, command, c.Limits)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +42,6 @@ type verified struct {
 // verification is the work of drover problem verify.
 type verification struct {
 	p       *problem.Problem
-	dir     string // the package's
 	scratch string
 	backend access.Backend
 	pool    string
@@ -61,7 +61,7 @@ func verifyProblem(c *cli.Context, p *problem.Problem) error {
 	if p.Plan(); len(p.Refused) > 0 {
 		return p.Check()
 	}
-	v := &verification{p: p, dir: c.Args().First(), pool: c.String("pool")}
+	v := &verification{p: p, pool: c.String("pool")}
 	err := wiring.InScratch(c, func(c *cli.Context, scratch string) error {
 		v.scratch = scratch
 		if v.pool != "" {
@@ -98,13 +98,7 @@ func verifyingPool(p *problem.Problem) core.Pool {
 // run grades everything: input validators and accepted submissions first if the time limit is to be measured.
 func (v *verification) run(c *cli.Context, d access.Backend) error {
 	v.backend = d
-	inputs := filepath.Join(v.scratch, "inputs")
-	if len(v.p.InputValidators) > 0 {
-		if err := v.p.WriteInputs(inputs); err != nil {
-			return err
-		}
-	}
-	if err := v.validate(c.Context, inputs); err != nil {
+	if err := v.validate(c.Context); err != nil {
 		return err
 	}
 	accepted := func(s *problem.Submission) bool { return slices.Equal(s.Wanted, []problem.Outcome{problem.Accepted}) }
@@ -129,12 +123,16 @@ func (v *verification) run(c *cli.Context, d access.Backend) error {
 }
 
 // validate runs the input validators on all inputs.
-func (v *verification) validate(ctx context.Context, folder string) error {
-	for _, program := range v.p.InputValidators {
+func (v *verification) validate(ctx context.Context) error {
+	for i, program := range v.p.InputValidators {
 		ext := filepath.Ext(program)
 		if slices.Contains([]string{".ctd", ".viva"}, ext) {
 			v.p.Notes = append(v.p.Notes, problem.Note{File: program, What: "verify does not run validators in this language"})
 			continue
+		}
+		folder := filepath.Join(v.scratch, "inputs"+strconv.Itoa(i))
+		if err := v.p.WriteInputs(folder, program); err != nil {
+			return err
 		}
 		row := verified{Path: program, Wanted: string(problem.Accepted)}
 		r, err := v.wait(ctx, v.submit(ctx, folder, program))
@@ -183,7 +181,10 @@ func (v *verification) submit(ctx context.Context, folder, program string) *runn
 	if v.pool == verifyPool {
 		draft.Submitter = "verify"
 	}
-	path := filepath.Join(v.dir, filepath.FromSlash(program))
+	path, err := v.p.CopyProgram(filepath.Join(v.scratch, "programs"), program)
+	if err != nil {
+		return &running{err: err}
+	}
 	if err := request.GradingDraft(&draft, folder, []string{path}, harness.TestFinal); err != nil {
 		return &running{err: err}
 	}

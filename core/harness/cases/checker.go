@@ -17,8 +17,8 @@ const (
 )
 
 // Command returns what to run: the words {input}, {output} and {answer} stand for the files, and a command without
-// any of them gets all three as its last arguments.
-func (c *Checker) Command() Command {
+// any of them gets all three as its last arguments. What a test adds comes after that.
+func (c *Checker) Command(more Command) Command {
 	all := slices.Clone(c.Run)
 	named := false
 	for i := range all {
@@ -28,10 +28,13 @@ func (c *Checker) Command() Command {
 			}
 		}
 	}
-	if named {
+	if !named {
+		more = slices.Concat(Command{CheckInput, CheckOutput, CheckAnswer}, more)
+	}
+	if len(more) == 0 {
 		return all
 	}
-	return all.with(Command{CheckInput, CheckOutput, CheckAnswer})
+	return all.with(more)
 }
 
 // Judge converts a checker's exit code and output to a test's outcome. It knows the codes of testlib and of Kattis,

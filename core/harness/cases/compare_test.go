@@ -104,5 +104,5 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	named := cases.Checker{Run: cases.Command{"v", "{input}", "{answer}", "."}}
-	assert.Equal(t, cases.Command{"v", "input", "answer", "."}, named.Command())
+	assert.Equal(t, cases.Command{"v", "input", "answer", ".", "x"}, named.Command(cases.Command{"x"}))
 }

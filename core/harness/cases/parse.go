@@ -57,6 +57,7 @@ type defaults struct {
 	final   bool
 	points  float64
 	message string
+	checker Command // more arguments
 }
 
 func (p *parser) whole(raw []byte) error {
@@ -114,6 +115,10 @@ func (d *defaults) fields(p *parser) map[string]field {
 	return map[string]field{
 		"run": command(&d.run), "env": environment(&d.env), "compare": d.compare.read, "limits": p.limits(&d.limits),
 		"visibility": visibility(&d.hidden), "message": text(&d.message), "when": when(&d.final),
+		"checker_args": func(n *yaml.Node) error {
+			d.checker = nil
+			return list(MaxArgs, func(n *yaml.Node) error { return word(n, &d.checker) })(n)
+		},
 	}
 }
 
@@ -128,6 +133,12 @@ func (p *parser) named(n *yaml.Node, d defaults) error {
 	fields["points"] = func(n *yaml.Node) error {
 		g.Points = &points
 		return number(&points, 0, 1e6)(n)
+	}
+	fields["award"] = func(n *yaml.Node) error {
+		var how string
+		err := oneOf(&how, "all", "least")(n)
+		g.Least = how == "least"
+		return err
 	}
 	fields["needs"] = list(MaxTests, func(n *yaml.Node) error {
 		s, err := scalar(n)
@@ -149,6 +160,8 @@ func (p *parser) named(n *yaml.Node, d defaults) error {
 		return wrong(n, "this group has no name")
 	case slices.ContainsFunc(p.plan.Groups, func(o Group) bool { return o.Name == g.Name }):
 		return wrong(n, "another group is called %q, too", g.Name)
+	case g.Least && g.Points == nil:
+		return wrong(n, "the group %q awards the least share of its points, and has none", g.Name)
 	case tests == nil:
 		return wrong(n, "the group %q has no tests", g.Name)
 	}
@@ -223,6 +236,7 @@ func (p *parser) test(g *Group, n *yaml.Node, d defaults) error {
 	if !anyExit {
 		t.Exit = &exit
 	}
+	t.CheckerArgs = d.checker
 	t.Env, t.Limits, t.Hidden, t.Final, t.Message, t.Points, t.Compare = last(d.env), d.limits.filled(defaultTime), d.hidden, d.final, d.message, d.points, d.compare
 	if compared && t.Output == nil && from == "" && !t.Compare.byProgram() {
 		return wrong(n, "this test has no output to compare with")

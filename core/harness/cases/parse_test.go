@@ -87,7 +87,7 @@ groups:
 	assert.Equal(t, []cases.Command{{"/bin/sh", "-c", "make"}, {"cc", "-o", "p", "p.c"}}, p.Build)
 	assert.True(t, p.BuildCache)
 	assert.Equal(t, 35*time.Second, p.BuildLimits.Wall)
-	assert.Equal(t, cases.Command{"python3", "check.py", "input", "output", "answer"}, p.Checker.Command())
+	assert.Equal(t, cases.Command{"python3", "check.py", "input", "output", "answer"}, p.Checker.Command(nil))
 	all := p.Tests()
 	require.Len(t, all, 8)
 
@@ -132,7 +132,7 @@ func TestParse_Refuses(t *testing.T) {
 		"No tests":              {run, "has no tests"},
 		"Empty tests":           {run + "tests: []", "line 2: there are no tests here"},
 		"Unknown field":         {run + "test:\n  - output: x", `line 2: cases.yaml has no field "test"; it has build,`},
-		"Unknown field of test": {run + "tests:\n  - output: x\n    inptu: y", `line 4: a test has no field "inptu"; it has args, compare,`},
+		"Unknown field of test": {run + "tests:\n  - output: x\n    inptu: y", `line 4: a test has no field "inptu"; it has args, checker_args, compare,`},
 		"Field twice":           {run + "run: q\ntests: [{output: x}]", `line 2: "run" is given twice`},
 		"Merge key":             {run + "tests:\n  - &a {output: x}\n  - {<<: *a}", `no field "<<"`},
 		"No value":              {"run:\ntests: [{output: x}]", `line 1: "run" has no value`},

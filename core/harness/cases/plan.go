@@ -56,8 +56,9 @@ func (p *Plan) Public() *Plan {
 // Group is tests that belong together. Tests outside of any group are one without a name.
 type Group struct {
 	Name string
-	// Points are won if every test of the group is passed; nil if its tests have their own.
+	// Points are won if every test of the group is passed, or, with Least, in part; nil if its tests have their own.
 	Points *float64
+	Least  bool     // Points times the least share that a test has
 	Stop   bool     // after the first test that is not passed the others are skipped
 	Needs  []string // groups all of whose tests must be passed, or this one is skipped
 	Tests  []Test
@@ -72,7 +73,8 @@ type Test struct {
 	Env         []string // NAME=value
 	Output      *Content // nil if what it prints does not matter
 	Compare     Compare
-	Exit        *int // nil if how it exits does not matter
+	CheckerArgs Command // more arguments of the checker or the interactor
+	Exit        *int    // nil if how it exits does not matter
 	Limits      Limits
 	Points      float64 // to be won; a share of its group's where the group has points
 	Hidden      bool

@@ -104,9 +104,9 @@ func (r *Report) JSON(p *Plan) ([]byte, error) {
 	left := maxMessages
 	next := 0
 	for _, g := range p.Groups {
-		passed := true
+		passed, share := true, 1.0
 		for i := range g.Tests {
-			passed = passed && r.Outcomes[next+i].Passed()
+			passed, share = passed && r.Outcomes[next+i].Passed(), min(share, r.Outcomes[next+i].Share)
 		}
 		for i := range g.Tests {
 			t, o := &g.Tests[i], &r.Outcomes[next]
@@ -115,8 +115,11 @@ func (r *Report) JSON(p *Plan) ([]byte, error) {
 			one.Group, one.Hidden, one.MaxScore, one.Score = t.Group, t.Hidden, t.Points, o.Share*t.Points
 			if g.Points != nil && !passed {
 				one.Score = 0
+				if g.Least {
+					one.Score = share * t.Points
+				}
 			}
-			one.Message = o.message(t, g.Points != nil && !passed, left > 0)
+			one.Message = o.message(t, g.Points != nil && !passed && !g.Least, left > 0)
 			if text, err := json.Marshal(one.Message); err == nil {
 				left -= len(text)
 			}
@@ -127,8 +130,11 @@ func (r *Report) JSON(p *Plan) ([]byte, error) {
 		}
 		if g.Points != nil { // not the sum of shares, which may be a little off
 			out.MaxScore += *g.Points
-			if passed {
+			switch {
+			case passed:
 				out.Score += *g.Points
+			case g.Least:
+				out.Score += share * *g.Points
 			}
 		}
 	}

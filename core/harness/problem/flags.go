@@ -12,9 +12,9 @@ type flags struct {
 	words []string
 }
 
-// of joins the package's flags with a group's.
-func (p *Problem) flagsOf(g *Group) flags {
-	f := g.flags
+// flagsOf joins the package's flags with a test's.
+func (p *Problem) flagsOf(t *Test) flags {
+	f := t.flags
 	if f.file == "" {
 		f = p.compare
 	} else {

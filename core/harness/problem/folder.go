@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,34 +52,60 @@ func (p *Problem) Plan() {
 	}
 	p.planned = true
 	for i := range p.Groups {
-		f := p.flagsOf(&p.Groups[i])
-		switch {
-		case p.Validator == "":
-			p.Groups[i].compare = p.comparison(f)
-		case i > 0 && !slices.Equal(p.arguments, f.words):
-			p.refuse(f.file, f.line, "a group has flags of its own for the package's output validator; drover gives it the same for all tests")
-		default:
-			p.arguments = f.words
+		g := &p.Groups[i]
+		var last flags
+		for j := range g.Tests {
+			t := &g.Tests[j]
+			f := p.flagsOf(t)
+			if p.Validator != "" {
+				t.checker = slices.Concat([]string{p.most(g, t)}, f.words)
+				continue
+			}
+			if j > 0 && f.file == last.file && f.line == last.line {
+				t.compare = g.Tests[j-1].compare // what is wrong with it is said once
+			} else {
+				t.compare = p.comparison(f)
+			}
+			last = f
 		}
 	}
 }
 
+// most tells the validator's script what a test's points are out of.
+func (p *Problem) most(g *Group, t *Test) string {
+	switch {
+	case !p.Scoring, g.Sample:
+		return "ignore"
+	case !t.Scores:
+		return "none"
+	case g.Least:
+		return strconv.FormatFloat(*g.Points, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(t.Points, 'g', -1, 64)
+}
+
 // WriteInputs writes a harness folder that tests an input validator, as if it were a submission, with all inputs.
-func (p *Problem) WriteInputs(dir string) error {
+func (p *Problem) WriteInputs(dir, program string) error {
 	w := &writer{p: p, dir: dir}
 	var groups []any
 	const accepts = 42
 	for i := range p.Groups {
 		var tests []any
-		for _, t := range p.Groups[i].Tests {
+		for j := range p.Groups[i].Tests {
+			t := &p.Groups[i].Tests[j]
 			w.copy(t.Input, t.Input)
-			tests = append(tests, map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "exit": accepts})
+			one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "exit": accepts}
+			if args := t.inputs.of(program, t); len(args) > 0 {
+				one["args"] = args
+			}
+			w.beside(one, t)
+			tests = append(tests, one)
 		}
 		groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
 	}
 	w.text(buildFile, buildScript(nil))
 	return w.finish(map[string]any{
-		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": []string{"./run"},
+		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": "exec >/dev/null; ./run",
 		"build_limits": w.buildLimits(), "limits": map[string]any{"time": defaultWork.String()}, "groups": groups,
 	})
 }
@@ -129,6 +156,9 @@ func (w *writer) copy(from, to string) {
 	if info, err := w.p.root.Stat(from); err == nil && info.Mode()&0o100 != 0 {
 		mode = 0o700
 	}
+	if !strings.HasPrefix(from, "data/") {
+		content = w.p.filled(content)
+	}
 	w.put(to, content, mode)
 }
 
@@ -156,7 +186,7 @@ func (w *writer) buildLimits() map[string]any {
 func (w *writer) validator() map[string]any {
 	p, l := w.p, w.p.Limits
 	files := []string{buildFile, validateFile}
-	w.text(validateFile, validateScript)
+	w.text(validateFile, validateScript(p.Interactive))
 	all := p.below(p.Validator)
 	if p.has(p.Validator) {
 		all = []string{p.Validator}
@@ -176,7 +206,7 @@ func (w *writer) validator() map[string]any {
 	if l.CheckOutput > 0 {
 		limits["output"] = l.CheckOutput
 	}
-	run := append([]string{"sh", validateFile, "{input}", "{answer}"}, p.arguments...)
+	run := []string{"sh", validateFile, "{input}", "{answer}"}
 	return map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits}
 }
 
@@ -197,8 +227,8 @@ func (w *writer) groups() []any {
 		if len(g.Needs) > 0 {
 			one["needs"] = g.Needs
 		}
-		if w.p.Validator == "" {
-			one["compare"] = g.compare
+		if g.Least {
+			one["award"] = "least"
 		}
 		all = append(all, one)
 	}
@@ -207,7 +237,8 @@ func (w *writer) groups() []any {
 
 func (w *writer) tests(g *Group) []any {
 	var all []any
-	for _, t := range g.Tests {
+	for i := range g.Tests {
+		t := &g.Tests[i]
 		w.copy(t.Input, t.Input)
 		w.copy(t.Answer, t.Answer)
 		one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "output": map[string]any{"file": t.Answer}}
@@ -217,15 +248,26 @@ func (w *writer) tests(g *Group) []any {
 		if len(t.Args) > 0 {
 			one["args"] = t.Args
 		}
-		if len(t.Files) > 0 {
-			files := map[string]any{}
-			for at, from := range t.Files {
-				w.copy(from, from)
-				files[at] = map[string]any{"file": from}
-			}
-			one["files"] = files
+		if w.p.Validator == "" {
+			one["compare"] = t.compare
+		} else {
+			one["checker_args"] = t.checker
 		}
+		w.beside(one, t)
 		all = append(all, one)
 	}
 	return all
+}
+
+// beside adds the files that lie beside the program.
+func (w *writer) beside(one map[string]any, t *Test) {
+	if len(t.Files) == 0 {
+		return
+	}
+	files := map[string]any{}
+	for at, from := range t.Files {
+		w.copy(from, from)
+		files[at] = map[string]any{"file": from}
+	}
+	one["files"] = files
 }

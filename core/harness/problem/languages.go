@@ -97,6 +97,11 @@ chmod +x run
 	return b.String()
 }
 
+// known reports whether a file with this suffix is of a language in the table.
+func known(ext string) bool {
+	return slices.ContainsFunc(languages, func(l language) bool { return slices.Contains(l.Suffixes, strings.TrimPrefix(ext, ".")) })
+}
+
 // chosen are the languages of these names, or all.
 func chosen(only []string) []language {
 	if len(only) == 0 {
@@ -112,29 +117,3 @@ func suffixes(only []string) string {
 	}
 	return strings.Join(all, " ")
 }
-
-// validateScript runs the package's output validator, of which only 42 and 43 are verdicts.
-const validateScript = `#!/bin/sh
-# Runs the output validator: its feedback folder is made here, and what it says to people is passed on.
-input=$1 answer=$2
-shift 2
-mkdir -p feedback || exit 99
-"./` + validatorDir + `/run" "$input" "$answer" feedback/ "$@"
-code=$?
-if [ -e feedback/score.txt ]; then
-	echo "the validator wrote score.txt: drover takes points by test and by group" >&2
-	exit 99
-fi
-if [ -e feedback/nextpass.in ]; then
-	echo "the validator wrote nextpass.in: drover runs a submission once for a test" >&2
-	exit 99
-fi
-if [ -s feedback/judgemessage.txt ]; then
-	head -c 2000 feedback/judgemessage.txt >&2
-fi
-case $code in
-42 | 43) exit "$code" ;;
-esac
-echo "the validator ended with exit code $code, and only 42 and 43 are verdicts" >&2
-exit 99
-`

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // The formats.
@@ -37,12 +38,16 @@ type Problem struct {
 	Refused []Note // what drover cannot do
 	Notes   []Note // what does not concern judging, and does not carry over
 
-	root    *os.Root
-	files   []string // all plain files, sorted
-	compare flags    // the whole package's, by validator_flags
+	root      *os.Root
+	dir       string   // the folder's name
+	files     []string // all plain files, sorted
+	compare   flags    // the whole package's, by validator_flags
+	constants map[string]string
+	scores    entry // validation, if the validator computes scores
+	draft     bool  // of 2025-09
+	worst     bool  // the worst outcome of all tests is a submission's, not the first bad one
 
-	planned   bool
-	arguments []string // of the output validator
+	planned bool
 }
 
 // Note is something to say about a place of the package.
@@ -67,7 +72,7 @@ func Open(dir string) (*Problem, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, dir, "the package %s cannot be opened", dir)
 	}
-	p := &Problem{root: root}
+	p := &Problem{root: root, dir: dir}
 	if err = p.read(); err != nil {
 		return nil, errors.Join(core.Wrap(err, core.CodeOf(err), dir, "the package %s", dir), root.Close())
 	}
@@ -102,14 +107,23 @@ func (p *Problem) read() error {
 	return err
 }
 
+// plainName matches the names of files and folders that belong to a package.
+var plainName = pattern.New(`^[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,254}$`)
+
 // list finds all plain files; a link counts as what it names inside the package.
 func (p *Problem) list() error {
 	err := fs.WalkDir(p.root.FS(), ".", func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && at != ".":
-			return fs.SkipDir
+		case at != "." && at != timeFile && !plainName().MatchString(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			if !strings.HasPrefix(d.Name(), ".") {
+				p.note(at, 0, "it is ignored: names of files have letters, digits, _, . and - only")
+			}
+			return nil
 		case d.IsDir():
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
@@ -183,12 +197,13 @@ func (p *Problem) Text() (string, error) {
 		return "", nil
 	}
 	raw, err := p.bytes(p.Statement, maxYAML)
-	return string(raw), err
+	return string(p.filled(raw)), err
 }
 
 func (p *Problem) refuse(file string, line int, format string, args ...any) {
-	if len(p.Refused) < maxNotes {
-		p.Refused = append(p.Refused, Note{file, line, fmt.Sprintf(format, args...)})
+	n := Note{file, line, fmt.Sprintf(format, args...)}
+	if len(p.Refused) < maxNotes && !slices.Contains(p.Refused, n) {
+		p.Refused = append(p.Refused, n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package problem_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,7 +53,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"refused": {
-			"problem.yaml, line 3: validation: the validator computes scores", "problem.yaml, line 6: objective: less is better",
+			"problem.yaml, line 3: validation: the validator computes the points of data/secret", "problem.yaml, line 6: objective: less is better",
 			"problem.yaml, line 9: validation_passes: multi-pass", "problem.yaml, line 10: cores: this limit is not known",
 			"problem.yaml, line 11: validators: this key is not known", "graders: graders of its own", "data/testdata.yaml, line 1: grading: graders of its own",
 			"data/secret/testdata.yaml, line 1: grader_flags: avg", "data/secret/testdata.yaml, line 2: reject_score: a failed test",
@@ -60,8 +61,10 @@ func TestRefusals(t *testing.T) {
 		},
 		"refused-new": {
 			"problem.yaml, line 2: type: multi-pass", "problem.yaml, line 2: type: submit-answer", "problem.yaml, line 4: validator_flags: the format 2025-09 has no such key",
-			"problem.yaml, line 5: constants:", "data/secret/a/test_group.yaml, line 1: max_score:", "data/secret/a/test_group.yaml, line 2: static_validation_score:",
-			"data/secret/a/1.yaml, line 1: output_validator_args:",
+			"problem.yaml, line 7: 2n: this is no name of a constant", "problem.yaml, line 8: m: it has no value", "data/secret/a/test_group.yaml, line 1: max_score:", "data/secret/a/test_group.yaml, line 2: static_validation_score:",
+			`data/secret/a/1.yaml, line 1: the default output validator has no flag "x"`, "data/secret/b: data/secret has groups of tests, so this folder needs a test_group.yaml",
+			"data/secret/c/test_group.yaml: require_pass: secret/a is not all or nothing", "data/secret/test_group.yaml, line 1: max_score: the groups have 200 points together",
+			"data/secret/c/testdata.yaml: the format 2025-09 has test_group.yaml in its place",
 		},
 	} {
 		p := open(t, filepath.Join("testdata", name))
@@ -128,4 +131,35 @@ func TestTimeFrom(t *testing.T) {
 	assert.Equal(t, time.Second, p.Limits.Time)
 	p.TimeFrom([]*core.Result{{Tests: []core.Test{{Usage: &core.Usage{CPUMs: 410}}, {Usage: &core.Usage{CPUMs: 30}}}}})
 	assert.Equal(t, 3*time.Second, p.Limits.Time)
+}
+
+// Values of constants are in programs, statements and test_group.yaml, and nowhere else.
+func TestConstants(t *testing.T) {
+	t.Parallel()
+	p := open(t, "testdata/flags")
+	text, err := p.Text()
+	require.NoError(t, err)
+	assert.Equal(t, "A divisor of n, at most 50 (fifty), {{unknown}}.\n", text)
+	at, err := p.CopyProgram(t.TempDir(), "submissions/accepted/odd.py")
+	require.NoError(t, err)
+	raw, err := os.ReadFile(at)
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), "n < 13 else 50")
+}
+
+// A package of the legacy format may have its name in the statement only, and files that count as if they were not there.
+func TestNameOfTheStatement(t *testing.T) {
+	t.Parallel()
+	p := open(t, "testdata/nameless")
+	assert.Equal(t, "Worst first", p.Title)
+	assert.Len(t, p.Groups[0].Tests, 3)
+	assert.Len(t, p.Submissions, 3)
+	assert.Contains(t, p.Notes[0].String(), "a copy.in: it is ignored")
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/nameless")))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "problem_statement")))
+	assert.Equal(t, filepath.Base(dir), open(t, dir).Title)
+	p = open(t, "testdata/inputs")
+	assert.Len(t, p.Submissions, 1)
+	assert.Contains(t, fmt.Sprint(p.Notes), "submissions/accepted/add.cow: it is not judged")
 }

@@ -1,6 +1,9 @@
 package problem
 
 import (
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"drover/core"
+	"drover/core/service/pattern"
 )
 
 // Limits are those of a package. 0 is what the package leaves to the system.
@@ -30,6 +34,9 @@ const (
 	defaultOutput = 8 * mebi
 	defaultWork   = time.Minute // of compilers and validators
 )
+
+// timeFile has nothing but the time limit.
+const timeFile = ".timelimit"
 
 // aboutPeople are the keys of problem.yaml that do not concern judging.
 var aboutPeople = []string{
@@ -55,8 +62,43 @@ func (p *Problem) settings() error {
 	for _, e := range all {
 		p.setting(e)
 	}
+	if p.Title == "" && p.Format == Legacy {
+		return p.nameOfStatement()
+	}
 	if p.Title == "" {
 		return core.Errorf(core.CodeInvalid, "", "%s has no name", File)
+	}
+	return nil
+}
+
+var (
+	plainTitle = pattern.New(`%%\s*plainproblemname:\s*(\S.*)`)
+	latexTitle = pattern.New(`\\problemname\{(?:\\(?:[a-z]+)\{)?([^{}\\$]+)\}`)
+)
+
+// nameOfStatement takes the name from a LaTeX statement, where packages of the legacy format have it, or that of the
+// folder.
+func (p *Problem) nameOfStatement() error {
+	for _, f := range slices.Concat([]string{"problem_statement/problem.en.tex", "problem_statement/problem.tex"}, p.below("problem_statement")) {
+		if !p.has(f) || path.Ext(f) != ".tex" || p.Title != "" {
+			continue
+		}
+		raw, err := p.bytes(f, maxYAML)
+		if err != nil {
+			return err
+		}
+		for _, is := range []*regexp.Regexp{plainTitle(), latexTitle()} {
+			if found := is.FindSubmatch(raw); found != nil && p.Title == "" {
+				p.Title = strings.TrimSpace(string(found[1]))
+			}
+		}
+	}
+	if p.Title == "" {
+		full, err := filepath.Abs(p.dir)
+		if err != nil {
+			return err
+		}
+		p.Title = filepath.Base(full)
 	}
 	return nil
 }
@@ -65,7 +107,7 @@ func (p *Problem) format(e entry) {
 	switch v := p.text(e); v {
 	case Legacy, "legacy-icpc":
 	case Format, "2023-07-draft", "2023-07", "2025-09-draft", "draft":
-		p.Format = Format
+		p.Format, p.draft = Format, v != Format
 	default:
 		p.bad(e, "the format %q is not known; drover reads legacy and 2025-09", v)
 	}
@@ -91,9 +133,11 @@ func (p *Problem) setting(e entry) {
 func (p *Problem) common(e entry) {
 	switch e.key {
 	case "type":
+		plain := false
 		for _, word := range p.words(e, true) {
 			switch word {
 			case "pass-fail":
+				plain = true
 			case "scoring":
 				p.Scoring = true
 			case "interactive":
@@ -106,6 +150,9 @@ func (p *Problem) common(e entry) {
 				p.bad(e, "the type %q is not known", word)
 			}
 		}
+		if plain && p.Scoring {
+			p.bad(e, "a problem is either pass-fail or scoring")
+		}
 	case "name":
 		p.name(e)
 	case "limits":
@@ -115,7 +162,7 @@ func (p *Problem) common(e entry) {
 	case "languages":
 		p.languages(e)
 	case "constants":
-		p.bad(e, "constants are to be replaced in validators and submissions; drover takes files as they are")
+		p.readConstants(e)
 	}
 }
 
@@ -203,7 +250,7 @@ func (p *Problem) legacy(e entry) {
 			case i > 0 && word == "interactive":
 				p.Interactive = true
 			case i > 0 && word == "score":
-				p.bad(e, "the validator computes scores (score.txt); drover takes points by test and by group")
+				p.scores = e
 			case i > 0 && word == "multi-pass":
 				p.bad(e, "multi-pass problems run a submission several times for one test; drover runs it once")
 			default:
@@ -240,7 +287,7 @@ func (p *Problem) legacy(e entry) {
 
 // time finds the limit that tools of contests keep beside problem.yaml.
 func (p *Problem) time() error {
-	for _, name := range []string{"domjudge-problem.ini", ".timelimit"} {
+	for _, name := range []string{"domjudge-problem.ini", timeFile} {
 		if p.Limits.Time > 0 || !p.has(name) {
 			continue
 		}
@@ -250,7 +297,7 @@ func (p *Problem) time() error {
 		}
 		for i, line := range strings.Split(string(raw), "\n") {
 			key, value, is := strings.Cut(line, "=")
-			if name == ".timelimit" {
+			if name == timeFile {
 				key, value, is = "timelimit", line, strings.TrimSpace(line) != ""
 			}
 			if is && strings.TrimSpace(key) == "timelimit" {

@@ -3,6 +3,7 @@ package problem
 import (
 	"bytes"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,8 +60,8 @@ func (p *Problem) submissions() error {
 		if p.has("submissions/" + folder) {
 			continue
 		}
-		wanted, known := byFolder[folder]
-		if !known {
+		wanted, said := byFolder[folder]
+		if !said {
 			p.note("submissions/"+folder, 0, "this folder does not say what is expected")
 		}
 		for _, name := range p.children("submissions/" + folder) {
@@ -68,6 +69,10 @@ func (p *Problem) submissions() error {
 			files := []string{s.Path}
 			if !p.has(s.Path) {
 				files = p.below(s.Path)
+			}
+			if !slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
+				p.note(s.Path, 0, "it is not judged: no file of it has the suffix of a language that drover has")
+				continue
 			}
 			for _, f := range files {
 				said, err := p.expected(f)
@@ -107,6 +112,19 @@ func (p *Problem) expected(file string) ([]Outcome, error) {
 	return all, nil
 }
 
+// CopyProgram copies a program of the package into a folder, with the values of constants, and returns where it is.
+func (p *Problem) CopyProgram(dir, program string) (string, error) {
+	w := &writer{p: p, dir: dir}
+	all := p.below(program)
+	if p.has(program) {
+		all = []string{program}
+	}
+	for _, f := range all {
+		w.copy(f, f)
+	}
+	return filepath.Join(dir, filepath.FromSlash(program)), w.err
+}
+
 // Fits reports whether an outcome is as the package says.
 func (s *Submission) Fits(o Outcome) bool { return len(s.Wanted) == 0 || slices.Contains(s.Wanted, o) }
 
@@ -125,18 +143,8 @@ func (p *Problem) Judged(r *core.Result, wanted []Outcome) Outcome {
 			return Partly
 		}
 	}
-	for i := range r.Tests {
-		switch r.Tests[i].Verdict {
-		case core.TestAccepted, core.TestSkipped:
-		case core.TestBuildError:
-			return CompileError
-		case core.TestWrongAnswer:
-			return WrongAnswer
-		case core.TestTimeLimit:
-			return TimeLimit
-		default:
-			return RunTimeError
-		}
+	if bad := p.failed(r); bad != "" {
+		return bad
 	}
 	switch {
 	case r.Limit == core.LimitTime || r.State == core.RequestTimedOut:
@@ -145,4 +153,40 @@ func (p *Problem) Judged(r *core.Result, wanted []Outcome) Outcome {
 		return RunTimeError
 	}
 	return Accepted
+}
+
+// failed is the outcome of the first test that failed, or, where the package says so, the worst of all; "" if none has.
+func (p *Problem) failed(r *core.Result) Outcome {
+	found := map[Outcome]bool{}
+	for i := range r.Tests {
+		one := outcomeOf(r.Tests[i].Verdict)
+		if one == "" {
+			continue
+		}
+		if !p.worst {
+			return one
+		}
+		found[one] = true
+	}
+	for _, one := range []Outcome{CompileError, RunTimeError, TimeLimit, WrongAnswer} {
+		if found[one] {
+			return one
+		}
+	}
+	return ""
+}
+
+// outcomeOf is what a test's verdict makes of a submission; "" for those that do not reject it.
+func outcomeOf(verdict string) Outcome {
+	switch verdict {
+	case core.TestAccepted, core.TestSkipped:
+		return ""
+	case core.TestBuildError:
+		return CompileError
+	case core.TestWrongAnswer:
+		return WrongAnswer
+	case core.TestTimeLimit:
+		return TimeLimit
+	}
+	return RunTimeError
 }

@@ -1,0 +1,2 @@
+n = int(input())
+print(0 if n == 1 else n)
