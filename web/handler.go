@@ -27,6 +27,7 @@ type Handlers struct {
 	API    http.Handler // under /api/
 	Judge0 http.Handler // under /judge0/
 	Tango  http.Handler // under /tango/
+	Jobe   http.Handler // under /jobe/
 	Events http.Handler // under /events/
 	Pages  http.Handler // all else
 	Checks map[string]service.Check
@@ -43,6 +44,7 @@ func Handler(cfg Config, d Handlers) (http.Handler, error) {
 	mux.Handle("/api/docs/", d.Pages)
 	mux.Handle("/judge0/", http.StripPrefix("/judge0", d.Judge0))
 	mux.Handle("/tango/", http.StripPrefix("/tango", d.Tango))
+	mux.Handle("/jobe/", http.StripPrefix("/jobe", d.Jobe))
 	mux.Handle("/events/", d.Events)
 	mux.Handle("GET /healthz", service.HealthHandler(untold(d.Checks)))
 	mux.HandleFunc("GET /robots.txt", func(w http.ResponseWriter, _ *http.Request) {

@@ -25,7 +25,7 @@ func site(t *testing.T, at string, do http.HandlerFunc) http.Handler {
 	t.Helper()
 	u, err := url.Parse(at)
 	require.NoError(t, err)
-	h, err := web.Handler(web.Config{URL: u, Log: quiet()}, web.Handlers{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
+	h, err := web.Handler(web.Config{URL: u, Log: quiet()}, web.Handlers{API: do, Judge0: do, Tango: do, Jobe: do, Events: do, Pages: do})
 	require.NoError(t, err)
 	return h
 }
@@ -76,7 +76,7 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 func TestEveryAnswerHoldsBrowsers(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"http://localhost:8080", "https://drover.example"} {
-		for _, path := range []string{"/", "/api/v1/me", "/judge0/about", "/tango/x", "/events/cluster", "/robots.txt", "/healthz"} {
+		for _, path := range []string{"/", "/api/v1/me", "/judge0/about", "/tango/x", "/jobe/x", "/events/cluster", "/robots.txt", "/healthz"} {
 			got := answer(site(t, at, ok), httptest.NewRequest(http.MethodGet, path, nil)).Header()
 			policy := got.Get("Content-Security-Policy")
 			for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
@@ -119,7 +119,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse("/no/site")
 	require.NoError(t, err)
-	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Handlers{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
+	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Handlers{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Jobe: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
 	require.ErrorContains(t, err, "https://drover.example.org")
 	_, err = web.Listen("256.0.0.1:1", nil)
 	require.ErrorContains(t, err, "--listen")
@@ -162,7 +162,7 @@ func TestOnlyProxiesSayWhereARequestCameFrom(t *testing.T) {
 	do := func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr }
 	h, err := web.Handler(web.Config{
 		URL: &url.URL{Scheme: "https", Host: "drover.example"}, Log: quiet(), Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
-	}, web.Handlers{API: http.HandlerFunc(do), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.HandlerFunc(do)})
+	}, web.Handlers{API: http.HandlerFunc(do), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Jobe: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.HandlerFunc(do)})
 	require.NoError(t, err)
 	for _, test := range []struct{ peer, said, want string }{
 		{"10.1.2.3:99", "192.0.2.7", "192.0.2.7:0"},
@@ -190,7 +190,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 	u, err := url.Parse("https://drover.example.org")
 	require.NoError(t, err)
 	do := http.NotFoundHandler()
-	h, err := web.Handler(web.Config{URL: u, Log: log}, web.Handlers{API: do, Judge0: do, Tango: do, Events: do, Pages: do})
+	h, err := web.Handler(web.Config{URL: u, Log: log}, web.Handlers{API: do, Judge0: do, Tango: do, Jobe: do, Events: do, Pages: do})
 	require.NoError(t, err)
 	for _, path := range []string{"/tango/open/secret/lab/", "/tango/info/secret", "/tango/poll/secret/lab/out/"} {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -204,7 +204,7 @@ func TestHealthTellsNoAddresses(t *testing.T) {
 	t.Parallel()
 	none := http.NotFoundHandler()
 	h, err := web.Handler(web.Config{URL: &url.URL{Scheme: "https", Host: "drover.example"}, Log: quiet()}, web.Handlers{
-		API: none, Judge0: none, Tango: none, Events: none, Pages: none,
+		API: none, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: none,
 		Checks: map[string]service.Check{"redis": func(context.Context) error { return errors.New("dial tcp 10.0.0.5:6379") }},
 	})
 	require.NoError(t, err)

@@ -88,6 +88,8 @@ type Config struct {
 	Judge0Pool      string   `koanf:"judge0_pool" default:"default" for:"web" usage:"pool in whose VMs what programs send that know Judge0 runs"`
 	Judge0Languages string   `koanf:"judge0_languages" for:"web" usage:"YAML file with the languages for such programs; without it some that most images have"`
 	TangoImages     []string `koanf:"tango_images" for:"web" usage:"pools for the images that programs name that know Tango: IMAGE=POOL; an image that is not listed is the pool of its own name"`
+	JobePool        string   `koanf:"jobe_pool" default:"default" for:"web" usage:"pool in whose VMs what CodeRunner and other programs send that know Jobe runs"`
+	JobeLanguages   string   `koanf:"jobe_languages" for:"web" usage:"YAML file with the languages for such programs; without it Jobe's and some that most images have"`
 
 	CacheBytes Size `koanf:"cache_bytes" default:"1GiB" for:"testrunner" usage:"disk that a host's cache of harnesses may take"`
 

@@ -53,6 +53,9 @@ func (c *Config) checkSite() error {
 	if err := core.CheckName("pool", c.Judge0Pool); err != nil {
 		wrong("judge0_pool", "%v", err)
 	}
+	if err := core.CheckName("pool", c.JobePool); err != nil {
+		wrong("jobe_pool", "%v", err)
+	}
 	return errors.Join(problems...)
 }
 

@@ -28,7 +28,7 @@ func TestSettingsOfTheSite(t *testing.T) {
 	for name, value := range map[string]string{
 		"site_url": "drover.example.org", "proxies": "10.0.0.5", "site_name": strings.Repeat("x", 61), "announcement": strings.Repeat("x", 301),
 		"tls_cert": "/only/this", "oidc_issuer": "https://login.example.org", "oidc_client": "drover",
-		"tango_images": "rust", "judge0_pool": "no pool",
+		"tango_images": "rust", "judge0_pool": "no pool", "jobe_pool": "no pool",
 	} {
 		_, err := config.Load(map[string]string{name: value, "data": t.TempDir()}, nil)
 		require.True(t, core.Is(err, core.CodeInvalid), "%s: %v", name, err)

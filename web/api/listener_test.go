@@ -43,7 +43,7 @@ func listen(t *testing.T, now func() time.Time) *listening {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	none := http.NotFoundHandler()
-	h, err := web.Handler(web.Config{URL: &url.URL{Scheme: "http", Host: "school.example"}, Log: log}, web.Handlers{API: as, Judge0: none, Tango: none, Events: none, Pages: none})
+	h, err := web.Handler(web.Config{URL: &url.URL{Scheme: "http", Host: "school.example"}, Log: log}, web.Handlers{API: as, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: none})
 	require.NoError(t, err)
 	s, err := web.Listen("127.0.0.1:0", nil)
 	require.NoError(t, err)

@@ -36,6 +36,8 @@ type Gate struct {
 	keys   Keys
 	limits core.Limiter // nil: none
 	log    logrus.FieldLogger
+	of     string    // prefix of the counters of users' calls; "" for those of all programs
+	calls  core.Rate // of a user
 	bytes  core.Rate // in units
 	turns  *turns
 }
@@ -55,9 +57,24 @@ func NewGate(p services.Deps, keys Keys, bytes int64) *Gate {
 	}
 	burst := max(1, int(bytes/unit))
 	return &Gate{
-		keys: keys, limits: p.Limits, log: p.Log, turns: newTurns(),
+		keys: keys, limits: p.Limits, log: p.Log, turns: newTurns(), calls: services.PerUser,
 		bytes: core.Rate{Every: halfDay / time.Duration(burst), Burst: burst},
 	}
+}
+
+// Rated lets users call at a rate of its own, which counts apart from their calls to other APIs: for programs that call
+// for many people by one key.
+func (g *Gate) Rated(of string, calls core.Rate) *Gate {
+	g.of, g.calls = of, calls
+	return g
+}
+
+// user names a user's counter.
+func (g *Gate) user(who *caller.Caller) string {
+	if g.of == "" {
+		return services.OfUser(who.Actor.Handle)
+	}
+	return g.of + ":" + who.Actor.Handle
 }
 
 // Enter returns the caller. Returns ErrKey, FORBIDDEN for a key without the scope or a user without the right,
@@ -72,7 +89,7 @@ func (g *Gate) Enter(r *http.Request, secret string, scope school.Scope, act cor
 		}
 		return nil, err
 	}
-	if err := g.Take(r.Context(), services.OfUser(who.Actor.Handle), services.PerUser, 1); err != nil {
+	if err := g.Take(r.Context(), g.user(who), g.calls, 1); err != nil {
 		return nil, err
 	}
 	if !who.Allows(scope) {
@@ -97,7 +114,7 @@ func (g *Gate) whose(ctx context.Context, secret string) (*caller.Caller, error)
 
 // Calls counts n more calls of a user, for a batch. Returns TooMuch.
 func (g *Gate) Calls(ctx context.Context, who *caller.Caller, n int) error {
-	return g.Take(ctx, services.OfUser(who.Actor.Handle), services.PerUser, n)
+	return g.Take(ctx, g.user(who), g.calls, n)
 }
 
 // Take returns TooMuch if a rate does not allow n. If the counter is away, all pass.

@@ -41,7 +41,7 @@ func newSite(t *testing.T) *site {
 	at, err := url.Parse("http://" + server.Listener.Addr().String())
 	require.NoError(t, err)
 	server.Config.Handler, err = frontend.New(frontend.Config{
-		URL: at, Version: "test", Log: log, Judge0: frontend.Judge0{Pool: p.Name}, Callbacks: compattest.Here(t),
+		URL: at, Version: "test", Log: log, Judge0: frontend.Judge0{Pool: p.Name}, Jobe: frontend.Jobe{Pool: p.Name}, Callbacks: compattest.Here(t),
 	}, frontend.Deps{Deps: s.Deps, Redis: s.Cluster.Store})
 	require.NoError(t, err)
 	server.Start()
@@ -143,6 +143,34 @@ func TestCompatibleAPIsKnowKeysAlone(t *testing.T) {
 	require.Contains(t, s.log.String(), "/judge0/submissions", "it is logged")
 	for line := range strings.Lines(s.log.String()) {
 		require.NotContains(t, line, key)
+	}
+}
+
+// CodeRunner and pages of other sites, with a key, reach the Jobe API where they expect it; a session opens nothing.
+func TestJobeAPI(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const at = "/jobe/index.php/restapi/"
+	run := `{"run_spec": {"language_id": "bash", "sourcecode": "echo hello"}}`
+	for _, header := range [][]string{
+		{"X-API-KEY", s.Tokens["ann"]},
+		{"X-API-KEY", s.Tokens["ann"], "Sec-Fetch-Site", "cross-site", "Origin", "https://moodle.example.org"},
+	} {
+		resp, text := s.ask("POST", at+"runs", run, header...)
+		require.Equal(t, http.StatusOK, resp.StatusCode, text)
+		require.Contains(t, text, `"stdout":"hello\n"`)
+		require.Equal(t, "*", resp.Header.Get("Access-Control-Allow-Origin"))
+		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+		require.Empty(t, resp.Header.Values("Set-Cookie"))
+		require.Empty(t, resp.Header.Values("Access-Control-Allow-Credentials"))
+	}
+	resp, _ := s.ask("OPTIONS", at+"runs", "", "Origin", "https://moodle.example.org", "Access-Control-Request-Method", "POST")
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Contains(t, resp.Header.Get("Access-Control-Allow-Headers"), "X-API-KEY")
+	resp, text := s.ask("POST", at+"runs", run, "Cookie", "drover="+s.Tokens["ann"])
+	require.Equal(t, http.StatusForbidden, resp.StatusCode, text)
+	for line := range strings.Lines(s.log.String()) {
+		require.NotContains(t, line, s.Tokens["ann"])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 
@@ -15,6 +16,7 @@ import (
 	"drover/core/webhook"
 	"drover/web"
 	"drover/web/api"
+	"drover/web/compat/jobe"
 	"drover/web/compat/judge0"
 	"drover/web/compat/tango"
 	"drover/web/live"
@@ -39,6 +41,7 @@ type Config struct {
 	Log          logrus.FieldLogger
 	Judge0       Judge0
 	Tango        Tango
+	Jobe         Jobe
 	Callbacks    webhook.Addresses // where the compatible APIs may send callbacks
 }
 
@@ -51,6 +54,12 @@ type Judge0 struct {
 // Tango are the settings of the compatible API for Tango's programs.
 type Tango struct {
 	Images map[string]string // image → pool
+}
+
+// Jobe are the settings of the compatible API for CodeRunner and Jobe's other programs.
+type Jobe struct {
+	Pool      string          // in whose VMs runs are
+	Languages []jobe.Language // nil: the built-in ones
 }
 
 // Deps are what the site works with.
@@ -80,13 +89,18 @@ func New(cfg Config, p Deps) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	runs, err := jobe.New(p.Deps, jobe.Settings{Keys: keeper, Cache: p.Redis, Pool: cfg.Jobe.Pool, Languages: cfg.Jobe.Languages})
+	if err != nil {
+		return nil, err
+	}
 	return web.Handler(web.Config{URL: cfg.URL, Proxies: cfg.Proxies, Log: cfg.Log}, web.Handlers{
 		API:    keeper.Programs(api.New(p.Deps)),
 		Judge0: formerly,
 		Tango:  tango.New(p.Deps, tango.Settings{Keys: keeper, Cache: p.Redis, Images: cfg.Tango.Images, Callbacks: cfg.Callbacks, Version: cfg.Version}),
+		Jobe:   runs,
 		Events: keeper.Browsers(p.Live.Pages()),
 		Pages:  keeper.Browsers(pages),
-		Checks: p.Checks, CrossSite: lti.CrossSite,
+		Checks: p.Checks, CrossSite: append(slices.Clone(lti.CrossSite), jobe.CrossSite),
 	})
 }
 

@@ -145,7 +145,7 @@ func (w *fixture) site(log logrus.FieldLogger, keeper *session.Keeper, p service
 	mux.HandleFunc("POST /out", func(_ http.ResponseWriter, r *http.Request) { _ = keeper.End(r.Context()) })
 	h, err := web.Handler(web.Config{URL: at, Log: log}, web.Handlers{
 		API: keeper.Programs(api.New(p)), Events: keeper.Browsers(w.streams.Pages()), Pages: keeper.Browsers(mux),
-		Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(),
+		Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Jobe: http.NotFoundHandler(),
 	})
 	require.NoError(w.t, err)
 	w.stop = w.background(s.Service(h).Run)

@@ -65,7 +65,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
 	w.Handler, err = web.Handler(web.Config{URL: at, Log: log}, web.Handlers{
-		API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(pages), CrossSite: lti.CrossSite,
+		API: none, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: keeper.Browsers(pages), CrossSite: lti.CrossSite,
 	})
 	require.NoError(t, err)
 	w.people()

@@ -31,7 +31,7 @@ func (w *fixture) served(t *testing.T, who string) string {
 	signedIn := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.ServeHTTP(rw, r.WithContext(caller.With(r.Context(), &caller.Caller{Actor: users[who], Name: who})))
 	})
-	s.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.deps.Log.(*logrus.Logger)}, web.Handlers{API: none, Judge0: none, Tango: none, Events: none, Pages: signedIn})
+	s.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.deps.Log.(*logrus.Logger)}, web.Handlers{API: none, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: signedIn})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(s.Close)

@@ -70,7 +70,7 @@ func newFixture(t *testing.T, at string, provider *sign.Provider) *fixture {
 	w.site, err = page.New(page.Config{Name: "Test school", Sessions: keeper.Sessions, Log: log}, sign.Section(w.deps, keeper, provider), where)
 	require.NoError(t, err)
 	none := http.NotFoundHandler()
-	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Handlers{API: none, Judge0: none, Tango: none, Events: none, Pages: keeper.Browsers(w.site)})
+	w.Handler, err = web.Handler(web.Config{URL: w.url, Log: log}, web.Handlers{API: none, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: keeper.Browsers(w.site)})
 	require.NoError(t, err)
 	w.put(school.User{Handle: "root", Name: "Ruth Root", Roles: root.Roles})
 	w.put(school.User{Handle: "ann", Name: "Ann Lee", Email: "ann@school.example"})

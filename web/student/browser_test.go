@@ -45,7 +45,7 @@ func (w *fixture) serve(who string) string {
 	server := httptest.NewUnstartedServer(nil)
 	at, err := url.Parse("http://" + server.Listener.Addr().String())
 	require.NoError(w.t, err)
-	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Handlers{API: none, Judge0: none, Tango: none, Events: events, Pages: as})
+	server.Config.Handler, err = web.Handler(web.Config{URL: at, Log: w.log}, web.Handlers{API: none, Judge0: none, Tango: none, Jobe: none, Events: events, Pages: as})
 	require.NoError(w.t, err)
 	following, end := context.WithCancel(context.Background())
 	server.Config.BaseContext = func(net.Listener) context.Context { return following }

@@ -26,6 +26,7 @@ import (
 	"drover/core/service"
 	"drover/core/service/clock"
 	"drover/web"
+	"drover/web/compat/jobe"
 	"drover/web/compat/judge0"
 	"drover/web/frontend"
 	"drover/web/services"
@@ -159,7 +160,11 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 	if err != nil {
 		return nil, err
 	}
-	languages, err := languagesOf(h.Config)
+	languages, err := languagesOf("judge0_languages", h.Config.Judge0Languages, judge0.ParseLanguages)
+	if err != nil {
+		return nil, err
+	}
+	jobeLanguages, err := languagesOf("jobe_languages", h.Config.JobeLanguages, jobe.ParseLanguages)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +179,7 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 	return frontend.New(frontend.Config{
 		URL: f.URL, Proxies: networks, Announcement: h.Config.Announcement, Provider: provider, Version: access.Version, Log: log,
 		Judge0: frontend.Judge0{Pool: h.Config.Judge0Pool, Languages: languages}, Tango: frontend.Tango{Images: images}, Callbacks: h.Webhooks,
+		Jobe: frontend.Jobe{Pool: h.Config.JobePool, Languages: jobeLanguages},
 	}, frontend.Deps{
 		Deps: services.Deps{
 			Name: h.Config.SiteName, Classes: h.Classes(), Requests: backend, Cluster: h.Operate(), Leases: h.Leases(), Accounts: f.Accounts, LTI: platforms, Join: joinService(h), Limits: h.Redis, Beat: h.Config.Beat, Log: log,
@@ -195,16 +201,16 @@ func scoresOf(platforms *lti.Service, log logrus.FieldLogger) service.Service {
 	}}
 }
 
-// languagesOf reads the table of languages that a setting names; nil without one.
-func languagesOf(cfg *config.Config) ([]judge0.Language, error) {
-	if cfg.Judge0Languages == "" {
+// languagesOf reads the table of languages of a compatible API from the file that a setting names; nil without one.
+func languagesOf[L any](setting, file string, parse func([]byte) ([]L, error)) ([]L, error) {
+	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(cfg.Judge0Languages)
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, cfg.Judge0Languages, "the table of languages %s (setting judge0_languages) cannot be read", cfg.Judge0Languages)
+		return nil, core.Wrap(err, core.CodeInvalid, file, "the table of languages %s (setting %s) cannot be read", file, setting)
 	}
-	return judge0.ParseLanguages(text)
+	return parse(text)
 }
 
 // announce prints where the site is, and how its first admin gets in.

@@ -1,16 +1,15 @@
 package judge0
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/web/compat"
 )
 
 // The statuses.
@@ -51,72 +50,10 @@ type outcome struct {
 	memory         *float64 // KB
 }
 
-// phases are the script's notes: of compiling, and of each run.
-type phases struct {
-	compiling bool // it did not complete
-	compiled  *phase
-	runs      []phase
-}
-
-type phase struct {
-	status    int
-	cpu, wall float64 // seconds
-}
-
-// readPhases reads the notes. A program that forges them only harms itself: an invalid line ends them.
-func readPhases(note []byte) phases {
-	var p phases
-	before := 0.0 // CPU of the phases so far
-	lines := bufio.NewScanner(bytes.NewReader(note))
-	for lines.Scan() {
-		words := strings.Fields(lines.Text())
-		if len(words) == 0 {
-			continue
-		}
-		if words[0] == "compiling" {
-			p.compiling = true
-			continue
-		}
-		var ph phase
-		var user, system minutes
-		var from, to float64
-		n, _ := fmt.Sscan(strings.Join(words[1:], " "), &ph.status, &user, &system, &from, &to)
-		if n < 3 || len(p.runs) > maxRuns {
-			break
-		}
-		total := user.seconds + system.seconds
-		ph.cpu, before = max(0, total-before), total
-		ph.wall = max(0, to-from)
-		if words[0] == "compiled" {
-			p.compiled = &ph
-		} else {
-			p.runs = append(p.runs, ph)
-		}
-	}
-	return p
-}
-
-// minutes is a time as a shell writes it: 1m2.30s.
-type minutes struct{ seconds float64 }
-
-// Scan reads it.
-func (m *minutes) Scan(state fmt.ScanState, _ rune) error {
-	token, err := state.Token(true, nil)
-	if err != nil {
-		return err
-	}
-	var whole int
-	if _, err := fmt.Sscanf(string(token), "%dm%fs", &whole, &m.seconds); err != nil {
-		return err
-	}
-	m.seconds += 60 * float64(whole)
-	return nil
-}
-
 // ended judges a request that has its result.
 func (s *submission) ended(r *core.Result, files collectedFiles) (outcome, error) {
 	o := outcome{compile: files["compile"]}
-	p := readPhases(files["note"])
+	p := compat.ReadPhases(files["note"], maxRuns)
 	switch r.State {
 	case core.RequestCancelled, core.RequestDead:
 		return platform(o, r), nil
@@ -127,7 +64,7 @@ func (s *submission) ended(r *core.Result, files collectedFiles) (outcome, error
 	if r.Blame == core.BlamePlatform || r.Times.Started < 0 {
 		return platform(o, r), nil
 	}
-	if p.compiling && p.compiled == nil || p.compiled != nil && p.compiled.status != 0 {
+	if p.Compiling && p.Compiled == nil || p.Compiled != nil && p.Compiled.Status != 0 {
 		return s.notCompiled(o, r, p), nil
 	}
 	s.ran(&o, r, p, files)
@@ -142,43 +79,43 @@ func platform(o outcome, r *core.Result) outcome {
 	return o
 }
 
-func (s *submission) notCompiled(o outcome, r *core.Result, p phases) outcome {
+func (s *submission) notCompiled(o outcome, r *core.Result, p compat.Phases) outcome {
 	o.status = compilationError
 	const killed = 128 + int(syscall.SIGKILL)
-	if p.compiled == nil && r.Limit == core.LimitTime || p.compiled != nil && (p.compiled.status == killed || p.compiled.status == 128+int(syscall.SIGXCPU)) {
+	if p.Compiled == nil && r.Limit == core.LimitTime || p.Compiled != nil && (p.Compiled.Status == killed || p.Compiled.Status == 128+int(syscall.SIGXCPU)) {
 		o.compile = []byte("Compilation time limit exceeded.")
 	}
-	if p.compiled == nil && r.Limit != core.LimitTime {
+	if p.Compiled == nil && r.Limit != core.LimitTime {
 		o.compile = append(o.compile, r.Reason...)
 	}
 	return o
 }
 
 // ran judges the runs: the first wrong one, or the last.
-func (s *submission) ran(o *outcome, r *core.Result, p phases, files collectedFiles) {
+func (s *submission) ran(o *outcome, r *core.Result, p compat.Phases, files collectedFiles) {
 	before := 0.0
-	if p.compiled != nil {
-		before = p.compiled.cpu
+	if p.Compiled != nil {
+		before = p.Compiled.CPU
 	}
-	if len(p.runs) == 0 { // the script was ended together with the program
-		p.runs = []phase{{status: exitOf(r), wall: float64(r.Usage.WallMs) / 1000}}
+	if len(p.Runs) == 0 { // the script was ended together with the program
+		p.Runs = []compat.Phase{{Status: exitOf(r), Wall: float64(r.Usage.WallMs) / 1000}}
 	}
 	// The VM's measure is more precise than the shell's, and no program can forge it.
 	whole := max(0, float64(r.Usage.CPUMs)/1000-before)
-	if len(p.runs) == 1 {
-		p.runs[0].cpu = whole
+	if len(p.Runs) == 1 {
+		p.Runs[0].CPU = whole
 	}
 	cpu, wall := 0.0, 0.0
-	for i, run := range p.runs {
+	for i, run := range p.Runs {
 		o.stdout, o.stderr = files[fmt.Sprintf("out.%d", i+1)], files[fmt.Sprintf("err.%d", i+1)]
-		cpu, wall = cpu+run.cpu, wall+run.wall
-		s.judge(o, r, run, i == len(p.runs)-1)
+		cpu, wall = cpu+run.CPU, wall+run.Wall
+		s.judge(o, r, run, i == len(p.Runs)-1)
 		if o.status != accepted {
-			p.runs = p.runs[:i+1]
+			p.Runs = p.Runs[:i+1]
 			break
 		}
 	}
-	n := float64(len(p.runs))
+	n := float64(len(p.Runs))
 	cpu, wall = cpu/n, wall/n
 	memory := float64(r.Usage.MemoryPeakBytes / 1024)
 	o.cpu, o.wall, o.memory = &cpu, &wall, &memory
@@ -193,8 +130,8 @@ func exitOf(r *core.Result) int {
 }
 
 // judge judges one run; limits of the VM ended only the last one.
-func (s *submission) judge(o *outcome, r *core.Result, run phase, last bool) {
-	code := run.status
+func (s *submission) judge(o *outcome, r *core.Result, run compat.Phase, last bool) {
+	code := run.Status
 	o.code, o.signal, o.message = &code, nil, ""
 	if code > 128 && code <= 128+31 {
 		signal := code - 128
@@ -207,9 +144,9 @@ func (s *submission) judge(o *outcome, r *core.Result, run phase, last bool) {
 		signal = *o.signal
 	}
 	switch {
-	case last && r.Limit == core.LimitTime, run.cpu > s.CPU, signal == int(syscall.SIGXCPU):
+	case last && r.Limit == core.LimitTime, run.CPU > s.CPU, signal == int(syscall.SIGXCPU):
 		o.status, o.message = timeLimit, "Time limit exceeded"
-	case run.wall > s.Wall, signal == int(syscall.SIGKILL) && run.wall >= s.Wall:
+	case run.Wall > s.Wall, signal == int(syscall.SIGKILL) && run.Wall >= s.Wall:
 		o.status, o.message = timeLimit, "Time limit exceeded (wall clock)"
 	case signal == int(syscall.SIGXFSZ):
 		o.status = fileSize
