@@ -25,6 +25,7 @@ func (w Warning) String() string { return fmt.Sprintf(w.Sentence, w.Args...) }
 const (
 	warnLate      = "build and tests may take %s, and the whole grading has %s: what is late is not run; set timeout (and the pool's), or stop for groups"
 	warnCapped    = "timeout is %s, and the pool allows %s for the whole grading: that counts"
+	warnMemory    = "it gives programs up to %s of memory, and VMs of the pool have %s: that counts"
 	warnPointless = "no test has points"
 	warnPublic    = "no test is hidden: a program that knows the outputs by heart wins all points"
 	warnNameless  = "hidden tests without names: %s; a student who fails one reads nothing but its number"
@@ -34,7 +35,7 @@ const (
 
 // WarningSentences returns the sentences of all warnings, for their translation.
 func WarningSentences() []string {
-	return []string{warnLate, warnCapped, warnPointless, warnPublic, warnNameless, warnPeerless, warnUnboxed}
+	return []string{warnLate, warnCapped, warnMemory, warnPointless, warnPublic, warnNameless, warnPeerless, warnUnboxed}
 }
 
 // Warnings returns advice about a harness that grades within limits, in VMs that have a peer or not.
@@ -53,13 +54,22 @@ func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	} else if set > 0 {
 		whole = set
 	}
-	points, tests := 0.0, p.Cases.Tests()
+	points, tests, memory := 0.0, p.Cases.Tests(), p.Cases.BuildLimits.Memory
+	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor} {
+		if c != nil {
+			memory = max(memory, c.Limits.Memory)
+		}
+	}
 	for _, t := range tests {
+		memory = max(memory, t.Limits.Memory)
 		longest += t.Limits.Time
 		points += t.Points
 	}
 	if longest > whole {
 		warn(warnLate, longest, whole)
+	}
+	if limits.Memory > 0 && memory > limits.Memory {
+		warn(warnMemory, core.SizeText(memory), core.SizeText(limits.Memory))
 	}
 	if points == 0 {
 		warn(warnPointless)

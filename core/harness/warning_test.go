@@ -19,6 +19,7 @@ func TestWarnings(t *testing.T) {
 		"":                             tests,
 		"the pool allows 10s":          "timeout: 60s\n" + tests,
 		"may take 12s":                 strings.Replace(tests, "}", ", limits: {time: 12s}}", 1),
+		"VMs of the pool have 64 MiB":  strings.Replace(tests, "}", ", limits: {memory: 2G}}", 1),
 		"no test has points":           strings.Replace(tests, "}", ", points: 0}", 1),
 		"no test is hidden":            strings.Replace(tests, "visibility: hidden, ", "", 1),
 		"without names: test 2; a":     tests + "- {visibility: hidden, output: y}\n",
@@ -27,7 +28,7 @@ func TestWarnings(t *testing.T) {
 		p, err := harness.PackFiles(map[string]pack.File{"cases.yaml": {Content: []byte(text)}})
 		require.NoError(t, err)
 		var all []string
-		for _, w := range p.Warnings(core.Limits{Timeout: 10 * time.Second}, false) {
+		for _, w := range p.Warnings(core.Limits{Timeout: 10 * time.Second, Memory: 64 << 20}, false) {
 			require.Contains(t, harness.WarningSentences(), w.Sentence)
 			all = append(all, w.String())
 		}

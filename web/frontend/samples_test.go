@@ -206,6 +206,11 @@ func staffSamples() map[string]sample {
 		"POST /classes/{class}/assignments/new": {form: func(w *fixture, _ string) form {
 			return form{"handle", w.next("hw"), "title", "New", "pool", pool, "priority", "normal"}
 		}},
+		"POST /classes/{class}/assignments/problem": {
+			form: func(w *fixture, _ string) form {
+				return form{"handle", w.next("hw"), "pool", pool, "time", "1", "@archive:p.zip", string(problemZip(w.t))}
+			}, files: true,
+		},
 		"POST /classes/{class}/assignments/{assignment}/edit": {form: revision(func(w *fixture) int64 {
 			as, err := w.store.GetAssignment(w.t.Context(), "cs101", "hw1")
 			require.NoError(w.t, err)
@@ -238,6 +243,21 @@ func named(begin string, make func(w *fixture) string, there string) sample {
 		path: func(w *fixture, _ string) string { last = make(w); return begin + last + "/delete" },
 		form: func(*fixture, string) form { typed := last; last = there; return form{"name", typed} },
 	}
+}
+
+// problemZip is the smallest problem package.
+func problemZip(t testing.TB) []byte {
+	t.Helper()
+	var raw bytes.Buffer
+	z := zip.NewWriter(&raw)
+	for name, text := range map[string]string{"problem.yaml": "name: Echo\n", "data/secret/1.in": "1\n", "data/secret/1.ans": "1\n"} {
+		f, err := z.Create("echo/" + name)
+		require.NoError(t, err)
+		_, err = f.Write([]byte(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	return raw.Bytes()
 }
 
 func harnessZip(t testing.TB) []byte {

@@ -73,7 +73,7 @@ func (w *fixture) sample() []string {
 	const tests = "run: ./a.out\ntimeout: 1h\ngroups:\n- name: small\n  tests:\n  - {name: empty input, output: x}\n- name: large\n  points: 5\n  visibility: hidden\n  tests:\n  - {name: a million lines, output: y, message: Mind the range of int.}\n"
 	leads(w.t, w.send("tess", hw3+"/harness", newUpload().field(w.t, "use", "now").file(w.t, "archive", "h.zip", zipped(w.t, "cases.yaml", tests, "data/in", "1"))))
 	return append([]string{
-		"/classes/new", "/classes/cs101/edit", "/classes/cs101/leases", "/classes/cs101/stats", "/classes/cs101/stats?span=1h&by=day", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new",
+		"/classes/new", "/classes/cs101/edit", "/classes/cs101/leases", "/classes/cs101/stats", "/classes/cs101/stats?span=1h&by=day", "/classes/cs101/roster", "/classes/cs101/roster/import", "/classes/cs101/assignments/new", "/classes/cs101/assignments/problem",
 		hw1 + "/edit", hw1 + "/harness", hw3 + "/harness", hw3 + "/harness/cases", hw1 + "/progress", hw1 + "/experiments",
 	}, w.sampleOfOne()...)
 }

@@ -27,7 +27,7 @@ func Section(p services.Deps) page.Section {
 	s := &staff{Deps: p, room: make(chan struct{}, uploads)}
 	return page.Section{Name: "staff", Pages: files, Routes: slices.Concat(
 		s.classRoutes(), s.rosterRoutes(), s.invitationRoutes(), s.studentRoutes(), s.auditRoutes(), s.statsRoutes(), s.leaseRoutes(), s.webhookRoutes(),
-		s.assignmentRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
+		s.assignmentRoutes(), s.problemRoutes(), s.harnessRoutes(), s.experimentRoutes(), s.progressRoutes(), s.reportRoutes(),
 		s.submissionRoutes(), s.gradeRoutes(), s.deadlineRoutes(), s.exportRoutes(), s.gradebookRoutes(),
 	)}
 }

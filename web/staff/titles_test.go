@@ -31,7 +31,7 @@ func TestTitlesInsteadOfHandles(t *testing.T) {
 	texts := regexp.MustCompile(`<[^>]*>`)
 	for _, path := range []string{
 		class + "/roster", class + "/gradebook", class + "/invitations", class + "/stats", class + "/leases", class + "/webhooks", class + "/audit", class + "/edit",
-		class + "/roster/import", class + "/students/ann", class + "/students/ann/assignments/hw1", class + "/assignments/new",
+		class + "/roster/import", class + "/students/ann", class + "/students/ann/assignments/hw1", class + "/assignments/new", class + "/assignments/problem",
 		assignment + "/edit", assignment + "/submissions", assignment + "/submissions/all", assignment + "/progress", assignment + "/deadlines",
 		assignment + "/report", assignment + "/harness", assignment + "/harness/new", assignment + "/experiments",
 		"/submissions/" + s.ID + "/grade", "/submissions/" + s.ID + "/preview",

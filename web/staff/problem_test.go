@@ -1,0 +1,56 @@
+package staff_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A teacher makes an assignment of a problem package in one step.
+func TestAssignmentOfAProblemPackage(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	const at = "/classes/cs101/assignments/problem"
+	require.Contains(t, w.shows("tess", "/classes/cs101/assignments/new"), `href="`+at+`"`)
+	require.Contains(t, w.shows("tess", at), "<option selected>p1</option>")
+	send := func(time string, files ...string) (int, string) {
+		u := newUpload().field(t, "handle", "echo").field(t, "pool", pool).field(t, "time", time).file(t, "archive", "echo.zip", zipped(t, files...))
+		rec := w.send("tess", at, u)
+		return rec.Code, rec.Header().Get("Location") + rec.Body.String()
+	}
+	good := []string{
+		"echo/problem.yaml", "name: Echo & more\nlimits:\n  code: 4\n", "echo/problem_statement/problem.en.md", "Print **it**.\n",
+		"echo/data/sample/1.in", "1\n", "echo/data/sample/1.ans", "1\n", "echo/data/secret/1.in", "2\n", "echo/data/secret/1.ans", "2\n",
+	}
+	for _, bad := range []struct {
+		time  string
+		files []string
+		says  string
+	}{
+		{"", good, "leaves its time limit to be measured"},
+		{"x", good, "is no number of seconds above 0"},
+		{"1", []string{"cases.yaml", "tests: []\n"}, "there is no problem.yaml in it"},
+		{"1", []string{"problem.yaml", "name: [\n"}, "problem.yaml is not YAML"},
+		{"1", append([]string{"echo/graders/g.py", ""}, good...), "<li>graders: graders of its own compute the verdict; drover has none</li>"},
+	} {
+		code, body := send(bad.time, bad.files...)
+		require.Equal(t, http.StatusUnprocessableEntity, code, bad.says)
+		require.Contains(t, body, bad.says)
+		require.Contains(t, body, `value="echo"`)
+	}
+	_, err := w.reg.Store.GetAssignment(t.Context(), "cs101", "echo")
+	require.Error(t, err)
+
+	code, to := send("1,5", good...)
+	require.Equal(t, http.StatusSeeOther, code, to)
+	require.Equal(t, "/classes/cs101/assignments/echo/harness", to)
+	as := w.stored("echo")
+	require.Equal(t, "Echo & more", as.Title)
+	require.Equal(t, "Print **it**.\n", as.Text)
+	require.Equal(t, int64(4096), as.MaxBytes)
+	require.NotNil(t, as.Harness)
+	require.Contains(t, w.shows("tess", to), "1.5 s")
+	code, body := send("1", good...)
+	require.Equal(t, http.StatusUnprocessableEntity, code, body)
+}
