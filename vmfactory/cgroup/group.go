@@ -59,14 +59,21 @@ func (g Group) runs(controller string) string {
 	return g.job(controller)
 }
 
-// made lists the folders that Make makes, children first. Those that controllers share are listed for each.
+// made lists the folders that Make makes, children first.
 func (g Group) made() []string {
 	var all []string
+	add := func(folders ...string) {
+		for _, folder := range folders {
+			if !slices.Contains(all, folder) {
+				all = append(all, folder)
+			}
+		}
+	}
 	for _, name := range g.inner() {
-		all = append(all, g.own(name), g.runs(name), g.job(name), g.seat(name))
+		add(g.own(name), g.runs(name), g.job(name), g.seat(name))
 	}
 	for _, top := range g.host.Folders() {
-		all = append(all, filepath.Join(top, g.name))
+		add(filepath.Join(top, g.name))
 	}
 	return all
 }
@@ -80,7 +87,8 @@ func (g Group) inner() []string {
 }
 
 // Make makes the cgroups and verifies their limits; cpus is how many processors the VM may use. It first removes
-// existing ones, and on failure those that it made.
+// existing ones, and on failure those that it made. The cgroup of a run with limits of its own has none at first: those
+// of all runs hold it, and the agent sets its own before each such run.
 func (g Group) Make(l core.Limits, cpus float64) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,11 +117,9 @@ func (g Group) Make(l core.Limits, cpus float64) (err error) {
 		return err
 	}
 	if g.apart {
-		if err := errors.Join(set(g.host.job(l), g.job), set(g.host.job(l), g.own)); err != nil {
-			return err
-		}
+		return set(g.host.job(l), g.job)
 	}
-	return g.InForce(l, cpus)
+	return nil
 }
 
 // part makes the cgroups below the VM's own.
@@ -150,9 +156,18 @@ func mkdir(folder string) error {
 func (g Group) InForce(l core.Limits, cpus float64) error {
 	err := inForce(g.host.whole(l, cpus), g.folder)
 	if err == nil && g.apart {
-		err = errors.Join(inForce(g.host.job(l), g.job), inForce(g.host.job(l), g.own))
+		err = inForce(g.host.job(l), g.job)
 	}
 	return err
+}
+
+// Inherited verifies that the cgroups of user code have the switches of the VM's own, which are set only there. One look
+// for each host is enough: it is the kernel's doing.
+func (g Group) Inherited() error {
+	if !g.apart {
+		return nil
+	}
+	return errors.Join(inForce(g.host.switches(), g.job), inForce(g.host.switches(), g.own))
 }
 
 // seat returns the agent's cgroup in a controller's hierarchy.

@@ -53,6 +53,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, g.Make(limits, 0.5))
 	defer func() { require.NoError(t, g.End(t.Context())) }()
 	require.NoError(t, g.InForce(limits, 0.5))
+	require.NoError(t, g.Inherited(), "what is set for the VM alone holds for what is below it")
 	for name, less := range map[string]core.Limits{"memory": {Memory: 9 << 20, Pids: 5}, "pids": {Memory: 10 << 20, Pids: 4}} {
 		require.Error(t, g.InForce(less, 0.5), "less %s than what is set is not held", name)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,12 +26,14 @@ const (
 type bound struct {
 	controller, file, value string
 	maybe                   bool // a kernel without the file has nothing to limit there
+	given                   bool // a new cgroup has it: it is only verified
 }
 
 // whole returns the limits of all processes of a VM.
 func (h Host) whole(l core.Limits, cpus float64) []bound {
 	memory := l.Memory + wire.AgentMemory
-	all := append(h.memory(memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + agentPids)})
+	all := slices.Concat(h.switches(), h.memory(memory))
+	all = append(all, bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + agentPids)})
 	if !h.at[Memory].v2 { // version 1 counts the buffers of TCP separately
 		all = append(all, bound{controller: Memory, file: "memory.kmem.tcp.limit_in_bytes", value: strconv.FormatInt(memory/4, 10), maybe: true})
 	}
@@ -40,7 +43,7 @@ func (h Host) whole(l core.Limits, cpus float64) []bound {
 	case h.at[CPU].v2:
 		all = append(all, bound{controller: CPU, file: "cpu.max", value: quota + " " + period})
 	default:
-		all = append(all, bound{controller: CPU, file: "cpu.cfs_period_us", value: period}, bound{controller: CPU, file: "cpu.cfs_quota_us", value: quota})
+		all = append(all, bound{controller: CPU, file: "cpu.cfs_period_us", value: period, given: true}, bound{controller: CPU, file: "cpu.cfs_quota_us", value: quota})
 	}
 	return h.known(all)
 }
@@ -50,16 +53,26 @@ func (h Host) job(l core.Limits) []bound {
 	return h.known(append(h.memory(l.Memory), bound{controller: Pids, file: "pids.max", value: strconv.Itoa(l.Pids + wire.PidsBehind)}))
 }
 
-// memory returns the limits of memory with swap. Version 1 counts swap only if the kernel is configured to; swapping
-// is therefore turned off for the cgroup. Old kernels count the memory of a cgroup's children only if configured to.
+// switches returns what a VM's cgroup is set to besides limits, and those below it inherit. Version 1 counts swap only
+// if the kernel is configured to; swapping is therefore turned off for the cgroup. Old kernels count the memory of a
+// cgroup's children only if configured to.
+func (h Host) switches() []bound {
+	if !h.Has(Memory) || h.at[Memory].v2 {
+		return nil
+	}
+	return []bound{
+		{controller: Memory, file: "memory.use_hierarchy", value: "1", maybe: true},
+		{controller: Memory, file: "memory.swappiness", value: "0", maybe: true},
+	}
+}
+
+// memory returns the limits of memory with swap.
 func (h Host) memory(most int64) []bound {
 	value := strconv.FormatInt(most, 10)
 	if h.at[Memory].v2 {
 		return []bound{{controller: Memory, file: "memory.max", value: value}, {controller: Memory, file: "memory.swap.max", value: "0", maybe: true}}
 	}
 	return []bound{
-		{controller: Memory, file: "memory.use_hierarchy", value: "1", maybe: true},
-		{controller: Memory, file: "memory.swappiness", value: "0", maybe: true},
 		{controller: Memory, file: limitOf1, value: value},
 		{controller: Memory, file: "memory.memsw.limit_in_bytes", value: value, maybe: true},
 	}
@@ -94,31 +107,54 @@ func (h Host) known(all []bound) []bound {
 	return here
 }
 
-// set writes limits to the cgroups that at returns.
+// set writes limits to the cgroups that at returns, and reads them back: a successful write proves nothing.
 func set(all []bound, at func(controller string) string) error {
 	for _, b := range all {
-		err := process.WriteFile(filepath.Join(at(b.controller), b.file), b.value)
-		if err != nil && (!b.maybe || !errors.Is(err, fs.ErrNotExist)) {
-			return fmt.Errorf("set limit %s: %w", b.file, err)
+		value := b.value
+		if b.given {
+			value = ""
+		}
+		file := filepath.Join(at(b.controller), b.file)
+		text, err := process.SetFile(file, value)
+		switch {
+		case err == nil:
+			err = b.check(file, text)
+		case b.maybe && errors.Is(err, fs.ErrNotExist):
+			err = nil
+		default:
+			err = fmt.Errorf("set limit %s: %w", b.file, err)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// inForce reads limits back from the kernel: a successful write proves nothing.
+// inForce reads limits back from the kernel.
 func inForce(all []bound, at func(controller string) string) error {
 	for _, b := range all {
 		file := filepath.Join(at(b.controller), b.file)
 		text, err := process.ReadFile(file)
-		if b.maybe && errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case err == nil:
+			err = b.check(file, text)
+		case b.maybe && errors.Is(err, fs.ErrNotExist):
+			err = nil
+		default:
+			err = fmt.Errorf("limit %s is not in force: %w", b.file, err)
 		}
 		if err != nil {
-			return fmt.Errorf("limit %s is not in force: %w", b.file, err)
+			return err
 		}
-		if got := strings.TrimSpace(string(text)); !holds(got, b.value, b.controller == Memory) {
-			return fmt.Errorf("limit %s is not in force: %s says %s where %s was asked for", b.file, file, got, b.value)
-		}
+	}
+	return nil
+}
+
+// check compares a limit with what its file says.
+func (b bound) check(file string, text []byte) error {
+	if got := strings.TrimSpace(string(text)); !holds(got, b.value, b.controller == Memory) {
+		return fmt.Errorf("limit %s is not in force: %s says %s where %s was asked for", b.file, file, got, b.value)
 	}
 	return nil
 }

@@ -62,13 +62,14 @@ func findCgroups(setting, tag string, apart bool) cgroups {
 	return c
 }
 
-// try makes a cgroup, opens its controls, and removes it.
+// try makes a cgroup, opens its controls, looks at what the kernel passed on in it, and removes it.
 func (c *cgroups) try(name string) error {
 	g := c.at(name)
 	if err := g.Make(core.Limits{Memory: 64 << 20, Pids: 64}, 1); err != nil {
 		return err
 	}
 	controls, err := g.Controls()
+	err = errors.Join(err, g.Inherited())
 	for _, fd := range controls {
 		process.CloseFD(fd)
 	}

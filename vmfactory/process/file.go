@@ -15,9 +15,50 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer CloseFD(fd)
+	return read(fd, path)
+}
+
+// SetFile writes to an existing file of a cgroup, in one call, unless the text is empty, and returns the line that is
+// in it then.
+func SetFile(path, text string) ([]byte, error) {
+	fd, err := open(path, unix.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	defer CloseFD(fd)
+	if text != "" {
+		if err := write(fd, path, text); err != nil {
+			return nil, err
+		}
+	}
+	line := make([]byte, 128)
+	for {
+		n, err := unix.Pread(fd, line, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		default:
+			return line[:n], nil
+		}
+	}
+}
+
+// WriteFile writes to an existing file of /proc or of a cgroup, in one call.
+func WriteFile(path, text string) error {
+	fd, err := open(path, unix.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	defer CloseFD(fd)
+	return write(fd, path, text)
+}
+
+// read reads a file from its beginning, wherever its descriptor is.
+func read(fd int, path string) ([]byte, error) {
 	text := make([]byte, 0, 512)
 	for {
-		n, err := unix.Read(fd, text[len(text):cap(text)])
+		n, err := unix.Pread(fd, text[len(text):cap(text)], int64(len(text)))
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
@@ -32,13 +73,7 @@ func ReadFile(path string) ([]byte, error) {
 	}
 }
 
-// WriteFile writes to an existing file of /proc or of a cgroup, in one call.
-func WriteFile(path, text string) error {
-	fd, err := open(path, unix.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	defer CloseFD(fd)
+func write(fd int, path, text string) error {
 	for {
 		n, err := unix.Write(fd, []byte(text))
 		switch {
