@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -190,8 +189,7 @@ func (v *vm) launch(t testing.TB) {
 	life, lifeIn, err := os.Pipe()
 	require.NoError(t, err)
 	v.lifeline = lifeIn
-	text, err := json.Marshal(v.config)
-	require.NoError(t, err)
+	text := v.config.Encode()
 	v.cmd.ExtraFiles = []*os.File{listener, config, life}
 	if v.config.Anchor > 0 {
 		fd, err := unix.Open(filepath.Join(v.dir, agent.SocketFile), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

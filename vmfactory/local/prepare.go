@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -138,5 +137,5 @@ func (p *Provider) config(r trace.Record, usage agent.Cgroup, controls []int) ([
 			return nil, err
 		}
 	}
-	return json.Marshal(c)
+	return c.Encode(), nil
 }

@@ -3,7 +3,6 @@ package lxc
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/vmfactory/enter"
 )
 
@@ -100,11 +100,10 @@ func (b *bench) floor() {
 	require.NoError(b.t, group.Take(cmd.Process.Pid))
 	config, err := b.agent(r, agent.Cgroup{}, nil)
 	require.NoError(b.t, err)
-	var told agent.Config
-	require.NoError(b.t, json.Unmarshal(config, &told))
-	told.Badge, told.Proc = false, false // neither is opened for it below
-	config, err = json.Marshal(told)
+	told, err := wire.DecodeConfig(config)
 	require.NoError(b.t, err)
+	told.Badge, told.Proc = false, false // neither is opened for it below
+	config = told.Encode()
 	plan := enter.Plan{Steps: b.floorSteps(id)}
 	require.NoError(b.t, errors.Join(d.Config.Send(config), d.Begin.Send(plan.Encode())))
 	d.Close()

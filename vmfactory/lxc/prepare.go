@@ -2,7 +2,6 @@ package lxc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -164,11 +163,12 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, controls []int) ([]
 	if !egress(r.Pool) { // the proxy is in the VM's own network
 		renews |= unix.CLONE_NEWNET
 	}
-	return json.Marshal(agent.Config{
+	c := agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
 		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Controls: controls,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
-	})
+	}
+	return c.Encode(), nil
 }
 
 // Descriptors of the first process besides those that package agent names.

@@ -12,7 +12,6 @@ package boot
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -93,7 +92,7 @@ func readConfig(f *os.File) (wire.Config, error) {
 	if err != nil {
 		return cfg, fmt.Errorf("read the configuration: %w", err)
 	}
-	if err := json.Unmarshal(text, &cfg); err != nil {
+	if cfg, err = wire.DecodeConfig(text); err != nil {
 		return cfg, fmt.Errorf("read the configuration: %w", err)
 	}
 	return cfg, nil

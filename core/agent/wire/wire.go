@@ -14,7 +14,7 @@ const AgentName = "drover-agent"
 // Descriptors that an agent inherits.
 const (
 	ListenerFD = 3  // a listening unix socket, bound outside the VM
-	ConfigFD   = 4  // Config as JSON, read to its end
+	ConfigFD   = 4  // an encoded Config, read to its end
 	BadgeFD    = 60 // /proc/self/oom_score_adj, open for writing, if Config.Badge
 	ProcFD     = 61 // a /proc that shows everything and can be written to, if Config.Proc
 	LifelineFD = 5  // read end of a pipe, if Config.Lifeline: the agent ends with it
@@ -89,48 +89,6 @@ const (
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
 )
-
-// Config are the provider's settings for the agent of its VM, read once from ConfigFD.
-type Config struct {
-	VM       string            `json:"vm"`
-	Secret   string            `json:"secret"`             // must be in every request; 16 to 256 bytes
-	UID      int               `json:"uid"`                // of user code, inside the VM; not 0
-	GID      int               `json:"gid"`                // of user code, inside the VM
-	BoxUID   int               `json:"box_uid,omitempty"`  // of the box; 0 is that it has UID, and Landlock
-	BoxGID   int               `json:"box_gid,omitempty"`  // of the box
-	BoxBPF   []byte            `json:"box_bpf,omitempty"`  // without BoxUID: one more seccomp filter for the box, an array of struct sock_filter
-	Home     string            `json:"home,omitempty"`     // where the places are; "" is Home
-	Env      []string          `json:"env,omitempty"`      // NAME=value for every run, beside a default PATH, HOME and LANG
-	Limits   core.Limits       `json:"limits"`             // the VM's own: a run gets at most these
-	HeldBy   map[string]string `json:"held_by,omitempty"`  // limit → what enforces it outside the agent
-	Alone    bool              `json:"alone,omitempty"`    // nothing outside the VM counts as UID in its user namespace, so RLIMIT_NPROC can hold pids
-	Scratch  []string          `json:"scratch,omitempty"`  // all folders beside Home that user code can write to; without them a VM cannot be reset
-	Cgroup   Cgroup            `json:"cgroup"`             // files that tell usage, where the VM can see them
-	Controls []int             `json:"controls,omitempty"` // which of the controls are open; none if user code has no cgroups for itself
-	Badge    bool              `json:"badge,omitempty"`    // BadgeFD is open
-	Proc     bool              `json:"proc,omitempty"`     // ProcFD is open
-	Renews   uintptr           `json:"renews,omitempty"`   // namespaces that user code has anew after each reset, as flags of clone: CLONE_NEWNET, CLONE_NEWIPC
-	Lifeline bool              `json:"lifeline,omitempty"` // LifelineFD is open
-	Anchor   time.Duration     `json:"anchor,omitempty"`   // AnchorFD is open, and looked at so often; 0 is not
-}
-
-// Cgroup names files of the VM's cgroups as seen inside the VM, in either
-// version's format. An empty name leaves the agent to its own counting.
-type Cgroup struct {
-	Gauges
-	MemoryAll string `json:"memory_all,omitempty"` // memory.current or memory.usage_in_bytes: of the whole VM
-	MemoryJob string `json:"memory_job,omitempty"` // the same of user code alone, where it is apart
-	Own       Gauges `json:"own"`                  // of the run that has limits of its own
-}
-
-// Gauges name files that tell what is used in one cgroup.
-type Gauges struct {
-	MemoryPeak   string `json:"memory_peak,omitempty"`   // memory.peak or memory.max_usage_in_bytes
-	MemoryEvents string `json:"memory_events,omitempty"` // memory.events or memory.oom_control
-	MemoryStat   string `json:"memory_stat,omitempty"`   // memory.stat
-	CPU          string `json:"cpu,omitempty"`           // cpu.stat or cpuacct.usage
-	PidsEvents   string `json:"pids_events,omitempty"`   // pids.events
-}
 
 // Spec is a run as it travels: a number of bytes, so much JSON, then standard input.
 type Spec struct {
