@@ -131,10 +131,10 @@ func (c cond) code() (all []bpf.Instruction, unless int) {
 	return append(all, bpf.Jump{}), len(all)
 }
 
-// code answers a call, or continues after its own end with any value loaded.
-func (r rule) code(number int) []bpf.Instruction {
-	all := []bpf.Instruction{bpf.LoadAbsolute{Off: numberOffset, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: 1}, bpf.Jump{}} //nolint:gosec // a call's number
-	out := []int{len(all) - 1}
+// code answers the rule's call, or continues after its own end.
+func (r rule) code() []bpf.Instruction {
+	var all []bpf.Instruction
+	var out []int
 	for _, c := range r.when {
 		part, unless := c.code()
 		out = append(out, len(all)+unless)
@@ -153,39 +153,64 @@ func answer(errno unix.Errno) bpf.RetConstant {
 
 // program judges calls of one architecture and refuses those of others.
 func program(native *arch.Info, s Situation) []bpf.Instruction {
-	all := append(ruled(native, rules(s)), bpf.LoadAbsolute{Off: numberOffset, Size: 4})
 	numbers := verdicts(native, s)
 	newest := 0
 	for n := range numbers {
 		newest = max(newest, n)
 	}
-	of := func(n int) bpf.RetConstant {
+	return decide(native, rules(s), newest, func(n int) bpf.RetConstant {
 		if v, judged := numbers[n]; judged {
 			return v
 		}
 		return answer(unix.ENOSYS)
-	}
-	for n := range newest + 1 { // neighbours with one verdict are one step
-		if n == newest || of(n) != of(n+1) {
-			all = append(all, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: uint32(n), SkipTrue: 1}, of(n))
-		}
-	}
-	return append(all, answer(unix.ENOSYS))
+	})
 }
 
-// ruled answers calls to which a rule applies, and those of other architectures.
-func ruled(native *arch.Info, all []rule) []bpf.Instruction {
-	code := []bpf.Instruction{
+// step answers the calls from a number on, up to the next step's.
+type step struct {
+	from int
+	code []bpf.Instruction
+}
+
+// decide answers a call by the first rule that applies to it, or else by its verdict. Those that are newer than newest
+// all have one verdict.
+func decide(native *arch.Info, all []rule, newest int, verdict func(number int) bpf.RetConstant) []bpf.Instruction {
+	of := map[int][]bpf.Instruction{}
+	for _, r := range all {
+		if number, here := native.SyscallNames[r.call]; here {
+			of[number] = append(of[number], r.code()...)
+			newest = max(newest, number)
+		}
+	}
+	var steps []step
+	for n := range newest + 2 { // neighbours with one verdict, and no rules, are one step
+		if n == 0 || len(of[n])+len(of[n-1]) > 0 || verdict(n) != verdict(n-1) {
+			steps = append(steps, step{n, append(of[n], verdict(n))})
+		}
+	}
+	return append([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: archOffset, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(native.ID), SkipTrue: 1},
 		answer(unix.ENOSYS),
+		bpf.LoadAbsolute{Off: numberOffset, Size: 4},
+	}, search(steps)...)
+}
+
+// search finds the step of the loaded number by halves. The kernel carries a filter out for each number when it is
+// loaded, and for most calls whenever they are made.
+func search(steps []step) []bpf.Instruction {
+	if len(steps) == 1 {
+		return steps[0].code
 	}
-	for _, r := range all {
-		if number, here := native.SyscallNames[r.call]; here {
-			code = append(code, r.code(number)...)
-		}
+	middle := len(steps) / 2
+	low, high := search(steps[:middle]), search(steps[middle:])
+	from := uint32(steps[middle].from) //nolint:gosec // a call's number
+	const farthest = 255
+	if len(low) > farthest {
+		low = append([]bpf.Instruction{bpf.Jump{Skip: uint32(len(low))}}, low...) //nolint:gosec // a filter's length
+		return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: from, SkipFalse: 1}}, low, high)
 	}
-	return code
+	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: from, SkipTrue: uint8(len(low))}}, low, high)
 }
 
 // BoxFilter returns the additional filter of the box if it has the user of its harness: an array of struct
@@ -199,7 +224,7 @@ func BoxFilter() ([]byte, error) {
 	for _, call := range boxRefused {
 		all = append(all, rule{call, unix.EPERM, nil})
 	}
-	return encode(append(ruled(native, all), bpf.RetConstant{Val: verdictAllow}))
+	return encode(decide(native, all, 0, func(int) bpf.RetConstant { return bpf.RetConstant{Val: verdictAllow} }))
 }
 
 // verdicts are the answers to calls that do not depend on arguments.
