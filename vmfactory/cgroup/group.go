@@ -154,11 +154,18 @@ func mkdir(folder string) error {
 
 // InForce reads the limits back from the kernel, for a VM that has had no run yet.
 func (g Group) InForce(l core.Limits, cpus float64) error {
-	err := inForce(g.host.whole(l, cpus), g.folder)
-	if err == nil && g.apart {
-		err = inForce(g.host.job(l), g.job)
+	if err := inForce(g.host.whole(l, cpus), g.folder); err != nil || !g.apart {
+		return err
 	}
-	return err
+	if err := inForce(g.host.job(l), g.job); err != nil {
+		return err
+	}
+	for _, name := range g.inner() { // has no limits yet
+		if err := unix.Access(g.own(name), unix.F_OK); err != nil {
+			return fmt.Errorf("there is no cgroup for a run with limits of its own, %s: %w", g.own(name), err)
+		}
+	}
+	return nil
 }
 
 // Inherited verifies that the cgroups of user code have the switches of the VM's own, which are set only there. One look

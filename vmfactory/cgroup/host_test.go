@@ -158,6 +158,10 @@ func TestHybrid(t *testing.T) {
 			}
 			require.ErrorIs(t, g.InForce(limits, 0.5), os.ErrNotExist)
 			kernel(t, files)
+			require.ErrorContains(t, g.InForce(limits, 0.5), "/job/own")
+			for _, name := range g.inner() {
+				require.NoError(t, os.MkdirAll(g.own(name), 0o755))
+			}
 			require.NoError(t, g.InForce(limits, 0.5))
 			kernel(t, map[string]string{filepath.Join(root, c.bad): "max"})
 			require.ErrorContains(t, g.InForce(limits, 0.5), c.bad)
