@@ -210,7 +210,7 @@ func search(steps []step) []bpf.Instruction {
 		low = append([]bpf.Instruction{bpf.Jump{Skip: uint32(len(low))}}, low...) //nolint:gosec // a filter's length
 		return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: from, SkipFalse: 1}}, low, high)
 	}
-	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: from, SkipTrue: uint8(len(low))}}, low, high)
+	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: from, SkipTrue: uint8(len(low))}}, low, high) //nolint:gosec // at most farthest
 }
 
 // BoxFilter returns the additional filter of the box if it has the user of its harness: an array of struct

@@ -57,7 +57,7 @@ func (c Config) Encode() []byte {
 	for _, text := range []string{c.VM, c.Secret, string(c.BoxBPF), c.Home, c.Cgroup.MemoryAll, c.Cgroup.MemoryJob} {
 		w.Text(text)
 	}
-	for _, n := range []int64{int64(c.UID), int64(c.GID), int64(c.BoxUID), int64(c.BoxGID), int64(c.Renews), int64(c.Anchor)} { //nolint:gosec // flags
+	for _, n := range []int64{int64(c.UID), int64(c.GID), int64(c.BoxUID), int64(c.BoxGID), int64(c.Renews), int64(c.Anchor)} {
 		w.Signed(n)
 	}
 	for _, on := range []bool{c.Alone, c.Badge, c.Proc, c.Lifeline} {
@@ -92,7 +92,7 @@ func DecodeConfig(text []byte) (Config, error) {
 	var c Config
 	c.VM, c.Secret, c.BoxBPF, c.Home, c.Cgroup.MemoryAll, c.Cgroup.MemoryJob = r.Text(), r.Text(), r.Bytes(), r.Text(), r.Text(), r.Text()
 	number := func() int { return int(r.Signed()) }
-	c.UID, c.GID, c.BoxUID, c.BoxGID, c.Renews, c.Anchor = number(), number(), number(), number(), uintptr(number()), time.Duration(r.Signed()) //nolint:gosec // flags
+	c.UID, c.GID, c.BoxUID, c.BoxGID, c.Renews, c.Anchor = number(), number(), number(), number(), uintptr(number()), time.Duration(r.Signed())
 	c.Alone, c.Badge, c.Proc, c.Lifeline = r.Flag(), r.Flag(), r.Flag(), r.Flag()
 	c.Env, c.Scratch = r.Texts(), r.Texts()
 	c.Limits = core.Limits{

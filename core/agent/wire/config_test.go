@@ -14,7 +14,7 @@ import (
 func fill(t *testing.T, v reflect.Value, next *int64) {
 	t.Helper()
 	*next++
-	switch v.Kind() { //nolint:exhaustive // others fail
+	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(t, v.Field(i), next)
@@ -24,9 +24,9 @@ func fill(t *testing.T, v reflect.Value, next *int64) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-*next << 32)
 	case reflect.Uintptr:
-		v.SetUint(uint64(*next)) //nolint:gosec // small
+		v.SetUint(uint64(*next))
 	case reflect.Uint8:
-		v.SetUint(uint64(*next)) //nolint:gosec // small
+		v.SetUint(uint64(*next))
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Slice:
