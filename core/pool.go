@@ -19,6 +19,7 @@ type Pool struct {
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Peer     bool   `json:"peer,omitempty"`     // each VM has a peer: a second container, for the trusted part of a request
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
+	Cell     string `json:"cell,omitempty"`     // in whose Redis it is, from its making to its removal; "" is the first cell
 
 	// Of a pool of a lease, which only Redis has; see LeasedPools.
 	Of        string `json:"of,omitempty"`         // pool whose VMs it reserves
@@ -139,6 +140,9 @@ func (p Pool) Check() error {
 		return err
 	}
 	if err := CheckName("provider", p.Provider); err != nil {
+		return err
+	}
+	if err := CheckCell(p.Cell); err != nil {
 		return err
 	}
 	if p.Image != "" {

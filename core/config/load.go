@@ -44,7 +44,7 @@ func load(m machine, flags map[string]string, environ []string) (*Config, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.fill(m), c.readPasswords()); err != nil {
+	if err := errors.Join(c.fill(m), c.readCells(), c.readPasswords()); err != nil {
 		return nil, err
 	}
 	return c, c.Validate()

@@ -16,7 +16,13 @@ const sentinelPassword = "sentinel_password"
 
 // readPasswords puts the passwords in files into the URLs of Redis, the result store and the mail server.
 func (c *Config) readPasswords() error {
+	var others []error
+	for i := range c.others {
+		others = append(others, c.readPassword(&c.others[i].Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "cells",
+			"the URL of a cell (from %s) cannot be read"))
+	}
 	return errors.Join(
+		errors.Join(others...),
 		c.readPassword(&c.Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "redis",
 			"the Redis URL (from %s) has a password too, or cannot be read: keep one of the two"),
 		c.readPassword(&c.Redis, "sentinel_password_file", c.SentinelPasswordFile, URL.withSentinelPassword, "redis",
@@ -81,28 +87,33 @@ func (u URL) withSentinelPassword(password string) (URL, bool) {
 // checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a Redis Cluster a
 // namespace that keeps all keys on one shard, a socket a path that Linux accepts.
 func (c *Config) checkRedis() error {
-	if err := c.checkURL("redis", c.Redis, redisSchemes...); err != nil {
+	return c.checkRedisAt("redis", "namespace", c.Redis, c.Namespace)
+}
+
+// checkRedisAt checks a URL and its namespace, which the settings of these names have.
+func (c *Config) checkRedisAt(setting, space string, at URL, namespace string) error {
+	if err := c.checkURL(setting, at, redisSchemes...); err != nil {
 		return err
 	}
-	parsed, err := url.Parse(string(c.Redis))
+	parsed, err := url.Parse(string(at))
 	if err != nil {
-		return c.problem("redis", "it is not a URL: %s", usageOf("redis"))
+		return c.problem(setting, "it is not a URL: %s", usageOf(setting))
 	}
 	_, kind, _ := strings.Cut(parsed.Scheme, "+")
 	query := parsed.Query()
 	switch {
 	case parsed.Scheme == "unix" && len(parsed.Path) > maxSocketPath:
-		return c.problem("redis", "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
+		return c.problem(setting, "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
 	case kind != "" && parsed.Hostname() == "":
-		return c.problem("redis", "it names no host: write redis+%s://HOST:PORT…", kind)
+		return c.problem(setting, "it names no host: write redis+%s://HOST:PORT…", kind)
 	case kind == "sentinel" && query.Get("master_name") == "":
-		return c.problem("redis", "it does not say what the Sentinels call the primary: add ?master_name=NAME, as in their sentinel.conf")
+		return c.problem(setting, "it does not say what the Sentinels call the primary: add ?master_name=NAME, as in their sentinel.conf")
 	case kind == "sentinel" && (query.Has("username") || query.Has("password")):
-		return c.problem("redis", "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
+		return c.problem(setting, "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
 	case kind == "cluster" && strings.Trim(parsed.Path, "/") != "":
-		return c.problem("redis", "a Redis Cluster has only one database: leave %s away", parsed.Path)
-	case kind == "cluster" && !strings.HasPrefix(c.Namespace, "{"):
-		return c.problem("namespace", "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", c.Namespace)
+		return c.problem(setting, "a Redis Cluster has only one database: leave %s away", parsed.Path)
+	case kind == "cluster" && !strings.HasPrefix(namespace, "{"):
+		return c.problem(space, "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", namespace)
 	}
 	return nil
 }

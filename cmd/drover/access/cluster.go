@@ -18,6 +18,7 @@ import (
 	"drover/core/classes"
 	"drover/core/classes/lti"
 	"drover/core/cloud"
+	"drover/core/cluster/cells"
 	"drover/core/cluster/join"
 	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
@@ -35,7 +36,9 @@ import (
 // Cluster is a connection to a cluster: its Redis, its stores, its intake.
 type Cluster struct {
 	Config *config.Config
-	Redis  *redisstore.Store
+	Redis  *redisstore.Store // of the cell in the settings
+	Cells  *cells.Cells      // all cells
+	Seen   *cells.Cells      // the cells that a command lists: all, or the one that its settings name
 	Store  school.ResultStore
 	Blobs  core.Blobs
 	Intake *intake.Intake
@@ -51,6 +54,8 @@ type Cluster struct {
 	watch     requests.Watch // of all followers of requests in this program
 	unwatch   func()         // ends it
 	unwatched chan struct{}  // closed when watch has ended; nil: it was not started
+
+	opened opened // Redis of other cells
 
 	learning sync.Mutex
 	BlobsID  string // of blobs; "" until the store has answered
@@ -91,7 +96,7 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	if h.LeaseChecks, err = leaseChecks(cfg, h.Webhooks); err != nil {
 		return nil, err
 	}
-	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
+	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell())); err != nil {
 		return nil, noCluster(err, cfg)
 	}
 	if err = h.firstFolder(ctx); err != nil {
@@ -107,9 +112,12 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.Now = clock.NewShared(h.Redis.Skew).Now
+	if err := h.openCells(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	h.Intake = &intake.Intake{
-		Store: h.Store, Queue: h.Redis, Pools: h.Redis, Tasks: h.Redis, Blobs: h.Blobs,
-		Now: h.Now,
+		Store: h.Store, Queue: h.Cells, Pools: h.Cells, Tasks: h.Cells, Blobs: h.Blobs,
+		Now: h.Now, Cells: cfg.CellNames(),
 	}
 	return h, nil
 }
@@ -139,15 +147,15 @@ func (h *Cluster) Classes() *classes.Service {
 // Requests makes the service of requests.
 func (h *Cluster) Requests() *requests.Service {
 	return &requests.Service{
-		Store: h.Store, Intake: h.Intake, Queue: h.Redis, Cluster: h.Redis, Output: h.Redis, Blobs: h.Blobs, Submissions: h.Classes(),
-		Watch: &h.watch,
+		Store: h.Store, Intake: h.Intake, Queue: h.Cells, Cluster: h.Cells, Output: h.Cells, Blobs: h.Blobs, Submissions: h.Classes(),
+		Watch: &h.watch, ClusterOf: func(ctx context.Context, pool string) (requests.Cluster, error) { return h.Cells.OfPool(ctx, pool) },
 	}
 }
 
 // follow yields the events of a request, see requests.Service.Follow.
 func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
-		h.watch.Feed, h.watch.Last = h.Redis, h.Redis.LastEvents
+		h.SetFeeds(&h.watch)
 		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 		h.unwatch, h.unwatched = stop, make(chan struct{})
 		go func() {
@@ -161,14 +169,15 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 // Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
 	return &operate.Service{
-		Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake,
-		Elastic: h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels,
+		Cluster: withLeases{h.Cells, &lease.Audit{Consistency: h.Cells, Leases: h.Leases()}}, Store: h.Store, Intake: h.Intake,
+		Unreachable: h.Cells.Away,
+		Elastic:     h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels,
 	}
 }
 
-func redisOptions(cfg *config.Config) redisstore.Options {
+func redisOptions(cfg *config.Config, at config.CellAt) redisstore.Options {
 	return redisstore.Options{
-		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,
+		URL: at.Redis.Reveal(), Namespace: at.Namespace,
 		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes), MaxOutputBytes: int64(cfg.LiveOutput),
 	}
 }
@@ -178,7 +187,7 @@ func noCluster(err error, cfg *config.Config) error {
 	if !core.Is(err, core.CodeUnavailable) {
 		return err
 	}
-	return core.Errorf(core.CodeUnavailable, "", "there is no cluster at %s (%s): %v.\n%s", cfg.Redis, cfg.Source("redis"), err, howToStart)
+	return core.Errorf(core.CodeUnavailable, "", "there is no cluster at %s (%s): %v.\n%s", cfg.OwnCell().Redis, cfg.Source("redis"), err, howToStart)
 }
 
 const howToStart = `Start one with: drover up
@@ -194,6 +203,7 @@ func (h *Cluster) Close() error {
 	if h.Redis != nil {
 		errs = append(errs, h.Redis.Close())
 	}
+	errs = append(errs, h.opened.close())
 	if h.unwatched != nil {
 		<-h.unwatched // a read in progress ends with its connection
 	}

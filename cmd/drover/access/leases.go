@@ -8,9 +8,9 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/cluster/cells"
 	"drover/core/cluster/lease"
 	"drover/core/config"
-	"drover/core/redisstore"
 	"drover/core/webhook"
 )
 
@@ -62,14 +62,17 @@ func leaseChecks(cfg *config.Config, to webhook.Addresses) (*lease.Checks, error
 	return c, nil
 }
 
-// Consistency makes the consistency check, that of leases included.
+// Consistency makes the consistency check of the cell, that of leases included.
 func (h *Cluster) Consistency() core.Consistency {
+	if h.Config.Cell != "" { // leases are in the first cell
+		return h.Redis
+	}
 	return &lease.Audit{Consistency: h.Redis, Leases: h.Leases()}
 }
 
-// withLeases is the cluster's Redis with that check.
+// withLeases is the view of all cells with that check.
 type withLeases struct {
-	*redisstore.Store
+	*cells.Cells
 
 	all core.Consistency
 }

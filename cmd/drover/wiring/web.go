@@ -74,6 +74,9 @@ type Website struct {
 
 // NewWebsite listens where the settings say.
 func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
+	if err := h.InFirstCell("the site"); err != nil {
+		return nil, err
+	}
 	certificate, err := certificateOf(h.Config)
 	if err != nil {
 		return nil, err
@@ -84,8 +87,9 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 	}
 	f := &Website{
 		Accounts: accounts,
-		watch:    &requests.Watch{Feed: h.Redis, Last: h.Redis.LastEvents},
+		watch:    &requests.Watch{},
 	}
+	h.SetFeeds(f.watch)
 	if f.Server, err = web.Listen(access.ListenAddress(h.Config), certificate); err != nil {
 		return nil, err
 	}

@@ -86,7 +86,11 @@ func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 		}
 	}
 	v.count(outages)
-	v.warn()
+	var unreachable []string
+	if o.Unreachable != nil {
+		unreachable = o.Unreachable()
+	}
+	v.warn(unreachable)
 	return v, err
 }
 

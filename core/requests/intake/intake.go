@@ -22,17 +22,28 @@ type Store interface {
 	GetWebhook(ctx context.Context, id string) (core.Webhook, error)
 }
 
+// Tasks is what an Intake needs of tasks in Redis.
+type Tasks interface {
+	EnqueueTask(ctx context.Context, t core.Task) error
+	PresentTasks(ctx context.Context, keys []string) ([]bool, error)
+	LocateTasks(ctx context.Context, keys []string) ([]core.TaskPlace, error)
+	CancelTask(ctx context.Context, key, by string) (core.TaskPlace, error)
+	WithdrawTask(ctx context.Context, key string) (bool, error)
+}
+
 // Intake accepts work. The fields are set once; all methods are safe for
 // concurrent use, by several processes as well.
 type Intake struct {
 	Store Store
 	Queue core.Queue
 	Pools core.Pools
-	Tasks core.Tasks
+	Tasks Tasks
 	Blobs core.Blobs       // nil: the presence of files is not checked
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs
 	Batch int              // most rows that one round of Sweep or Expire reads; 0: 500
+	Cells []string         // names of the cells beside the first
+	Scope *Scope           // of which cell's work it takes care; nil: of all that the store has
 
 	mu      sync.Mutex // guards what follows
 	swept   string     // id after which Sweep continues
@@ -103,6 +114,9 @@ func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 	if p.Lease != "" {
 		return core.Errorf(core.CodeInvalid, p.Name, "pool %s is that of lease %s, which sets it: change the lease, or pool %s", p.Name, p.Lease, p.Of)
 	}
+	if err := in.stays(ctx, p); err != nil {
+		return err
+	}
 	if err := in.Store.PutPool(ctx, p); err != nil {
 		return err
 	}
@@ -130,7 +144,7 @@ func (in *Intake) RemovePool(ctx context.Context, name string) error {
 // so that it is whole.
 func (in *Intake) dropPool(ctx context.Context, p core.Pool) error {
 	err := in.Pools.RemovePool(ctx, p.Name, false)
-	if !core.Is(err, core.CodeConflict) {
+	if !core.Is(err, core.CodeConflict) || in.stays(ctx, p) != nil { // or another cell has it by now
 		return err
 	}
 	return errors.Join(err, in.Store.PutPool(ctx, p))
@@ -144,7 +158,7 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 	}
 	restored := make(map[string]bool)
 	for range maxRestores {
-		all, err := in.Store.Pools(ctx)
+		all, err := in.scopedPools(ctx)
 		if err != nil {
 			return len(restored), err
 		}

@@ -82,15 +82,20 @@ func (in *Intake) SweepRemoved(ctx context.Context) (int, error) {
 		if err != nil {
 			return total, errors.Join(append(troubles, err)...)
 		}
+		read := len(specs)
+		if read > 0 {
+			after = specs[read-1].ID
+		}
+		specs, err = in.scoped(ctx, specs)
+		troubles = append(troubles, err)
 		for i := range specs {
-			after = specs[i].ID
-			gone, err := in.remove(ctx, after, platform)
+			gone, err := in.remove(ctx, specs[i].ID, platform)
 			troubles = append(troubles, err)
 			if gone {
 				total++
 			}
 		}
-		if len(specs) < in.batch() || ctx.Err() != nil {
+		if read < in.batch() || ctx.Err() != nil {
 			return total, gather("not all requests that are to be deleted could be", troubles...)
 		}
 	}
