@@ -22,8 +22,8 @@ type Cell struct {
 	tried time.Time // when
 }
 
-// How long a reading of all cells waits for one of them, and for how long it does not ask a cell again that could not be
-// reached.
+// How long a reading of all cells waits for one of them, and for how long it does not ask a cell again that could not
+// be reached.
 const (
 	answers = 2 * time.Second
 	retry   = time.Second
