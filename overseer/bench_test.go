@@ -119,7 +119,7 @@ func seedPlaces(b *testing.B, backend *coretest.Backend, store *redisstore.Store
 					p.HSet(ctx, key("vms", host), fmt.Sprintf("%s-vm-%d-%d", host, j, k), pool+"|1")
 				}
 				p.RPush(ctx, key("clean", host, pool), fmt.Sprintf("%s-vm-%d-0", host, j))
-				slot := fmt.Sprintf("%s-vm-%d-1|1.%d|1|claimed|0", host, j, j)
+				slot := fmt.Sprintf("%s-vm-%d-1|1.%d|1|claimed|0|", host, j, j)
 				p.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, host, 0)), fmt.Sprintf("r%d-%d-1", h, j), slot)
 			}
 		}

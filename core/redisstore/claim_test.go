@@ -26,7 +26,7 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 		x.changed(t, before,
 			"- vms:h1:p1:clean: vm-h1-1 vm-h1-2", "+ vms:h1:p1:clean: vm-h1-2",
 			"- queue:p1:normal:ann: a0-1 a1-1", "+ queue:p1:normal:ann: a1-1",
-			"+ slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|claimed|0",
+			"+ slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|claimed|0|",
 			"+ pool:p1 tickets: 1",
 			"- owner:testrunner@h1#0 idle: 1", "+ owner:testrunner@h1#0 idle: 0",
 			"+ owner:testrunner@h1#0 lane0: 1|TIME||a0-1",
@@ -36,7 +36,7 @@ func TestClaimAndFinishMoveNothingElse(t *testing.T) {
 		before = x.picture(t)
 		x.Exchange(t, 2, 0, end(c, core.OutcomeDone))
 		x.changed(t, before,
-			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|claimed|0", "- specs a0-1: SPEC",
+			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|claimed|0|", "- specs a0-1: SPEC",
 			"+ vms:h1:dirty: vm-h1-1", "+ tombstones: a0-1",
 			"- owner:testrunner@h1#0 lane0: 1|TIME||a0-1", "+ owner:testrunner@h1#0 lane0: 2|TIME|1|",
 			"+ bell:h1:vmfactory: 1",
@@ -214,7 +214,7 @@ func TestProgress(t *testing.T) {
 		require.NoError(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, c.Token, "running", 0))
 		diff := slices.DeleteFunc(before.To(x.picture(t)), func(line string) bool { return strings.HasPrefix(line, "+ events:") })
 		require.Equal(t, []string{
-			"- slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|claimed|0", "+ slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|running|0",
+			"- slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|claimed|0|", "+ slots:testrunner@h1#0 a-1: vm-h1-1|E.1000|TIME|running|0|",
 		}, diff)
 		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, c.Key, "1.1", "running", 0), core.CodeStale)
 		refused(t, x.Store.Progress(ctx, x.Runner, x.Epoch, "nobody-1", c.Token, "running", 0), core.CodeStale)

@@ -170,14 +170,14 @@ func checkHeld(a *checker) {
 	held := maps.Clone(a.one("held").hash)
 	for role, rule := range map[core.Role]core.Rule{core.RoleTestrunner: core.RuleRequests, core.RoleTaskrunner: core.RuleTasks} {
 		a.slotsOf(role, func(owner, _, key string, _ core.Held) {
-			if held[key] != owner {
-				a.report(rule, key, "it is in slots:%s, but held says %q", owner, held[key])
+			if its := readRecord("held", held[key]); its["owner"] != owner {
+				a.report(rule, key, "it is in slots:%s, but held says %q", owner, strings.TrimSpace(held[key]))
 			}
 			delete(held, key)
 		})
 	}
 	for _, key := range slices.Sorted(maps.Keys(held)) {
-		a.report(core.RuleLeft, key, "held says %q, but it is in no slot", held[key])
+		a.report(core.RuleLeft, key, "held says %q, but it is in no slot", strings.TrimSpace(held[key]))
 	}
 }
 

@@ -114,10 +114,10 @@ var flaws = map[string]flaw{
 		return db.ZAdd(ctx, key("owners"), redis.Z{Member: "testrunner@h9#0", Score: 1}).Err()
 	}},
 	"a slot of nobody": {core.RuleOwners, "testrunner@h9#0", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("slots", "testrunner@h9#0"), "w0-1", "vm|1.1|1|claimed|0").Err()
+		return db.HSet(ctx, key("slots", "testrunner@h9#0"), "w0-1", "vm|1.1|1|claimed|0|").Err()
 	}},
 	"a slot with a token of the future": {core.RuleTokens, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm|99999999999.1|1|claimed|0").Err()
+		return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm|99999999999.1|1|claimed|0|").Err()
 	}},
 	"a slot that cannot be read": {core.RuleTokens, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "?").Err()
@@ -141,7 +141,7 @@ var flaws = map[string]flaw{
 		return db.HSet(ctx, key("vms", "h1"), "vm-h2-1", "p1|1").Err()
 	}},
 	"a VM in a slot on another host": {core.RuleVMs, "vm-h2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm-h2-1|1.1|1|claimed|0").Err()
+		return db.HSet(ctx, key("slots", "testrunner@h1#0"), "w0-1", "vm-h2-1|1.1|1|claimed|0|").Err()
 	}},
 	"a task that is nowhere": {core.RuleTasks, "t3-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.Del(ctx, key("tasks_queue", "normal", "none", "-")).Err()
@@ -245,10 +245,10 @@ var flaws = map[string]flaw{
 		return db.HDel(ctx, key("held"), "running-1").Err()
 	}},
 	"a request in a slot that is looked for elsewhere": {core.RuleRequests, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("held"), "running-1", "testrunner@h2#0").Err()
+		return db.HSet(ctx, key("held"), "running-1", "testrunner@h2#0|").Err()
 	}},
 	"a request that is looked for in a slot": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("held"), "w0-1", "testrunner@h2#0").Err()
+		return db.HSet(ctx, key("held"), "w0-1", "testrunner@h2#0|").Err()
 	}},
 	"a task in a slot that is not found": {core.RuleTasks, "t2-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HDel(ctx, key("held"), "t2-1").Err()

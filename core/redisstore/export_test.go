@@ -17,7 +17,7 @@ var (
 	ReadLua     = readLua
 	Library     = library
 	CallsOf     = callsOf
-	LuaKey      = luaKey
+	Named       = named
 	LuaRecord   = luaRecord
 	ReadRecord  = readRecord
 	Num         = num

@@ -40,7 +40,7 @@ func TestRevoke(t *testing.T) {
 		require.True(t, x.rung(t, "notice", x.Runner), "it looks at once")
 		require.True(t, x.rung(t, "factory_bell", "h1"), "its VM is to be destroyed")
 		x.changed(t, before,
-			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|running|60000",
+			"- slots:testrunner@h1#0 a0-1: vm-h1-1|E.1000|TIME|running|60000|",
 			"+ attempts a0-1: 1", "+ shun a0-1: h1", "+ later a0-1: TIME", "+ waits a0-1: TIME", "+ vms:h1:dirty: vm-h1-1",
 			"+ events: by:testrunner@h1#0 moved: a0-1=retry op:revoke vms:=dirty vm-h1-1 why:it hangs")
 		require.NoError(t, x.Store.Revoke(ctx, x.Runner, held, retry, "it hangs"), "an empty slot is as good")

@@ -303,7 +303,7 @@ func TestManyHostsAreReadInTwoTrips(t *testing.T) {
 			pipe.HSet(ctx, key("host", name), "state", "up", "cpu", i)
 			pipe.HSet(ctx, key("vms", name), "vm", "p1|1", "vm-2", "p2|1")
 			pipe.ZAdd(ctx, key("owners"), redis.Z{Member: core.OwnerName(core.RoleTestrunner, name, 1), Score: 1})
-			pipe.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, name, 1)), "r-1", "vm|t|1|running|0")
+			pipe.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, name, 1)), "r-1", "vm|t|1|running|0|")
 		}
 		_, err := pipe.Exec(ctx)
 		require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"drover/core/service/pattern"
 )
 
 // KeyDef describes one kind of key. The Go builder, the Lua constants and the table in docs/redis.md are made from
@@ -26,7 +28,7 @@ var keys = []KeyDef{
 	{"owners_on", "owners:on:<host>", "set", "the owners of the host"},
 	{"owner", "owner:<owner>", "hash", "role host pid version epoch since; process: the identity of its process; idle: its last call wanted more than it got; per lane the last call and its answer: " + form("lane") + ", of a taskrunner " + form("task_lane") + "; destroy: the last call that took dirty VMs, and the VMs: " + form("destroy")},
 	{"slots", "slots:<owner>", "hash", "request, task or VM → " + form("slot") + ": what this owner holds; what: a VM, kind or pool; limit: ms after since within which the phase must end or be renewed, 0: the default of the phase"},
-	{"held", "held", "hash", "request or task in a slot → whose it is"},
+	{"held", "held", "hash", "request or task in a slot → " + form("held") + ": whose it is"},
 	{"hosts", "hosts", "zset", "host → when the next heartbeat of any of its owners is due, ms"},
 	{"host", "host:<host>", "hash", "state drain epoch machine cpu memory disk; drain_until: ms, or 0; drain_within: the deadline given, ms, or 0; settings: labels, reserve and overcommit as JSON; serves: pools whose VMs it makes; targets: pool → VMs that it should have, as JSON; none: no round of placement took it in; max_vms: most VMs of all pools, 0: any number; takes: pool → ms that a VM took to make of late, as JSON; wished: the incarnation of Redis in which its desired state was restored from the result store; failed: " + form("failed") + ": when, by whom and why it was reported failed; reported: the last report that was acted on; probation: " + form("probation") + ": when it gets work again, ms, canaries in a row that succeeded, how many end it, its current delay, ms, and why; canary: " + form("canary") + ": its request on trial, and its owner; probations: how many there were; incarnation of Redis it reconciled with; load: what its vmfactory measured, as JSON: what is free and the pressure; load_at: when it sent that, ms; broken: pools whose VMs cannot be created there, and why; fetching: pools whose images are being fetched; providers: what enforces each limit there, and their self-tests"},
 	{"suspects", "suspects", "set", "hosts that are suspect, and perhaps others that were"},
@@ -120,26 +122,80 @@ var patterns = func() map[string]string {
 	return m
 }()
 
-// luaKey returns the Lua statement that defines a key for a script: a string, or a function of the pattern's
-// arguments. P is the namespace and its colon.
-func luaKey(k KeyDef) string {
-	var params, parts []string
-	rest := k.Pattern
+// luaKey returns the Lua expression of a key of those arguments, which are Lua expressions too. P is the namespace and
+// its colon. A script that had a function for each kind of key would make some thirty functions in each call.
+func luaKey(name string, args []string) string {
+	expr, rest := "P", patterns[name]
 	for {
 		before, tail, found := strings.Cut(rest, "<")
 		if before != "" {
-			parts = append(parts, "'"+before+"'")
+			expr += "..'" + before + "'"
 		}
 		if !found {
 			break
 		}
-		name, after, _ := strings.Cut(tail, ">")
-		params, parts = append(params, name), append(parts, name)
-		rest = after
+		if len(args) == 0 {
+			panic(fmt.Sprintf("redisstore: a script has too few arguments for K.%s", name))
+		}
+		arg := strings.TrimSpace(args[0])
+		if !luaWord().MatchString(arg) {
+			arg = "(" + arg + ")"
+		}
+		expr += ".." + arg
+		_, rest, _ = strings.Cut(tail, ">")
+		args = args[1:]
 	}
-	expr := "P.." + strings.Join(parts, "..")
-	if len(params) == 0 {
-		return fmt.Sprintf("local K_%s=%s", k.Name, expr)
+	if len(args) > 0 {
+		panic(fmt.Sprintf("redisstore: a script has too many arguments for K.%s", name))
 	}
-	return fmt.Sprintf("local function K_%s(%s) return %s end", k.Name, strings.Join(params, ","), expr)
+	return "(" + expr + ")"
+}
+
+var (
+	luaKeyUse = pattern.New(`\bK\.([a-z_]+)`)
+	luaWord   = pattern.New(`^(\w+|'[^']*')$`)
+)
+
+// withKeys returns Lua source in which the keys that it names, as K.<name> or K.<name>(arguments), are expressions.
+func withKeys(source string) string {
+	var b strings.Builder
+	for {
+		at := luaKeyUse().FindStringSubmatchIndex(source)
+		if at == nil {
+			break
+		}
+		name, after := source[at[2]:at[3]], source[at[1]:]
+		var args []string
+		if strings.Contains(patterns[name], "<") {
+			args, after = luaArguments(after)
+		}
+		for i, arg := range args {
+			args[i] = withKeys(arg)
+		}
+		b.WriteString(source[:at[0]] + luaKey(name, args))
+		source = after
+	}
+	return b.String() + source
+}
+
+// luaArguments returns the arguments of a call, whose opening bracket source begins with, and what follows it.
+func luaArguments(source string) (args []string, rest string) {
+	depth, from, quoted := 0, 1, false
+	for i, c := range source {
+		switch {
+		case c == '\'':
+			quoted = !quoted
+		case quoted:
+		case c == '(' || c == '{' || c == '[':
+			depth++
+		case c == ',' && depth == 1:
+			args, from = append(args, source[from:i]), i+1
+		case c == ')' || c == '}' || c == ']':
+			depth--
+			if depth == 0 {
+				return append(args, source[from:i]), source[i+1:]
+			}
+		}
+	}
+	panic("redisstore: a script names a key without its arguments: " + source)
 }

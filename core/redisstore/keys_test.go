@@ -102,9 +102,9 @@ func TestSchemaGrowsWithTheKeys(t *testing.T) {
 	for _, r := range redisstore.Records() {
 		fmt.Fprintln(digest, r.Name, r.Parts)
 	}
-	require.Equal(t, "f0d21a6c266e2695", hex.EncodeToString(digest.Sum(nil))[:16],
+	require.Equal(t, "a99bea6c4bbcd050", hex.EncodeToString(digest.Sum(nil))[:16],
 		"the keys are not those of schema %d: if programs of both cannot share a namespace, raise it", redisstore.Schema)
-	require.Equal(t, 12, redisstore.Schema)
+	require.Equal(t, 13, redisstore.Schema)
 }
 
 func TestKeysRefuseWhatIsNone(t *testing.T) {
@@ -143,23 +143,31 @@ func TestKeysDoNotCollide(t *testing.T) {
 // Scripts build the same keys as Go does.
 func TestLuaKeys(t *testing.T) {
 	t.Parallel()
-	for _, k := range redisstore.Keys() {
-		want := "local K_" + k.Name + "=P..'" + k.Pattern + "'"
-		if strings.Contains(k.Pattern, "<") {
-			require.Contains(t, redisstore.LuaKey(k), "local function K_"+k.Name+"(")
-			continue
-		}
-		require.Equal(t, want, redisstore.LuaKey(k))
-	}
-	for _, c := range []struct{ name, want string }{
-		{"queue", "local function K_queue(pool,line,submitter) return P..'queue:'..pool..':'..line..':'..submitter end"},
-		{"factory_bell", "local function K_factory_bell(host) return P..'bell:'..host..':vmfactory' end"},
+	for _, c := range []struct{ source, want string }{
+		{"redis.call('GET', K.meta)", "redis.call('GET', (P..'meta'))"},
+		{"K.queue(pool, line, submitter)", "(P..'queue:'..pool..':'..line..':'..submitter)"},
+		{"{ K.factory_bell(host), K.meta }", "{ (P..'bell:'..host..':vmfactory'), (P..'meta') }"},
+		{"K.turns(pool, 'high-soon')", "(P..'turns:'..pool..':'..'high-soon')"},
+		{"K.slots(its.owner or role_of(a, ')'))", "(P..'slots:'..(its.owner or role_of(a, ')')))"},
+		{"K.vms(R.canary(K.meta).key)", "(P..'vms:'..(R_canary((P..'meta')).key))"},
 	} {
-		for _, k := range redisstore.Keys() {
-			if k.Name == c.name {
-				require.Equal(t, c.want, redisstore.LuaKey(k))
-			}
+		require.Equal(t, c.want, redisstore.Named(c.source))
+	}
+	for _, source := range []string{"K.queue(pool)", "K.slots(a, b)", "f(K.slots)"} {
+		require.Panics(t, func() { redisstore.Named(source) }, source)
+	}
+	for _, k := range redisstore.Keys() {
+		args := make([]string, strings.Count(k.Pattern, "<"))
+		for i := range args {
+			args[i] = fmt.Sprintf("'%d'", i)
 		}
+		call := "K." + k.Name
+		if len(args) > 0 {
+			call += "(" + strings.Join(args, ", ") + ")"
+		}
+		unquoted := strings.NewReplacer("'", "", "..", "", "(P", "t:", ")", "").Replace(redisstore.Named(call))
+		plain := strings.Split(strings.ReplaceAll(strings.Join(args, ","), "'", ""), ",")
+		require.Equal(t, redisstore.Space("t").Key(k.Name, plain[:len(args)]...), unquoted)
 	}
 }
 

@@ -11,13 +11,14 @@ import (
 // functions that read and write it, in Lua and in Go, are made from it: its format is defined nowhere else.
 type RecordDef struct {
 	Name  string // its name in scripts: R.<name>(text) reads a record, or returns nil; W.<name>(parts) writes one
-	Parts string // in order; a name that ends in # is a whole number, and the last part may hold any text
+	Parts string // in order; a name that ends in # is a whole number, and the last part may hold any text, or is room
 }
 
 // Records returns every kind of record. Times are in ms.
 func Records() []RecordDef {
 	return []RecordDef{
-		{"slot", "what token since# phase limit#"},
+		{"slot", "what token since# phase limit# room"},
+		{"held", "owner room"},
 		{"lane", "seq# since# verdicts keys"},
 		{"task_lane", "seq# wait# verdicts keys"},
 		{"destroy", "call vms"},
@@ -43,6 +44,11 @@ func Records() []RecordDef {
 	}
 }
 
+// room is a last part of spaces. It makes the text longer than 64 bytes, so that the hash that has it is a table for Redis
+// from its first field on: up to 512 fields with shorter texts are a list, which each access reads from the start, and
+// that was a fifth of the instructions of a job with 100 slots.
+var room = strings.Repeat(" ", 64)
+
 // recordParts has the parts of every record by its name.
 var recordParts = func() map[string][]string {
 	m := make(map[string][]string)
@@ -65,6 +71,9 @@ func luaRecord(name string) string {
 		local := fmt.Sprint("p", i)
 		pattern, read, write := `([^|]*)`, local, "its."+bare
 		switch {
+		case part == "room":
+			patterns, writes = append(patterns, " *"), append(writes, "'"+room+"'")
+			continue
 		case number:
 			pattern, read, write = `(%-?%d+)`, "tonumber("+local+")", "string.format('%d',"+write+")"
 		case i == len(recordParts[name])-1:

@@ -22,6 +22,8 @@ func TestRecords(t *testing.T) {
 				name, number := strings.CutSuffix(part, "#")
 				value, says := "'"+name+" x'", name+" x"
 				switch {
+				case name == "room":
+					value, says = "nil", strings.Repeat(" ", 64)
 				case number:
 					value = fmt.Sprint(int64(1790000000000) + int64(i))
 					says = value

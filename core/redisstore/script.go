@@ -101,18 +101,18 @@ func assemble(name string) string {
 	slices.Reverse(shared)
 	var head strings.Builder
 	head.WriteString("local P=string.sub(KEYS[1],1,-5) ")
-	for _, k := range Keys() {
-		if uses["K_"+k.Name] {
-			head.WriteString(luaKey(k) + " ")
-		}
-	}
 	for _, r := range Records() {
 		if uses["R_"+r.Name] || uses["W_"+r.Name] {
 			head.WriteString(luaRecord(r.Name) + " ")
 		}
 	}
 	head.WriteString(strings.Join(shared, " "))
-	return luaNameUse().ReplaceAllString(head.String()+body, "${1}_$2")
+	return named(head.String() + body)
+}
+
+// named returns Lua source in which keys are expressions, and records the functions that an assembled script has.
+func named(source string) string {
+	return luaNameUse().ReplaceAllString(withKeys(source), "${1}_$2")
 }
 
 func callsOf(source string) map[string]bool {

@@ -261,14 +261,13 @@ func TestScriptsLoad(t *testing.T) {
 // An error of a script names its line: it is the line of the file.
 func TestAssembledLinesAreTheFiles(t *testing.T) {
 	t.Parallel()
-	names := regexp.MustCompile(`\b([KRW])\.`)
 	for _, name := range redisstore.ScriptNames() {
 		file := strings.Split(redisstore.ReadLua(name), "\n")
 		text := strings.Split(redisstore.Assemble(name), "\n")
 		require.Len(t, text, len(file), name)
 		for i, line := range file {
 			if i > 0 && !strings.HasPrefix(strings.TrimSpace(line), "--") {
-				require.Equal(t, names.ReplaceAllString(line, "${1}_"), text[i], "%s:%d", name, i+1)
+				require.Equal(t, redisstore.Named(line), text[i], "%s:%d", name, i+1)
 			}
 		}
 	}

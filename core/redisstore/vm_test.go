@@ -22,13 +22,13 @@ func TestLifeOfAVM(t *testing.T) {
 		f(x.Store.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{"v1", "v2", "v3"}))
 		x.changed(t, before,
 			"+ vms:h1 v1: p1|TIME", "+ vms:h1 v2: p1|TIME", "+ vms:h1 v3: p1|TIME",
-			"+ slots:vmfactory@h1#0 v1: p1|E.0|TIME|creating|0", "+ slots:vmfactory@h1#0 v2: p1|E.0|TIME|creating|0",
-			"+ slots:vmfactory@h1#0 v3: p1|E.0|TIME|creating|0", "+ events: by:vmfactory@h1#0 moved:v1 v2 v3 op:create")
+			"+ slots:vmfactory@h1#0 v1: p1|E.0|TIME|creating|0|", "+ slots:vmfactory@h1#0 v2: p1|E.0|TIME|creating|0|",
+			"+ slots:vmfactory@h1#0 v3: p1|E.0|TIME|creating|0|", "+ events: by:vmfactory@h1#0 moved:v1 v2 v3 op:create")
 		before = x.picture(t)
 		f(x.Store.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{"v1": true, "v2": false, "v3": true, "nobody": true}))
 		x.changed(t, before,
-			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|creating|0", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|creating|0",
-			"- slots:vmfactory@h1#0 v3: p1|E.0|TIME|creating|0",
+			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|creating|0|", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|creating|0|",
+			"- slots:vmfactory@h1#0 v3: p1|E.0|TIME|creating|0|",
 			"+ vms:h1:p1:clean: v1 v3", "+ vms:h1:dirty: v2", "+ bell:h1: 1", "+ events: by:vmfactory@h1#0 moved:v1=1 v2=0 v3=1 op:ready")
 		x.hush(t)
 		before = x.picture(t)
@@ -46,7 +46,7 @@ func TestLifeOfAVM(t *testing.T) {
 		f(err)
 		require.Equal(t, []string{"v2"}, vms, "oldest first")
 		x.changed(t, before,
-			"- vms:h1:dirty: v2 v1", "+ vms:h1:dirty: v1", "+ slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying|0",
+			"- vms:h1:dirty: v2 v1", "+ vms:h1:dirty: v1", "+ slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying|0|",
 			"+ owner:vmfactory@h1#0 destroy: ID|v2", "+ events: by:vmfactory@h1#0 moved:v2 op:destroy")
 		vms, err = x.Store.Destroy(ctx, x.Factory, x.Made, "h1", 5)
 		f(err)
@@ -54,7 +54,7 @@ func TestLifeOfAVM(t *testing.T) {
 		before = x.picture(t)
 		f(x.Store.Gone(ctx, x.Factory, x.Made, "h1", map[string]string{"v1": "", "v2": "will not die", "v3": "", "nobody": ""}))
 		x.changed(t, before,
-			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|destroying|0", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying|0",
+			"- slots:vmfactory@h1#0 v1: p1|E.0|TIME|destroying|0|", "- slots:vmfactory@h1#0 v2: p1|E.0|TIME|destroying|0|",
 			"- vms:h1 v1: p1|TIME", "+ vms:h1:quarantined v2: will not die", "+ events: by:vmfactory@h1#0 moved:v1 v2=quarantined op:gone")
 		list, err := x.Store.ListVMs(ctx, "h1")
 		f(err)

@@ -12,7 +12,8 @@ if not slot or epoch > 0 and epoch <= tonumber(redis.call('HGET', K.owner(ARGV[1
   return 0
 end
 redis.call('HDEL', K.slots(ARGV[1]), ARGV[2])
-if redis.call('HGET', K.held, ARGV[2]) == ARGV[1] then
+local holds_it = R.held(redis.call('HGET', K.held, ARGV[2]))
+if holds_it and holds_it.owner == ARGV[1] then
   redis.call('HDEL', K.held, ARGV[2])
 end
 note_rest({ ARGV[2] }, now())

@@ -1,8 +1,8 @@
 -- Which owner holds a request or task, and its slot; nil if none does.
 local function holder(key)
-  local owner = redis.call('HGET', K.held, key)
-  local slot = owner and redis.call('HGET', K.slots(owner), key)
+  local its = R.held(redis.call('HGET', K.held, key))
+  local slot = its and redis.call('HGET', K.slots(its.owner), key)
   if slot then
-    return owner, slot
+    return its.owner, slot
   end
 end

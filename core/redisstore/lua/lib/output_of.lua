@@ -1,4 +1,5 @@
 -- The stream of a live output by its id, request:token.
 local function output_of(id)
-  return K.output(string.match(id, '^(.-):(.*)$'))
+  local request, token = string.match(id, '^(.-):(.*)$')
+  return K.output(request, token)
 end
