@@ -21,7 +21,7 @@ var (
 	pictureTime = pattern.New(`\b[1-9]\d{12}\b`)
 	pictureSpec = pattern.New(`\{"id":.*\}`)
 	pictureID   = pattern.New(`\b[A-Z2-7]{26}\b`)
-	pictureRoom = pattern.New(`\| {64}$`)
+	pictureRoom = pattern.New(`\| {50}$`)
 )
 
 // Picture takes one. words replace what differs from run to run, such as epochs.

@@ -79,7 +79,7 @@ func crowdOfHosts(t testing.TB, x *suite) {
 						redis.call('HSET', ns .. ':specs', key, '{"id":"' .. host .. '-r' .. string.format('%d', i) ..
 							'","gen":1,"pool":"' .. pool .. '","priority":"normal","submitter":"ann","command":["true"]}')
 						redis.call('HSET', ns .. ':slots:testrunner@' .. host .. '#0', key, vm .. '|1.1|1|running|0|')
-						redis.call('HSET', ns .. ':held', key, "testrunner@" .. host .. "#0|" .. string.rep(' ', 64))
+						redis.call('HSET', ns .. ':held', key, "testrunner@" .. host .. "#0|" .. string.rep(' ', 50))
 					end
 				end
 			end

@@ -47,7 +47,7 @@ func Records() []RecordDef {
 // room is a last part of spaces. It makes the text longer than 64 bytes, so that the hash that has it is a table for Redis
 // from its first field on: up to 512 fields with shorter texts are a list, which each access reads from the start, and
 // that was a fifth of the instructions of a job with 100 slots.
-var room = strings.Repeat(" ", 64)
+var room = strings.Repeat(" ", 50)
 
 // recordParts has the parts of every record by its name.
 var recordParts = func() map[string][]string {

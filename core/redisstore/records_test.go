@@ -23,7 +23,7 @@ func TestRecords(t *testing.T) {
 				value, says := "'"+name+" x'", name+" x"
 				switch {
 				case name == "room":
-					value, says = "nil", strings.Repeat(" ", 64)
+					value, says = "nil", strings.Repeat(" ", 50)
 				case number:
 					value = fmt.Sprint(int64(1790000000000) + int64(i))
 					says = value
