@@ -89,7 +89,7 @@ func DefaultLanguages() []Language {
 			ID: "java", Source: "*.java", Needs: "javac java", InterpreterArgs: "-Xrs -Xss8m -Xmx200m", Heap: true,
 			Compile: "javac {compileargs} {source}", Run: "java {interpreterargs} {main} {runargs}",
 		},
-		{ID: "nodejs", Source: "prog.js", Needs: "node", InterpreterArgs: "--use_strict", Run: "node {interpreterargs} {source} {runargs}"},
+		{ID: "nodejs", Source: "prog.js", Needs: "node", InterpreterArgs: "--use_strict", Heap: true, Run: "node {interpreterargs} {source} {runargs}"},
 		{
 			ID: "octave", Source: "prog.m", Needs: "octave-cli", InterpreterArgs: "--norc --no-window-system --silent -H",
 			Run: "octave-cli {interpreterargs} {source} {runargs}",
