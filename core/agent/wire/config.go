@@ -57,7 +57,7 @@ func (c Config) Encode() []byte {
 	for _, text := range []string{c.VM, c.Secret, string(c.BoxBPF), c.Home, c.Cgroup.MemoryAll, c.Cgroup.MemoryJob} {
 		w.Text(text)
 	}
-	for _, n := range []int64{int64(c.UID), int64(c.GID), int64(c.BoxUID), int64(c.BoxGID), int64(c.Renews), int64(c.Anchor)} {
+	for _, n := range []int64{int64(c.UID), int64(c.GID), int64(c.BoxUID), int64(c.BoxGID), int64(c.Renews), int64(c.Anchor)} { //nolint:gosec // flags
 		w.Signed(n)
 	}
 	for _, on := range []bool{c.Alone, c.Badge, c.Proc, c.Lifeline} {
