@@ -112,7 +112,7 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 	case why != "":
 		return j.checkerFailed(j.suite.plan.Interactor, t, why)
 	default:
-		o.Verdict, o.Why, o.Note, o.Share = said.Verdict, said.Why, said.Note, said.Share
+		o.Verdict, o.Why, o.Note, o.Staff, o.Share = said.Verdict, said.Why, said.Note, said.Staff, said.Share
 	}
 	return nil
 }

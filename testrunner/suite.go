@@ -117,6 +117,7 @@ func (j *job) grade() (core.Result, error) {
 	s.usage.WallMs = j.r.deps.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
 	judgeReport(&res, text)
+	res.Stderr += report.Notes(s.plan) // students see it only where they see all output
 	// Students may see this report, too.
 	if text, err = report.Coarse(s.plan).JSON(s.plan); err != nil {
 		return core.Result{}, core.Wrap(err, core.CodeInternal, j.w.Spec.ID, "write the report")

@@ -117,6 +117,31 @@ tests: [{name: a, compare: checker}]
 	}
 }
 
+// What a checker says to staff is among the harness's errors, which students do not see, and in no message.
+func TestSuite_NotesForStaff(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.script.run = func(_ context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+		if run.Args[0] != "check" {
+			return agent.Exit{}, nil
+		}
+		assert.Equal(t, "strictly", run.Args[len(run.Args)-1])
+		sink(agent.Stdout, []byte("for all\n"))
+		sink(agent.Stderr, []byte("for judges\n"))
+		return agent.Exit{Code: 43}, nil
+	}
+	w.submit(w.stock(map[string]string{
+		"cases.yaml": "run: [prog]\nchecker: {files: [check], run: [check], stderr: staff}\ntests: [{name: a, compare: checker, checker_args: [strictly]}]",
+		"check":      "checker",
+	}))
+	w.cluster.AddVMs(t, 1)
+	w.start(nil)
+	r := w.result()
+	assert.Equal(t, "a: for judges\n", r.Stderr)
+	assert.Contains(t, r.Tests[0].Message, "for all")
+	assert.NotContains(t, r.Tests[0].Message+r.Stdout, "judges")
+}
+
 // The harness's files never enter the VM but those that the file names.
 func TestSuite_StagesNoAnswers(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ type verification struct {
 
 const (
 	verifyPool    = "verify"
-	verifyMemory  = 1 << 30 // where the package leaves the limit to the system
+	verifyMemory  = 2 << 30 // where the package leaves the limit to the system: what the formats call typical
 	verifyDisk    = 256 << 20
 	verifyPids    = 256
 	verifyTimeout = time.Hour

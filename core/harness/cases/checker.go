@@ -44,10 +44,10 @@ func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault stri
 	if said == "" {
 		said = strings.TrimSpace(stderr)
 	}
-	if len(said) > maxQuote {
-		said = said[:maxQuote]
+	said = shortest(said)
+	if o.Note = said; c.Staff {
+		o.Note, o.Staff = shortest(stdout), shortest(stderr)
 	}
-	o.Note = said
 	switch code {
 	case 0, 42:
 		o.Verdict, o.Share = Accepted, 1
@@ -59,6 +59,11 @@ func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault stri
 		return o.partly(said)
 	}
 	return fmt.Sprintf("it ended with exit code %d (%s)", code, shorten(said))
+}
+
+func shortest(text string) string {
+	text = strings.TrimSpace(text)
+	return text[:min(len(text), maxQuote)]
 }
 
 // partly reads the share of the points: the first word, or the one after "points".
@@ -90,6 +95,12 @@ func (p *parser) checker(what string, into **Checker) field {
 		c := &Checker{Word: what}
 		err := mapping(n, what, map[string]field{
 			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+			"stderr": func(n *yaml.Node) error {
+				var reader string
+				err := oneOf(&reader, "all", "staff")(n)
+				c.Staff = reader == "staff"
+				return err
+			},
 		})
 		if err == nil && c.Run == nil {
 			err = wrong(n, "the %s has nothing to run", what)

@@ -106,3 +106,23 @@ func TestJudge(t *testing.T) {
 	named := cases.Checker{Run: cases.Command{"v", "{input}", "{answer}", "."}}
 	assert.Equal(t, cases.Command{"v", "input", "answer", ".", "x"}, named.Command(cases.Command{"x"}))
 }
+
+// What a checker says to staff is in no message, and what it says to all is.
+func TestStaffNotes(t *testing.T) {
+	t.Parallel()
+	c := cases.Checker{Word: "checker", Staff: true}
+	plan := &cases.Plan{Groups: []cases.Group{{Name: "g", Tests: []cases.Test{{Group: "g", Name: "a", Points: 1}, {Group: "g", Name: "b", Points: 1}}}}}
+	r := cases.Report{Outcomes: make([]cases.Outcome, 2)}
+	require.Empty(t, c.Judge(&r.Outcomes[0], 43, "for teams\n", "for judges\n"))
+	require.Empty(t, c.Judge(&r.Outcomes[1], 7, "", "0.5\nhalf\n"))
+	assert.InDelta(t, 0.5, r.Outcomes[1].Share, 0)
+	assert.Equal(t, "g/a: for judges\ng/b: 0.5\nhalf\n", r.Notes(plan))
+	text, err := r.JSON(plan)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "for teams")
+	assert.NotContains(t, string(text), "judges")
+	assert.NotContains(t, string(text), "half")
+	c.Staff = false
+	require.Empty(t, c.Judge(&r.Outcomes[0], 43, "", "for judges\n"))
+	assert.Equal(t, "for judges", r.Outcomes[0].Note)
+}

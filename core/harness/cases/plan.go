@@ -121,6 +121,7 @@ type Checker struct {
 	Build  []Command
 	Run    Command
 	Limits Limits
+	Staff  bool // its standard error is for staff alone
 }
 
 // The ways to compare.

@@ -29,6 +29,7 @@ type Outcome struct {
 	Why     string  // a few words about it, which give nothing away
 	Signal  bool    // why names the signal that ended it
 	Note    string  // what the checker says
+	Staff   string  // what it says to staff alone
 	Share   float64 // of the points, from 0 to 1
 	Usage   core.Usage
 	Ran     bool
@@ -69,6 +70,17 @@ type Report struct {
 	Outcomes []Outcome
 }
 
+// Notes is what checkers say to staff, by test.
+func (r *Report) Notes(p *Plan) string {
+	var b strings.Builder
+	for i, t := range p.Tests() {
+		if o := &r.Outcomes[i]; o.Staff != "" && b.Len() < maxNotes {
+			fmt.Fprintf(&b, "%s: %s\n", t.Title(), strings.ToValidUTF8(o.Staff, "\ufffd"))
+		}
+	}
+	return b.String()
+}
+
 // Coarse is the report with what hidden tests of the plan have used in the steps of core.Usage.Coarse.
 func (r *Report) Coarse(p *Plan) *Report {
 	coarse := Report{Build: r.Build, Outcomes: slices.Clone(r.Outcomes)}
@@ -89,6 +101,7 @@ const (
 	maxQuote    = 600     // bytes of each text
 	maxHint     = 1000    // bytes of the author's hint
 	maxMessages = 2 << 20 // bytes of all messages in a result, as JSON
+	maxNotes    = 32 << 10
 )
 
 // JSON returns the report in the format of every harness; its outcomes are those of the plan's tests in order.

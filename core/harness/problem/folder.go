@@ -207,7 +207,7 @@ func (w *writer) validator() map[string]any {
 		limits["output"] = l.CheckOutput
 	}
 	run := []string{"sh", validateFile, "{input}", "{answer}"}
-	return map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits}
+	return map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits, "stderr": "staff"}
 }
 
 func (w *writer) groups() []any {

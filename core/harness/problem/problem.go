@@ -227,6 +227,9 @@ func (p *Problem) programs() error {
 		p.InputValidators = append(p.InputValidators, p.programsIn("input_validator")...)
 		if len(p.below("output_validator")) > 0 {
 			p.Validator = "output_validator"
+			if one := p.children(p.Validator); len(one) == 1 && !p.has(p.Validator+"/"+one[0]) {
+				p.Validator += "/" + one[0] // as in drafts
+			}
 		}
 	} else if p.Validator != "" {
 		switch found := p.programsIn("output_validators"); len(found) {

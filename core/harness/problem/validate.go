@@ -2,14 +2,15 @@ package problem
 
 import "strings"
 
-// validateScript runs the package's output validator, of which only 42 and 43 are verdicts. What it says to people goes to
-// standard error, a share of the points first.
+// validateScript runs the package's output validator, of which only 42 and 43 are verdicts. A share of the points comes
+// first. What it says to the submitter is for standard output, unless the submission would read it; what it says to judges is
+// for standard error, which only staff read.
 func validateScript(interactive bool) string {
-	into := ">said 2>&1"
+	into, team := ">said 2>&1", ""
 	if interactive {
-		into = "2>said"
+		into, team = "2>said", ">&2"
 	}
-	return strings.ReplaceAll(validateText, "INTO", into)
+	return strings.NewReplacer("INTO", into, "TEAM", team).Replace(validateText)
 }
 
 const validateText = `#!/bin/sh
@@ -49,8 +50,11 @@ if [ "$most" != ignore ]; then
 	done
 fi
 if [ -n "$share" ]; then
-	echo "$share" >&2
+	echo "$share" TEAM
 	code=7
+fi
+if [ -s feedback/teammessage.txt ]; then
+	head -c 2000 feedback/teammessage.txt TEAM
 fi
 if [ -s feedback/judgemessage.txt ]; then
 	head -c 2000 feedback/judgemessage.txt >&2
