@@ -29,6 +29,8 @@ type Test struct {
 	Group   string `json:"group,omitempty"`   // the group of tests that it belongs to
 	Hidden  bool   `json:"hidden,omitempty"`  // the message reveals nothing about the test
 	Usage   *Usage `json:"usage,omitempty"`   // nil if it was not measured
+
+	Decision *Decision `json:"decision,omitempty"` // by the stock harness; nil of others
 }
 
 // Part is one line of a test: name, score, maximum score. In JSON it is an array of these three, as harnesses write
@@ -153,6 +155,7 @@ type Result struct {
 	HeldBy     map[string]string `json:"held_by,omitempty"`    // limit → what enforced it: cgroup, rlimit, tmpfs, watchdog, agent
 	Files      []File            `json:"files,omitempty"`      // what Spec.Collect named, in the blob store
 	LeftOut    []LeftOut         `json:"left_out,omitempty"`   // files that matched and were not collected
+	Receipt    *Receipt          `json:"receipt,omitempty"`    // nil if no testrunner ended it
 	Expired    int64             `json:"expired_ms,omitempty"` // when its pool's KeepOutputs deleted stdout, stderr and files, ms since 1970; 0 if it did not
 }
 

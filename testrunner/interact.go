@@ -98,15 +98,18 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool) error {
 	var said cases.Outcome
 	why := ""
-	if _, why = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
+	if _, why, _ = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
 		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, "", its.stderr.String())
 	}
 	o.Input = []byte(its.stdout.String()) // what the program was given
-	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
 	decided := first && (why != "" || !said.Passed()) // whatever the program did then
+	if decided || o.Verdict == "" {
+		o.By = core.ByInteract
+	}
 	switch {
 	case j.suite.late:
-		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
+		o.Verdict, o.Why, o.By = cases.TimeLimit, j.timeIsUp(), core.ByWhole
 	case o.Verdict != "" && !decided:
 		// The program's own end counts, whatever the interactor made of it.
 	case why != "":

@@ -30,6 +30,7 @@ type job struct {
 	limits  core.Limits
 	arrived time.Time         // when the claim arrived, by our clock
 	started time.Time         // when its command started; zero before
+	before  look              // at the host, when its command started
 	phase   core.RequestState // as last reported to Redis
 	until   time.Time         // when it ends or is reported again, as last reported to Redis
 
@@ -121,7 +122,7 @@ func (j *job) run() (core.Result, error) {
 	if err != nil {
 		return core.Result{}, err
 	}
-	j.started, j.untrusted = j.r.deps.Clock.Now(), true
+	j.begins()
 	late := j.limits.Timeout + j.r.cfg.RunGrace
 	ctx, cancel := context.WithTimeoutCause(j.ctx, late,
 		core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))

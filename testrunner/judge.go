@@ -162,6 +162,7 @@ func (j *job) result() core.Result {
 	if !j.started.IsZero() {
 		res.Times.Started = claimed + j.started.Sub(j.arrived).Milliseconds()
 	}
+	res.Receipt = j.receipt()
 	res.Times.Finished = claimed + j.r.deps.Clock.Now().Sub(j.arrived).Milliseconds()
 	return res
 }

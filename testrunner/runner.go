@@ -24,6 +24,8 @@ type Runner struct {
 	spool   *spool
 	builds  *builds // nil: compiled states are not kept
 	metrics *metrics
+	facts   facts
+	watch   *watch
 
 	drain    sync.Once
 	draining chan struct{} // closed by Drain
@@ -57,6 +59,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 		cfg: cfg, served: cfg.Pools, deps: deps, host: host, draining: make(chan struct{}),
 		log: deps.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(deps.Pools, deps.Clock),
 	}
+	r.facts, r.watch = readFacts("/proc"), openWatch("/proc", deps.Clock)
 	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (j *job) grade() (core.Result, error) {
 	if err := j.running(j.limits.Timeout); err != nil {
 		return core.Result{}, err
 	}
-	j.started, j.untrusted = j.r.deps.Clock.Now(), true
+	j.begins()
 	s.until = j.started.Add(j.limits.Timeout)
 	report, err := j.tests()
 	if err != nil {
@@ -125,6 +125,7 @@ func (j *job) grade() (core.Result, error) {
 	if int64(len(text)) <= j.limits.Output {
 		res.Stdout = string(text)
 	}
+	report.Decide(s.plan, res.Tests)
 	return res, nil
 }
 
@@ -147,7 +148,7 @@ func (j *job) tests() (*cases.Report, error) {
 		g := &s.plan.Groups[i]
 		if build != nil {
 			for range g.Tests {
-				r.Outcomes = append(r.Outcomes, cases.Outcome{Verdict: cases.Skipped, Why: "it could not be built"})
+				r.Outcomes = append(r.Outcomes, cases.Outcome{Verdict: cases.Skipped, By: core.ByBuild, Why: "it could not be built"})
 			}
 			continue
 		}
@@ -166,7 +167,7 @@ func (j *job) tests() (*cases.Report, error) {
 
 // group runs one group's tests.
 func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, error) {
-	why := ""
+	why, by := "", core.ByNeed
 	for _, need := range g.Needs {
 		if !passed[need] {
 			why = "it needs all tests of " + need
@@ -178,10 +179,10 @@ func (j *job) group(g *cases.Group, passed map[string]bool) ([]cases.Outcome, er
 	for i := range g.Tests {
 		t, o := &g.Tests[i], &outcomes[i]
 		if why == "" && j.suite.late {
-			why = j.timeIsUp()
+			why, by = j.timeIsUp(), core.ByWhole
 		}
 		if why != "" {
-			*o, good = cases.Outcome{Verdict: cases.Skipped, Why: why}, false
+			*o, good = cases.Outcome{Verdict: cases.Skipped, By: by, Why: why}, false
 			j.mark(t, o)
 			continue
 		}
@@ -240,7 +241,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 			return nil
 		})
 		if core.Is(err, core.CodeLimit) {
-			o.Verdict, o.Why = cases.RuntimeError, "there is no room for the test's files beside what was built"
+			o.Verdict, o.By, o.Why = cases.RuntimeError, core.ByRoom, "there is no room for the test's files beside what was built"
 			return nil
 		}
 		if err != nil {
@@ -278,9 +279,9 @@ func (j *job) verdict(t *cases.Test, o *cases.Outcome, c agent.Run) (*ran, error
 	if err != nil {
 		return nil, err
 	}
-	o.Verdict, o.Why = run.verdict(t.Exit, t.Limits)
+	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
 	if j.suite.late {
-		o.Verdict, o.Why = cases.TimeLimit, j.timeIsUp()
+		o.Verdict, o.Why, o.By = cases.TimeLimit, j.timeIsUp(), core.ByWhole
 	}
 	if o.Verdict == "" {
 		return run, j.compare(t, o, run)
@@ -292,11 +293,13 @@ func (j *job) verdict(t *cases.Test, o *cases.Outcome, c agent.Run) (*ran, error
 func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
 	o.Verdict, o.Share = cases.Accepted, 1
 	if t.Compare.By == cases.Check {
+		o.By = core.ByChecker
 		return j.check(t, o, run)
 	}
 	if t.Output == nil {
 		return nil
 	}
+	o.By = core.DecidedBy(t.Compare.By)
 	want, err := t.Output.Read(j.suite.archive, cases.MaxExpected)
 	if err != nil {
 		return err
@@ -333,9 +336,9 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 	if err != nil {
 		return err
 	}
-	verdict, why := done.verdict(nil, c.Limits)
+	verdict, why, _ := done.verdict(nil, c.Limits)
 	if s.late {
-		o.Verdict, o.Why, o.Share = cases.TimeLimit, j.timeIsUp(), 0
+		o.Verdict, o.Why, o.Share, o.By = cases.TimeLimit, j.timeIsUp(), 0, core.ByWhole
 		return nil
 	}
 	if verdict == "" {

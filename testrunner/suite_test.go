@@ -283,3 +283,42 @@ tests:
 	require.Equal(t, core.RequestCompleted, r.State, r.Reason)
 	assert.InDelta(t, 3.0, *r.Score, 0)
 }
+
+// A graded result has a receipt, and each test says what decided it and within which limits.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	well := agent.Exit{}
+	w.script.run = answers(map[string]agent.Exit{"make": well, "prog": well, "slow": {Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 2010}}, map[string]string{"prog": "right"})
+	spec := w.stock(map[string]string{"cases.yaml": `
+build: [[make]]
+run: [prog]
+limits: {time: 2}
+groups:
+  - {name: one, stop: true, tests: [{name: a, output: right, compare: tokens}, {name: b, run: [slow]}, {name: c}]}
+  - {name: two, needs: [one], tests: [{name: d}]}
+`})
+	w.submit(spec)
+	w.cluster.AddVMs(t, 1)
+	w.start(nil)
+	r := w.result()
+	require.NotNil(t, r.Receipt, r.Reason)
+	require.Equal(t, "test", r.Receipt.Drover)
+	require.Equal(t, spec.Harness.Digest, r.Receipt.Harness)
+	require.Regexp(t, "^sha256:[0-9a-f]{64}$", r.Receipt.Files)
+	require.NotEmpty(t, r.Receipt.Kernel)
+	require.Positive(t, r.Receipt.Processors)
+	require.Positive(t, r.Receipt.Limits.Timeout)
+	require.NotNil(t, r.Receipt.Noise)
+	by := map[string]core.Decision{}
+	for _, one := range r.Tests {
+		require.NotNil(t, one.Decision, one.Name)
+		by[one.Name] = *one.Decision
+	}
+	require.Equal(t, core.ByTokens, by["one/a"].By)
+	require.Equal(t, core.ByTime, by["one/b"].By)
+	require.Equal(t, int64(2000), by["one/b"].TimeMs)
+	require.Equal(t, core.Decision{By: core.ByNeed}, by["one/c"])
+	require.Equal(t, core.Decision{By: core.ByNeed}, by["two/d"])
+	require.NotContains(t, r.Stdout, "decision", "students may see the report")
+}

@@ -197,7 +197,7 @@ func (j *job) build(vm VM, files []string, commands []cases.Command, limits case
 		if err != nil {
 			return nil, err
 		}
-		verdict, why := run.verdict(well, limits)
+		verdict, why, by := run.verdict(well, limits)
 		if verdict == "" {
 			continue
 		}
@@ -205,7 +205,7 @@ func (j *job) build(vm VM, files []string, commands []cases.Command, limits case
 		if strings.TrimSpace(said) == "" {
 			said = run.stdout.String()
 		}
-		return &cases.Outcome{Verdict: cases.BuildError, Why: why, Ran: true, Usage: run.usage(), Stderr: []byte(said)}, nil
+		return &cases.Outcome{Verdict: cases.BuildError, By: by, Why: why, Ran: true, Usage: run.usage(), Stderr: []byte(said)}, nil
 	}
 	return nil, nil
 }
@@ -214,7 +214,7 @@ func (j *job) build(vm VM, files []string, commands []cases.Command, limits case
 func (j *job) keepBuilt() (*cases.Outcome, error) {
 	err := j.vm.Keep(j.ctx, keptBuilt)
 	if core.Is(err, core.CodeInvalid) || core.Is(err, core.CodeLimit) {
-		return &cases.Outcome{Verdict: cases.BuildError, Why: "what it left cannot be kept: " + err.Error()}, nil
+		return &cases.Outcome{Verdict: cases.BuildError, By: core.ByRoom, Why: "what it left cannot be kept: " + err.Error()}, nil
 	}
 	return nil, err
 }

@@ -21,9 +21,9 @@ func (r *ran) usage() core.Usage {
 	return core.Usage{CPUMs: r.exit.CPUMs, WallMs: r.exit.WallMs, MemoryPeakBytes: r.exit.MemoryPeakBytes}
 }
 
-func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string) {
+func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string, by core.DecidedBy) {
 	if r.unstarted != nil {
-		return cases.RuntimeError, "it could not be started: " + r.unstarted.Error()
+		return cases.RuntimeError, "it could not be started: " + r.unstarted.Error(), core.ByStart
 	}
 	return cases.Ended(r.exit, exit, l)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/harness"
+	"drover/core/harness/explain"
 	"drover/core/school"
 )
 
@@ -54,6 +55,9 @@ func TestCataloguesHaveEverySentence(t *testing.T) {
 	}
 	for _, sentence := range harness.WarningSentences() {
 		said[sentence] = "a warning about a harness"
+	}
+	for _, sentence := range explain.Sentences() {
+		said[sentence] = "an explanation of a result"
 	}
 	require.Contains(t, said, "Sign in")
 	files, err := filepath.Glob("page/words/*.json")

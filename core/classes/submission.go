@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"drover/core"
@@ -53,11 +54,15 @@ func (r *Service) ViewSubmission(ctx context.Context, a core.Actor, id string) (
 	return v, nil
 }
 
-// forStudents removes where the tests were run, the exact usage of hidden tests, and the harness's output unless
+// forStudents removes where and how the tests were run and judged, the exact usage of hidden tests, and the harness's output unless
 // staff show it: the output may reveal hidden tests.
 func forStudents(r core.Result, output bool) *core.Result {
 	r = r.Coarse()
-	r.Host, r.VM, r.Token, r.HeldBy = "", "", "", nil
+	r.Host, r.VM, r.Token, r.HeldBy, r.Receipt = "", "", "", nil, nil
+	r.Tests = slices.Clone(r.Tests)
+	for i := range r.Tests {
+		r.Tests[i].Decision = nil
+	}
 	if !output {
 		r.Stdout, r.Stderr = "", ""
 	}

@@ -48,7 +48,7 @@ func TestTrackTasks(t *testing.T) {
 	assert.Equal(t, []string{ended.ID}, list(core.TaskDone))
 	assert.Empty(t, list(core.TaskRunning))
 
-	w.in.Tasks = awayTasks{w.in.Tasks}
+	w.in.Tasks = awayTasks{w.cluster.Store}
 	all, err := w.reg.TrackTasks(ctx, ann, core.TaskFilter{})
 	require.NoError(t, err, "ends come from the store")
 	require.Len(t, all, 3)

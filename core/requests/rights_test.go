@@ -85,6 +85,9 @@ var calls = map[string]struct {
 	"Rerun": {core.ActRequestControl, func(ctx context.Context, d *requests.Service, a core.Actor, _, ended string) error {
 		return done(d.Rerun(ctx, a, ended))
 	}},
+	"Explain": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, _, ended string) error {
+		return done(d.Explain(ctx, a, ended))
+	}},
 	"Row": {core.ActRequestView, func(ctx context.Context, d *requests.Service, a core.Actor, open, _ string) error {
 		return done(d.Row(ctx, a, open))
 	}},

@@ -41,6 +41,7 @@ type Store interface {
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	AddAuditEntry(ctx context.Context, d core.AuditEntry) error
+	StateChanges(ctx context.Context, f core.StateChangeFilter) ([]core.StateChange, error)
 	GetBatch(ctx context.Context, id string) (core.Batch, error)
 	ListBatches(ctx context.Context, f core.BatchFilter) ([]core.Batch, error)
 	core.JobTypes

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"drover/core"
+	"drover/core/harness/explain"
 	"drover/core/requests"
 	"drover/core/school"
 )
@@ -21,6 +22,7 @@ func requestTable() []entry {
 		is(Operation{"deleteRequest", remove, "/requests/{id}", core.ActRequestControl, school.ScopeSubmit, 202, "Delete a request with its results and output; a running one is stopped first"}, (*server).deleteRequest),
 		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, school.ScopeSubmit, 202, "Cancel a request, waiting or running"}, (*server).cancelRequest),
 		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, school.ScopeSubmit, 202, "Rerun an ended request"}, (*server).rerunRequest),
+		is(Operation{"explainRequest", get, "/requests/{id}/explanation", core.ActRequestView, school.ScopeRead, 0, "Explain in sentences how the result of a request came about"}, (*server).explainRequest),
 		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, school.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
 		is(Operation{"downloadRequestFile", get, "/requests/{id}/files/{path}", core.ActRequestView, school.ScopeRead, 0, "Download a collected file of a request"}, (*server).requestFile),
 	}
@@ -153,6 +155,16 @@ func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*ans
 
 func (s *server) rerunRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
 	return answered(s.Requests.Rerun(ctx, a, in.ID))
+}
+
+// Explanation says how a result came about.
+type Explanation struct {
+	Lines []string `json:"lines" doc:"sentences in English"`
+}
+
+func (s *server) explainRequest(ctx context.Context, a core.Actor, in *One) (*answer[Explanation], error) {
+	lines, err := s.Requests.Explain(ctx, a, in.ID)
+	return answered(Explanation{explain.English(lines)}, err)
 }
 
 func (s *server) listAttempts(ctx context.Context, a core.Actor, in *One) (*answer[Page[core.Attempt]], error) {

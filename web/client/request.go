@@ -137,6 +137,14 @@ func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, er
 	return post[requests.View](ctx, c, nil, "requests", id, "rerun")
 }
 
+// ExplainRequest says in sentences how the result of a request came about.
+func (c *Client) ExplainRequest(ctx context.Context, id string) ([]string, error) {
+	out, err := get[struct {
+		Lines []string `json:"lines"`
+	}](ctx, c, nil, "requests", id, "explanation")
+	return out.Lines, err
+}
+
 // WhyRequestWaits returns why a request waits; nil if it does not.
 func (c *Client) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {
 	return get[*requests.Waiting](ctx, c, nil, "requests", id, "waiting")

@@ -192,6 +192,11 @@ func (s *counted) GetRosterImport(ctx context.Context, a string) (school.RosterI
 	return s.Store.GetRosterImport(ctx, a)
 }
 
+func (s *counted) StateChanges(ctx context.Context, a core.StateChangeFilter) ([]core.StateChange, error) {
+	s.n.Add(1)
+	return s.Store.StateChanges(ctx, a)
+}
+
 func (s *counted) GetUsers(ctx context.Context, keys []string) ([]school.User, error) {
 	s.n.Add(1)
 	return s.Store.GetUsers(ctx, keys)

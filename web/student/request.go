@@ -42,6 +42,7 @@ type request struct {
 	Control  bool // the reader may cancel or rerun it
 	Handed   bool // the reader may see the submission that it tests
 	Tries    []try
+	Account  *account // nil until it has ended
 }
 
 // blames say whose fault the end of a plain request is.
@@ -123,6 +124,11 @@ func (d *student) request(r *page.Request) error {
 	}
 	q.Outcome = readResult(r, &q.Result, nil, "")
 	q.Outcome.Exit = q.Outcome.Exit || len(v.Command) > 0 && q.Outcome.Ran >= 0
+	lines, err := d.deps.Requests.Explain(r.Context(), r.Actor(), id)
+	if err != nil {
+		return err
+	}
+	q.Account = readAccount(r, &q.Result, lines)
 	q.Found = fileRows(path("requests", id, "files"), v.Files)
 	return r.Render("student/request", q)
 }

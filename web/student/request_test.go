@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,4 +132,36 @@ func TestARefusedRequest(t *testing.T) {
 		assert.NotContains(t, body, "<script>alert", path)
 		assert.Contains(t, body, "&lt;script&gt;", path)
 	}
+}
+
+// Staff read on a submission's page how its result came about; its owner does not, and operators do on the request's.
+func TestHowAResultCameAbout(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1")
+	at := w.submitTo("ann", "hw1")
+	w.grade(func(r *core.Result) {
+		waited := int64(1500)
+		r.Receipt = &core.Receipt{
+			Drover: "v1.2.3", Kernel: "6.12.9", CPU: "EPYC <b>", Processors: 2, Limits: core.Limits{Timeout: time.Minute, Memory: 64 << 20, Pids: 1, Output: 1 << 20},
+			Noise: &core.Noise{Ms: 2000, Waited: &waited},
+		}
+		r.Tests = []core.Test{{
+			Name: "sorts", MaxScore: 1, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000},
+		}}
+	})
+	staff := w.get("tess", at)
+	for _, want := range []string{
+		"How this result came about", "computed for 1.02 s, and its limit of processor time is 1 s: took too long", "6.12.9", "2 × EPYC &lt;b&gt;",
+		"1 process,", "v1.2.3", "1.5 s of 2 s", "not measured", "The host was busy: in 1.5 s of the 2 s",
+	} {
+		assert.Contains(t, staff, want)
+	}
+	for _, hidden := range []string{"How this result came about", "6.12.9", "computed for"} {
+		assert.NotContains(t, w.get("ann", at), hidden)
+	}
+	request := strings.Replace(at, "submissions", "requests", 1)
+	assert.Contains(t, w.get("olga", request), "for the staff of its class")
+	assert.NotContains(t, w.get("olga", request), "6.12.9")
+	assert.Contains(t, w.get("tess", request), "6.12.9")
 }

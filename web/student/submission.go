@@ -3,6 +3,7 @@ package student
 import (
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/harness/explain"
 	"drover/web/page"
 	"drover/web/services"
 	"drover/web/transfer"
@@ -24,7 +25,8 @@ type submission struct {
 	Others     bool   // it belongs to another user
 	Again      bool   // the reader may submit it again, with changes
 	Files      []fileRow
-	Result     *result // nil until there is one
+	Result     *result  // nil until there is one
+	Account    *account // nil for students, and until there is a result
 	Tries      []try
 	Walk       *services.Walk // nil unless staff came from a list
 }
@@ -43,6 +45,9 @@ func (d *student) submission(r *page.Request) error {
 	s.Again = !s.Others && d.takes(r, as)
 	s.Score, s.Max = v.Score, v.MaxScore
 	s.Result = readResult(r, v.Result, sub.Files, submissionFiles(sub.ID))
+	if v.Result != nil && core.Allow(r.Actor(), core.ActGradeView, core.Object{Class: sub.Class}) == nil {
+		s.Account = readAccount(r, v.Result, explain.Result(v.Result, explain.About{Grading: true}))
+	}
 	s.Files = fileRows(submissionFiles(sub.ID), sub.Files)
 	if err := d.follow(r, &s); err != nil {
 		return err

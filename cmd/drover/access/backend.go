@@ -123,6 +123,7 @@ type requestBackend interface {
 	ChangeRequest(ctx context.Context, id string, to core.Change) (requests.View, error)
 	// DeleteRequest returns whether it is gone: a running one goes once it has ended.
 	DeleteRequest(ctx context.Context, id string) (bool, error)
+	ExplainRequest(ctx context.Context, id string) ([]string, error)
 	RerunRequest(ctx context.Context, id string) (requests.View, error)
 	// FollowRequest yields the events of a request after the event with the id last, until it has ended.
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]

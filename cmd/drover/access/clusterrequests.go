@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"drover/core"
+	"drover/core/harness/explain"
 	"drover/core/requests"
 )
 
@@ -49,6 +50,11 @@ func (s *Session) DeleteRequest(ctx context.Context, id string) (bool, error) {
 
 func (s *Session) RerunRequest(ctx context.Context, id string) (requests.View, error) {
 	return s.Requests().Rerun(ctx, s.Actor, id)
+}
+
+func (s *Session) ExplainRequest(ctx context.Context, id string) ([]string, error) {
+	lines, err := s.Requests().Explain(ctx, s.Actor, id)
+	return explain.English(lines), err
 }
 
 func (s *Session) WhyRequestWaits(ctx context.Context, id string) (*requests.Waiting, error) {

@@ -35,6 +35,7 @@ func Command() *cli.Command {
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listRequests),
 			access.BackendCommand("show", "show one request, its state and its result", "ID", "drover request show 01j8x3k4", nil, showRequest),
+			access.BackendCommand("explain", "say in sentences how a request's result came about", "ID", "drover request explain 01j8x3k4", nil, explainRequest),
 			access.ChangesCommand("list every change of state of a request, newest first, for operators", "ID", access.ChangesOfRequest),
 			access.BackendCommand("output", "print a request's standard output, its standard error to standard error", "ID", "drover request output --follow 01j8x3k4", []cli.Flag{
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print live output until it ends", DisableDefaultText: true},
@@ -136,6 +137,7 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	add("score", score(v))
 	add("host, VM", strings.Trim(v.Host+", "+v.VM, ", "))
 	add("image", v.Image)
+	addReceipt(add, v.Receipt)
 	add("submitted", terminal.Since(v.Times.Submitted))
 	add("waited", terminal.Millis(v.Times.Claimed))
 	add("staged", terminal.Millis(terminal.Span(v.Times.Claimed, v.Times.Started)))

@@ -35,33 +35,35 @@ type Outcome struct {
 	Ran     bool
 
 	Input, Want, Stdout, Stderr []byte // beginnings, to be quoted where the test is public
+
+	By core.DecidedBy // what decided the verdict
 }
 
 // Passed reports whether all points were won.
 func (o *Outcome) Passed() bool { return o.Verdict == Accepted && o.Share >= 1 }
 
 // Ended judges the end of a run, before its output is compared: "" is as it should be. Exit is the expected exit
-// code, nil for any.
-func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string) {
+// code, nil for any. By says what decided it.
+func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string, by core.DecidedBy) {
 	switch limit := e.Limit(); {
 	case limit == core.LimitMemory:
-		return MemoryLimit, "it took more memory than it may"
+		return MemoryLimit, "it took more memory than it may", core.ByMemory
 	case limit == core.LimitPids:
-		return ProcessLimit, "it started more processes than it may"
+		return ProcessLimit, "it started more processes than it may", core.ByPids
 	case e.OutputExceeded || e.Truncated:
-		return OutputLimit, "it printed more than it may"
+		return OutputLimit, "it printed more than it may", core.ByOutput
 	case limit == core.LimitTime && e.CPUMs >= l.Time.Milliseconds():
-		return TimeLimit, fmt.Sprintf("it computed for longer than %s", l.Time)
+		return TimeLimit, fmt.Sprintf("it computed for longer than %s", l.Time), core.ByTime
 	case limit == core.LimitTime:
-		return TimeLimit, fmt.Sprintf("it did not end within %s", l.Wall)
+		return TimeLimit, fmt.Sprintf("it did not end within %s", l.Wall), core.ByClock
 	case e.Signal != "":
-		return RuntimeError, "it was ended by the signal " + e.Signal
+		return RuntimeError, "it was ended by the signal " + e.Signal, core.BySignal
 	case exit == nil || e.Code == *exit:
-		return "", ""
+		return "", "", core.ByEnd
 	case *exit != 0:
-		return WrongAnswer, fmt.Sprintf("it ended with exit code %d, where %d is right", e.Code, *exit)
+		return WrongAnswer, fmt.Sprintf("it ended with exit code %d, where %d is right", e.Code, *exit), core.ByExit
 	}
-	return RuntimeError, fmt.Sprintf("it ended with exit code %d", e.Code)
+	return RuntimeError, fmt.Sprintf("it ended with exit code %d", e.Code), core.ByExit
 }
 
 // Report is a whole grading.
@@ -222,4 +224,28 @@ func (o *Outcome) message(t *Test, lost, room bool) string {
 		}
 	}
 	return b.String()
+}
+
+// Decide adds to the tests of this report what decided them. Programs of a harness cannot say it of themselves.
+func (r *Report) Decide(p *Plan, tests []core.Test) {
+	if r.Build != nil && len(tests) > 0 {
+		tests[0].Decision, tests = r.Build.decision(p.BuildLimits), tests[1:]
+	}
+	next := 0
+	for _, g := range p.Groups {
+		for i := range g.Tests {
+			if next < len(tests) {
+				tests[next].Decision = r.Outcomes[next].decision(g.Tests[i].Limits)
+			}
+			next++
+		}
+	}
+}
+
+func (o *Outcome) decision(l Limits) *core.Decision {
+	d := core.Decision{By: o.By}
+	if o.Ran {
+		d.TimeMs, d.WallMs, d.Memory, d.Output, d.Pids = l.Time.Milliseconds(), l.Wall.Milliseconds(), l.Memory, l.Output, l.Pids
+	}
+	return &d
 }

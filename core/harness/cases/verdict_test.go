@@ -25,21 +25,23 @@ func TestEnded(t *testing.T) {
 		want    *int
 		verdict string
 		why     string
+		by      core.DecidedBy
 	}{
-		{wire.Exit{}, new(int), "", ""},
-		{wire.Exit{Code: 1}, nil, "", ""},
-		{wire.Exit{Code: 3}, &three, "", ""},
-		{wire.Exit{Code: 1}, new(int), cases.RuntimeError, "exit code 1"},
-		{wire.Exit{}, &three, cases.WrongAnswer, "where 3 is right"},
-		{wire.Exit{Code: 139, Signal: "SIGSEGV"}, nil, cases.RuntimeError, "SIGSEGV"},
-		{wire.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 1002}, nil, cases.TimeLimit, "computed for longer than 1s"},
-		{wire.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, nil, cases.TimeLimit, "did not end within 5s"},
-		{wire.Exit{Code: 137, Signal: "SIGKILL", MemoryExceeded: true, TimedOut: true}, nil, cases.MemoryLimit, ""},
-		{wire.Exit{Code: 137, Signal: "SIGKILL", PidsExceeded: true}, nil, cases.ProcessLimit, ""},
-		{wire.Exit{Code: 137, Signal: "SIGKILL", OutputExceeded: true}, nil, cases.OutputLimit, ""},
-		{wire.Exit{Truncated: true}, nil, cases.OutputLimit, ""},
+		{wire.Exit{}, new(int), "", "", core.ByEnd},
+		{wire.Exit{Code: 1}, nil, "", "", core.ByEnd},
+		{wire.Exit{Code: 3}, &three, "", "", core.ByEnd},
+		{wire.Exit{Code: 1}, new(int), cases.RuntimeError, "exit code 1", core.ByExit},
+		{wire.Exit{}, &three, cases.WrongAnswer, "where 3 is right", core.ByExit},
+		{wire.Exit{Code: 139, Signal: "SIGSEGV"}, nil, cases.RuntimeError, "SIGSEGV", core.BySignal},
+		{wire.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 1002}, nil, cases.TimeLimit, "computed for longer than 1s", core.ByTime},
+		{wire.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, nil, cases.TimeLimit, "did not end within 5s", core.ByClock},
+		{wire.Exit{Code: 137, Signal: "SIGKILL", MemoryExceeded: true, TimedOut: true}, nil, cases.MemoryLimit, "", core.ByMemory},
+		{wire.Exit{Code: 137, Signal: "SIGKILL", PidsExceeded: true}, nil, cases.ProcessLimit, "", core.ByPids},
+		{wire.Exit{Code: 137, Signal: "SIGKILL", OutputExceeded: true}, nil, cases.OutputLimit, "", core.ByOutput},
+		{wire.Exit{Truncated: true}, nil, cases.OutputLimit, "", core.ByOutput},
 	} {
-		verdict, why := cases.Ended(test.exit, test.want, limits)
+		verdict, why, by := cases.Ended(test.exit, test.want, limits)
+		assert.Equal(t, test.by, by, "%+v", test)
 		assert.Equal(t, test.verdict, verdict, "%+v", test)
 		assert.Contains(t, why, test.why, "%+v", test)
 	}

@@ -1,0 +1,125 @@
+package explain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/harness/explain"
+)
+
+func text(r *core.Result, of explain.About) string {
+	return strings.Join(explain.English(explain.Result(r, of)), "\n")
+}
+
+// Whatever a result is, sentences say how it came about, and each of them has a translation.
+func TestEveryEndHasASentence(t *testing.T) {
+	t.Parallel()
+	known := explain.Sentences()
+	for _, sentence := range known {
+		assert.Len(t, indices(known, sentence), 1, sentence)
+	}
+	states := []core.RequestState{core.RequestCompleted, core.RequestFailed, core.RequestCancelled, core.RequestTimedOut, core.RequestDead, core.RequestQueued}
+	blames := []core.Blame{core.BlameNone, core.BlameSubmission, core.BlameHarness, core.BlamePlatform}
+	limits := []string{"", core.LimitTime, core.LimitMemory, core.LimitPids, core.LimitOutput, "disk"}
+	for _, state := range states {
+		for _, blame := range blames {
+			for _, limit := range limits {
+				for _, grading := range []bool{false, true} {
+					for _, receipt := range []*core.Receipt{nil, {Limits: core.Limits{Timeout: 1, Memory: 1, Pids: 1, Output: 1}, Noise: &core.Noise{Ms: 1}}} {
+						r := core.Result{State: state, Blame: blame, Limit: limit, Attempt: 1, Generation: 1, Receipt: receipt}
+						lines := explain.Result(&r, explain.About{Grading: grading})
+						require.NotEmpty(t, lines, "%+v", r)
+						for _, l := range lines {
+							require.Contains(t, known, l.Sentence)
+							require.NotContains(t, l.String(), "%!", "arguments fit the verbs")
+						}
+						if state != core.RequestCompleted {
+							require.NotContains(t, lines[0].Sentence, "grading program gave", "%+v", r)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func indices(all []string, one string) (at []int) {
+	for i, s := range all {
+		if s == one {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// Whatever decides a test, a sentence of its own says so, with the test's name and the verdict.
+func TestEveryDecisionHasASentence(t *testing.T) {
+	t.Parallel()
+	said := map[string]core.DecidedBy{}
+	for _, by := range core.DecidedBys() {
+		for _, verdict := range []string{core.TestWrongAnswer, core.TestTimeLimit, core.TestSkipped} {
+			r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "one", Verdict: verdict, MaxScore: 1, Decision: &core.Decision{By: by}}}}
+			line := explain.Result(&r, explain.About{Grading: true})[0]
+			require.Contains(t, explain.Sentences(), line.Sentence)
+			require.NotEqual(t, "Test %s: %s", line.Sentence, "%s has no sentence of its own", by)
+			require.Contains(t, line.String(), "one")
+			require.Contains(t, line.String(), verdict)
+			require.NotContains(t, line.String(), "%!")
+			other, had := said[line.Sentence]
+			require.True(t, !had || other == by, "%s and %s", by, other)
+			said[line.Sentence] = by
+		}
+		r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "one", Verdict: core.TestAccepted, MaxScore: 1, Score: 1, Decision: &core.Decision{By: by}}}}
+		require.Contains(t, explain.Sentences(), explain.Result(&r, explain.About{Grading: true})[0].Sentence)
+	}
+}
+
+func TestNumbersAreSaid(t *testing.T) {
+	t.Parallel()
+	score, most, waited := 3.0, 5.0, int64(900)
+	r := core.Result{
+		State: core.RequestCompleted, Attempt: 2, Generation: 1, Score: &score, MaxScore: &most,
+		Receipt: &core.Receipt{Noise: &core.Noise{Ms: 2000, Waited: &waited}},
+		Tests: []core.Test{
+			{Name: "1", Verdict: core.TestAccepted, Score: 3, MaxScore: 3, Usage: &core.Usage{CPUMs: 950}, Decision: &core.Decision{By: core.ByTokens, TimeMs: 1000}},
+			{Name: "7", Verdict: core.TestTimeLimit, MaxScore: 1, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000}},
+			{Name: "8", Verdict: core.TestWrongAnswer, MaxScore: 1, Message: "wrong answer: line 2 differs\n\nmore", Decision: &core.Decision{By: core.ByTokens}},
+		},
+	}
+	said := text(&r, explain.About{Grading: true, Faults: []explain.Fault{{Owner: "testrunner@h2#0", Why: "its host is lost"}, {}}})
+	for _, want := range []string{
+		"An earlier attempt, of testrunner@h2#0, ended without a result and counts for nothing (its host is lost)",
+		"This is the result of attempt 2",
+		"Test 7 computed for 1.02 s, and its limit of processor time is 1 s: time limit",
+		"The output of test 8 is compared word by word: wrong answer (line 2 differs)",
+		"Tests whose output is right word by word: 1",
+		"Of those passed, 1 came closest to its limit: it computed for 0.95 s of 1 s",
+		"The score is the sum of the tests' points: 3 of 5",
+		"in 0.9 s of the 2 s that it ran, some process waited for a processor",
+	} {
+		require.Contains(t, said, want)
+	}
+	require.NotContains(t, said, "more\n")
+	hidden := text(&r, explain.About{Grading: true, Hidden: true})
+	require.NotContains(t, hidden, "time limit")
+	require.NotContains(t, hidden, "score")
+	require.Contains(t, hidden, "for the staff of its class")
+}
+
+// A report has a thousand tests at most, and an explanation few lines.
+func TestExplanationIsBounded(t *testing.T) {
+	t.Parallel()
+	r := core.Result{State: core.RequestCompleted}
+	for range 1000 {
+		r.Tests = append(r.Tests, core.Test{Name: "x", MaxScore: 1, Verdict: strings.Repeat("v", 200), Message: strings.Repeat("m", 5000)})
+	}
+	lines := explain.English(explain.Result(&r, explain.About{Grading: true}))
+	require.Less(t, len(lines), 60)
+	require.True(t, slices.Contains(lines, "and 950 more tests"))
+	require.Less(t, len(strings.Join(lines, "")), 60*1000)
+}

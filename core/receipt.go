@@ -1,0 +1,67 @@
+package core
+
+// Receipt says by what, and in what surroundings, a result came about, beside its Image, Host and Attempt. What could not
+// be read is empty.
+type Receipt struct {
+	Drover     string `json:"drover"`            // version of the testrunner's program
+	Kernel     string `json:"kernel"`            // of the host
+	CPU        string `json:"cpu"`               // model of the host's processors
+	Processors int    `json:"processors"`        // of the host
+	Harness    string `json:"harness,omitempty"` // digest; "" of a plain command
+	Files      string `json:"files,omitempty"`   // digest of paths, modes and contents of the files; "" if there are none
+	Limits     Limits `json:"limits"`            // of the whole run, as applied
+	Noise      *Noise `json:"noise,omitempty"`   // nil if nothing ran
+}
+
+// Noise is what else happened on the host while a request ran there. A nil field was not measured.
+type Noise struct {
+	Ms      int64  `json:"ms"`            // for how long it was watched
+	Waited  *int64 `json:"cpu_waited_ms"` // time in which some process of the host waited for a processor
+	Stolen  *int64 `json:"stolen_ms"`     // time that the hypervisor took from the host's processors, of all together
+	Running *int   `json:"running"`       // processes of the host that ran or waited for a processor at its end
+}
+
+// Decision says what decided the verdict of a test, and within which limits the test ran. Limits that are not known are 0.
+type Decision struct {
+	By     DecidedBy `json:"by"`
+	TimeMs int64     `json:"time_ms,omitempty"` // limit of processor time
+	WallMs int64     `json:"wall_ms,omitempty"` // limit by the clock
+	Memory int64     `json:"memory,omitempty"`  // limit, bytes
+	Output int64     `json:"output,omitempty"`  // limit of each stream, bytes
+	Pids   int       `json:"pids,omitempty"`    // limit
+}
+
+// DecidedBy is what a verdict of a test follows from.
+type DecidedBy string
+
+// What decides: a limit, how the program ended, how its output compares, or what the rest of the grading came to.
+const (
+	ByTime     DecidedBy = "time"       // the limit of processor time
+	ByClock    DecidedBy = "clock"      // the limit by the clock
+	ByMemory   DecidedBy = "memory"     // the limit of memory
+	ByPids     DecidedBy = "pids"       // the limit of processes
+	ByOutput   DecidedBy = "output"     // the limit of output
+	BySignal   DecidedBy = "signal"     // a signal ended it
+	ByExit     DecidedBy = "exit code"  // its exit code
+	ByStart    DecidedBy = "start"      // it could not be started
+	ByEnd      DecidedBy = "end"        // it ended as it should; its output is not compared
+	ByRoom     DecidedBy = "room"       // there was no room for its files
+	ByWhole    DecidedBy = "whole"      // the time of the whole grading was up
+	ByBuild    DecidedBy = "build"      // the submission could not be built
+	ByNeed     DecidedBy = "need"       // tests that it needs were not passed
+	ByExact    DecidedBy = "exact"      // its output, byte by byte
+	ByTrimmed  DecidedBy = "trimmed"    // its output, but for white space at ends of lines
+	ByTokens   DecidedBy = "tokens"     // its output, word by word
+	ByFloat    DecidedBy = "float"      // its output, numbers within a tolerance
+	ByRegex    DecidedBy = "regex"      // its output, by a pattern
+	ByChecker  DecidedBy = "checker"    // the checker
+	ByInteract DecidedBy = "interactor" // the interactor
+)
+
+// DecidedBys lists all that can decide.
+func DecidedBys() []DecidedBy {
+	return []DecidedBy{
+		ByTime, ByClock, ByMemory, ByPids, ByOutput, BySignal, ByExit, ByStart, ByEnd, ByRoom, ByWhole, ByBuild, ByNeed,
+		ByExact, ByTrimmed, ByTokens, ByFloat, ByRegex, ByChecker, ByInteract,
+	}
+}
