@@ -16,7 +16,19 @@ type Image struct {
 	Bytes   int64  `json:"bytes"`   // of its files when unpacked on a host's disk
 	Source  string `json:"source"`  // how it was made, for people
 	Created int64  `json:"created"` // ms since 1970
+
+	Languages []ImageLanguage `json:"languages,omitempty"` // that it says it has, as its builder found them
 }
+
+// ImageLanguage is a programming language of an image.
+type ImageLanguage struct {
+	Code    string `json:"code"` // of the table in core/harness/languages
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// maxImageLanguages is how many languages an image may have.
+const maxImageLanguages = 200
 
 // MaxSource is the longest Source of an image, in bytes.
 const MaxSource = 1 << 10
@@ -34,6 +46,8 @@ func (i Image) Check() error {
 		return Errorf(CodeInvalid, i.Name, "image %s: a size of %d, %d files and %d bytes cannot be", i.Name, i.Size, i.Files, i.Bytes)
 	case len(i.Source) > MaxSource || !utf8.ValidString(i.Source):
 		return Errorf(CodeInvalid, i.Name, "image %s: its source must be at most %d bytes of UTF-8", i.Name, MaxSource)
+	case len(i.Languages) > maxImageLanguages:
+		return Errorf(CodeInvalid, i.Name, "image %s: %d languages are more than %d", i.Name, len(i.Languages), maxImageLanguages)
 	}
 	return nil
 }

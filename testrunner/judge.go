@@ -21,8 +21,19 @@ func (j *job) judge(exit agent.Exit) core.Result {
 		return res
 	}
 	outCut := res.Truncated && int64(j.out.stdout.Len()) >= j.limits.Output
-	judgeHarness(&res, exit, j.limits, j.out.stdout.String(), outCut)
+	judgeHarness(&res, exit, j.limits, j.out.stdout.String(), outCut, j.parser(res.Stderr))
 	return res
+}
+
+// parser reads the report of a harness in the form that its settings name. Said is what it printed beside it.
+func (j *job) parser(said string) func(text []byte) (harness.Report, error) {
+	in, err := harness.ParseInput(j.w.Spec.Input)
+	if err != nil || in.Config.Format != harness.FormatGradescope {
+		return harness.ParseReport
+	}
+	return func(text []byte) (harness.Report, error) {
+		return harness.ParseResults(text, said, in.WasDue(j.r.deps.Clock.Now()))
+	}
 }
 
 // judgeCommand judges the end of a plain command. An exit code is for the caller to judge, an exceeded limit is not.
@@ -47,7 +58,7 @@ const notYours = "The grading program failed, which is not your fault: "
 // judgeHarness judges the end of a grading. Limits on memory and processes apply to the whole VM: exceeding them ends
 // the run whatever the harness printed before or after, because the kernel may kill the harness or the submission
 // first.
-func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out string, outCut bool) {
+func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out string, outCut bool, parse func(text []byte) (harness.Report, error)) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
 	if len(exit.Refused) > 0 {
 		res.Limit = exit.Refused[0]
@@ -70,13 +81,13 @@ func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out str
 		res.Blame, res.Reason = core.BlameHarness, notYours+over(res.Limit, limits)
 		return
 	}
-	judgeReport(res, []byte(out))
+	judgeReport(res, []byte(out), parse)
 }
 
 // judgeReport adds a harness's report to the result.
-func judgeReport(res *core.Result, text []byte) {
+func judgeReport(res *core.Result, text []byte, parse func(text []byte) (harness.Report, error)) {
 	res.State = core.RequestFailed
-	report, err := harness.ParseReport(text)
+	report, err := parse(text)
 	if err != nil {
 		res.Blame, res.Reason = core.BlameHarness, notYours+err.Error()+"."
 		return

@@ -73,6 +73,11 @@ func (j *job) openSuite(ctx context.Context) error {
 		if input, err := harness.ParseInput(j.w.Spec.Input); err == nil && input.TestType != harness.TestFinal {
 			s.plan = s.plan.Public()
 		}
+		paths := make([]string, len(j.w.Spec.Files))
+		for i := range paths {
+			paths[i] = j.w.Spec.Files[i].Path
+		}
+		s.plan = s.plan.For(paths)
 	}
 	return nil
 }
@@ -116,7 +121,7 @@ func (j *job) grade() (core.Result, error) {
 	res := j.result()
 	s.usage.WallMs = j.r.deps.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
-	judgeReport(&res, text)
+	judgeReport(&res, text, harness.ParseReport)
 	res.Stderr += report.Notes(s.plan) // students see it only where they see all output
 	// Students may see this report, too.
 	if text, err = report.Coarse(s.plan).JSON(s.plan); err != nil {

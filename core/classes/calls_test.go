@@ -226,6 +226,9 @@ func newGraded(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n
 
 func assignmentCalls() []call {
 	return []call{
+		{action: core.ActAssignmentView, method: "Languages", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.Languages(w.t.Context(), a, "cs101", id))
+		}},
 		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewAssignment(w.t.Context(), a, "cs101", id))
 		}},

@@ -23,7 +23,7 @@
 //	Enrol Drop ImportRoster                    enrol.<role>, of the new and the old     CONFLICT: the class is being deleted
 //	SetSection                                 enrol.<role>                             CONFLICT: the class is being deleted
 //	LastImport UndoImport                      enrol.<role>, of the new and the old     CONFLICT: it is undone already
-//	ViewAssignment ListAssignments             assignment.view; .peek while hidden
+//	ViewAssignment ListAssignments Languages   assignment.view; .peek while hidden
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same

@@ -47,6 +47,7 @@ type Store interface {
 	List(ctx context.Context, f core.Filter) ([]core.Row, error)
 	Attempts(ctx context.Context, id string) ([]core.Attempt, error)
 	Pools(ctx context.Context) ([]core.Pool, error)
+	GetImage(ctx context.Context, ref string) (core.Image, error)
 	GetTask(ctx context.Context, id string) (core.Task, error)
 	ListTasks(ctx context.Context, f core.TaskFilter) ([]core.Task, error)
 	CountChildren(ctx context.Context, parent string) (core.TaskTally, error)

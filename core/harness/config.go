@@ -19,6 +19,8 @@ const (
 type Config struct {
 	// Timeout is the maximum wall time of one grading; 0 if the author set none.
 	Timeout time.Duration
+	// Format is that of the report: "" for the contract's, or FormatGradescope.
+	Format string
 	// Raw is the whole object, which the harness gets.
 	Raw json.RawMessage
 
@@ -28,7 +30,7 @@ type Config struct {
 
 // ParseConfig reads a harness.json, or returns an INVALID error.
 //
-// The settings are drover/timeout, drover/actions and drover/environment. A harness that was written for Galah works
+// The settings are drover/timeout, drover/actions, drover/environment and drover/format. A harness that was written for Galah works
 // unchanged: galah/… is used if drover/… is missing.
 func ParseConfig(raw []byte) (Config, error) {
 	c, err := parseConfig(raw)
@@ -43,6 +45,12 @@ func parseConfig(raw []byte) (Config, error) {
 	c := Config{Raw: raw, actions: map[string][]json.RawMessage{}}
 	if c.Timeout, err = members.timeout(); err != nil {
 		return Config{}, err
+	}
+	if c.Format, err = members.text("drover/format"); err != nil {
+		return Config{}, err
+	}
+	if c.Format != "" && c.Format != FormatGradescope {
+		return Config{}, fmt.Errorf("has a \"drover/format\" %q: it can be %s", shorten(c.Format, maxQuoted), FormatGradescope)
 	}
 	if key := members.setting("environment"); key != "" {
 		if _, err := parseObject(members[key]); err != nil {

@@ -111,9 +111,10 @@ func archivedConfig(folder *cases.Archive) (Config, error) {
 }
 
 // PackFiles is Pack for a folder in memory, by path. Its main is made executable, because archives of some systems do
-// not record that. A single top folder is removed, because many programs add it.
+// not record that. A single top folder is removed, because many programs add it. An autograder of Gradescope becomes a
+// harness that runs it.
 func PackFiles(files map[string]pack.File) (Package, error) {
-	files = withoutTop(files)
+	files = withAutograder(withoutTop(files))
 	if main, ok := files[MainFile]; ok {
 		main.Run = true
 		files[MainFile] = main

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/harness/languages"
 	"drover/core/service/clock"
 )
 
@@ -34,6 +35,7 @@ func (s Store) Keep(ctx context.Context, name, source string, r io.Reader, opts 
 	image.Digest, image.Size, err = s.put(ctx, tree, opts.Limits.Packed)
 	sum, counted := tree.summary()
 	image.Files, image.Bytes = sum.Entries, sum.Bytes
+	image.Languages = languages.ParseReport(tree.text(languages.File))
 	if err := errors.Join(err, counted, tree.Close()); err != nil {
 		return core.Image{}, err
 	}

@@ -247,6 +247,20 @@ func (t *Tree) summary() (Summary, error) {
 	return s, t.opts.Limits.check(s.Entries, s.Bytes)
 }
 
+// text returns the content of a small file; "" if there is none.
+func (t *Tree) text(name string) string {
+	const most = 64 << 10
+	e := t.entries[name]
+	if e == nil || e.kind != tar.TypeReg || e.size > most {
+		return ""
+	}
+	content := make([]byte, e.size)
+	if _, err := t.spool.ReadAt(content, e.at); err != nil {
+		return "" // what is said to people only
+	}
+	return string(content)
+}
+
 // bounded ends a stream with its context, or when it is longer than it may be.
 type bounded struct {
 	ctx    context.Context // a Reader has no other place for it

@@ -24,6 +24,8 @@ type assignment struct {
 	Progress badge
 	Counted  *school.Counted  // the reader's submission that counts; nil for none
 	Own      *school.Deadline // the reader's personal deadline, if there is one
+
+	Languages []core.ImageLanguage // that submissions can be in, if the VMs say
 	Open     bool             // it accepts submissions
 	Limits   string           // on its files, in words
 	MaxFiles int              // that it accepts
@@ -93,6 +95,9 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 		}
 	}
 	a.Open = d.takes(r, is)
+	if a.Languages, err = reg.Languages(ctx, actor, is.Class, is.Handle); err != nil {
+		return a, err
+	}
 	return a, d.attempts(r, &a)
 }
 

@@ -47,6 +47,11 @@ func (s *counted) GetClass(ctx context.Context, a string) (school.Class, error) 
 	return s.Store.GetClass(ctx, a)
 }
 
+func (s *counted) GetImage(ctx context.Context, a string) (core.Image, error) {
+	s.n.Add(1)
+	return s.Store.GetImage(ctx, a)
+}
+
 func (s *counted) GetExperiment(ctx context.Context, a string) (school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.GetExperiment(ctx, a)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/harness"
+	"drover/core/harness/languages"
 	"drover/core/images"
 	"drover/core/images/debian"
 	"drover/core/images/oci"
@@ -27,7 +30,7 @@ func ImageCommand() *cli.Command {
 	return &cli.Command{
 		Name: "image", Usage: "build, list and remove the root file systems of VMs", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
-			access.ClusterCommand("build", "make an image of Debian packages, by mmdebstrap or debootstrap", "NAME", buildFlags(), buildImage),
+			access.ClusterCommand("build", "make an image of Debian packages, by mmdebstrap or debootstrap; judge has all languages", "NAME", buildFlags(), buildImage),
 			access.ClusterCommand("import", "make an image of a saved container image or a tar of a root file system", "NAME FILE", nil, importImage),
 			access.ClusterCommand("list", "list images", "", []cli.Flag{
 				&cli.BoolFlag{Name: "all", Usage: "also those that a newer one of the same name has replaced", DisableDefaultText: true},
@@ -42,8 +45,13 @@ func ImageCommand() *cli.Command {
 
 func buildFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "suite", Usage: "of the distribution, such as `SUITE` bookworm; needed"},
+		&cli.StringFlag{Name: "suite", Usage: "of the distribution, such as `SUITE` bookworm; needed", DefaultText: "of judge: " + judgeSuite},
 		&cli.StringSliceFlag{Name: "packages", Usage: "`NAMES` of packages to install, with commas between; what they depend on comes along"},
+		&cli.StringSliceFlag{
+			Name: "languages", DefaultText: "of judge: all",
+			Usage: "`CODES` of languages that programs can be in, such as cpp,python3, or all: a program in each must work",
+		},
+		&cli.PathFlag{Name: "autograder", Usage: "the zip `FILE` of an autograder of Gradescope, whose setup.sh is run, with the network"},
 		&cli.StringFlag{Name: "mirror", Usage: "where packages come from, an `URL`", DefaultText: "Debian's own"},
 		&cli.BoolFlag{Name: "docs", Usage: "keep manuals, documents and translations", DisableDefaultText: true},
 	}
@@ -54,18 +62,33 @@ func untilStopped(c *cli.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 }
 
+// The image that has all languages, unless something else is asked for under its name.
+const judgeImage, judgeSuite = "judge", "bookworm"
+
 func buildImage(c *cli.Context, h *access.Cluster) error {
 	name, err := terminal.OneArg(c, "image's name")
 	if err != nil {
 		return err
 	}
-	if !c.IsSet("suite") {
-		return core.Errorf(core.CodeInvalid, name, "--suite is missing: name one, such as --suite bookworm")
-	}
 	if err := core.CheckName("image", name); err != nil {
 		return err
 	}
 	spec := debian.Spec{Suite: c.String("suite"), Packages: c.StringSlice("packages"), Mirror: c.String("mirror"), Docs: c.Bool("docs")}
+	if spec.Languages, err = languages.Choose(c.StringSlice("languages")); err != nil {
+		return err
+	}
+	if file := c.Path("autograder"); file != "" {
+		if spec.Autograder, err = autograder(file); err != nil {
+			return err
+		}
+	}
+	if name == judgeImage && len(spec.Packages)+len(spec.Languages) == 0 {
+		spec.Languages = languages.All()
+		spec.Suite = cmp.Or(spec.Suite, judgeSuite)
+	}
+	if spec.Suite == "" {
+		return core.Errorf(core.CodeInvalid, name, "--suite is missing: name one, such as --suite bookworm")
+	}
 	ctx, stop := untilStopped(c)
 	defer stop()
 	var image core.Image
@@ -75,6 +98,22 @@ func buildImage(c *cli.Context, h *access.Cluster) error {
 		return err
 	})
 	return made(c, image, stopped(ctx, err))
+}
+
+// autograder reads the zip of an autograder and returns it as a harness.
+func autograder(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeNotFound, file, "the autograder %s cannot be read", file)
+	}
+	if info.IsDir() {
+		return nil, core.Errorf(core.CodeInvalid, file, "%s is a folder: name the zip file that Gradescope takes", file)
+	}
+	p, err := harness.Pack(file)
+	if err == nil && !p.IsAutograder() {
+		err = core.Errorf(core.CodeInvalid, file, "%s is no autograder of Gradescope: it has no run_autograder and setup.sh", file)
+	}
+	return p.Tar, err
 }
 
 // imagesOf is where the cluster keeps its images.
@@ -217,6 +256,9 @@ func showImage(c *cli.Context, h *access.Cluster) error {
 		{"files", view.Files},
 		{"size on a host", terminal.Size(view.Bytes)},
 		{"used by pools", strings.Join(view.Pools, " ")},
+	}
+	for _, l := range view.Languages {
+		rows = append(rows, table.Row{terminal.Clean(l.Name), terminal.Clean(l.Version)})
 	}
 	return terminal.PrintTable(c.App.Writer, "", table.Row{"", ""}, rows)
 }

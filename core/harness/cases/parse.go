@@ -78,7 +78,7 @@ func (p *parser) whole(raw []byte) error {
 	for key, read := range map[string]field{
 		"timeout": span(&p.plan.Timeout), "files": p.paths(&p.plan.Files), "build": commands(&p.plan.Build),
 		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker("checker", &p.plan.Checker), "interactor": p.checker("interactor", &p.plan.Interactor),
-		"tests": later(&tests), "groups": later(&groups),
+		"tests": later(&tests), "groups": later(&groups), "factors": factors(&p.plan.Factors),
 	} {
 		fields[key] = read
 	}

@@ -15,8 +15,9 @@ type Plan struct {
 	BuildCache bool
 	// BuildLimits bound each command of the build.
 	BuildLimits Limits
-	Checker     *Checker // nil where no test has one
-	Interactor  *Checker // talks with the submission while it judges it; nil where no test has one
+	Factors     map[string]Factor // of the limits of tests, by language; For applies them
+	Checker     *Checker          // nil where no test has one
+	Interactor  *Checker          // talks with the submission while it judges it; nil where no test has one
 	Groups      []Group
 }
 

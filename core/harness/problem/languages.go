@@ -1,30 +1,13 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"drover/core/harness/languages"
 )
-
-// language is how programs in one language are built and run. Build and Run are commands of a shell script: $main is
-// the file to start, of the files $@; Build leaves what Run needs.
-type language struct {
-	Code       string   // the format's name
-	Also       []string // other names of it
-	Suffixes   []string
-	Build, Run string
-}
-
-// languages is the table: a language is one line. The first whose suffix a file has is the submission's.
-var languages = []language{
-	{"cpp", []string{"c++"}, []string{"cc", "cpp", "cxx", "c++", "C"}, `g++ -std=gnu++20 -O2 -o program "$@"`, `exec "$here/program" "$@"`},
-	{"c", nil, []string{"c"}, `gcc -std=gnu17 -O2 -o program "$@" -lm`, `exec "$here/program" "$@"`},
-	{"python3", []string{"python", "python2"}, []string{"py", "py3"}, `python3 -m py_compile "$@"`, `exec python3 -B "$here/$main" "$@"`},
-	{"java", nil, []string{"java"}, `javac -encoding UTF-8 -J-Xmx256m -d . "$@"`, `exec java -XX:+UseSerialGC -Xss64m -cp "$here" "$class" "$@"`},
-	{"go", nil, []string{"go"}, `GOCACHE="$PWD/.cache" GO111MODULE=off CGO_ENABLED=0 go build -o program "$@" && rm -rf .cache`, `exec "$here/program" "$@"`},
-	{"rust", nil, []string{"rs"}, `rustc -O -o program "$main"`, `exec "$here/program" "$@"`},
-	{"javascript", []string{"js"}, []string{"js", "mjs"}, `node --check "$main"`, `exec node "$here/$main" "$@"`},
-}
 
 // The files of a harness folder that this package writes, beside cases.yaml.
 const (
@@ -84,7 +67,8 @@ class=${main%.*} class=${class#./}
 case $language in
 `)
 	for _, l := range chosen(only) {
-		fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='%s'\n\t;;\n", l.Code, l.Build, l.Run)
+		build := cmp.Or(strings.ReplaceAll(l.Build, "$options", l.Options), ":")
+		fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='exec %s \"$@\"'\n\t;;\n", l.Code, build, l.Run)
 	}
 	b.WriteString(`esac
 cat >run <<END
@@ -99,15 +83,15 @@ chmod +x run
 
 // known reports whether a file with this suffix is of a language in the table.
 func known(ext string) bool {
-	return slices.ContainsFunc(languages, func(l language) bool { return slices.Contains(l.Suffixes, strings.TrimPrefix(ext, ".")) })
+	_, ok := languages.Of([]string{ext})
+	return ok
 }
 
-// chosen are the languages of these names, or all.
-func chosen(only []string) []language {
-	if len(only) == 0 {
-		return languages
-	}
-	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool { return !slices.Contains(only, l.Code) })
+// chosen are the languages of these names, or all; only those that files tell by their suffixes.
+func chosen(only []string) []languages.Language {
+	return slices.DeleteFunc(languages.All(), func(l languages.Language) bool {
+		return len(l.Suffixes) == 0 || len(only) > 0 && !slices.Contains(only, l.Code)
+	})
 }
 
 func suffixes(only []string) string {

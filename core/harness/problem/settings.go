@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"drover/core"
+	"drover/core/harness/languages"
 	"drover/core/service/pattern"
 )
 
@@ -183,13 +184,13 @@ func (p *Problem) languages(e entry) {
 		if name == "all" {
 			continue
 		}
-		i := slices.IndexFunc(languages, func(l language) bool { return l.Code == name || slices.Contains(l.Also, name) })
-		if i < 0 {
+		l, known := languages.Find(name)
+		if !known {
 			p.note(e.file, e.line, "languages: %s is not in drover's table, so nobody can submit in it", name)
 			p.Languages = append(p.Languages, name)
 			continue
 		}
-		p.Languages = append(p.Languages, languages[i].Code)
+		p.Languages = append(p.Languages, l.Code)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/harness/languages"
 	"drover/core/images"
 	"drover/core/service/pattern"
 )
@@ -27,6 +28,14 @@ type Spec struct {
 	Packages []string // beside those that every system has
 	Mirror   string   // http, https or file URL; "" is Debian's own, with its security updates
 	Docs     bool     // keep manuals, documents and translations
+
+	Languages []languages.Language // their packages are installed, and hello in each must work
+
+	// Autograder is the tar of a harness that is an autograder: setup.sh in its folder source is run in the new system, as
+	// root and with the network.
+	Autograder []byte
+
+	setup string // file of Autograder while the system is built
 }
 
 // Upper bounds of a spec.
@@ -69,6 +78,12 @@ func (s Spec) Source() string {
 	if len(s.Packages) > 0 {
 		text += " with " + strings.Join(s.Packages, " ")
 	}
+	if s.Autograder != nil {
+		text += " for an autograder"
+	}
+	if len(s.Languages) > 0 {
+		text += " for " + strings.Join(languages.Codes(s.Languages), " ")
+	}
 	if u, err := url.Parse(s.Mirror); err == nil && s.Mirror != "" {
 		text += " from " + u.Redacted()
 	}
@@ -84,8 +99,11 @@ var companions = map[string]string{"gcc": "libc6-dev", "clang": "libc6-dev"}
 
 // include lists the packages to install, sorted, each once.
 func (s Spec) include() []string {
-	all := slices.Clone(s.Packages)
-	for _, p := range s.Packages {
+	all := slices.Concat(s.Packages, languages.Packages(s.Languages))
+	if s.Autograder != nil {
+		all = append(all, "apt", "bash", "ca-certificates", "python3", "python3-pip")
+	}
+	for _, p := range slices.Clone(all) {
 		if with, ok := companions[p]; ok {
 			all = append(all, with)
 		}
@@ -118,6 +136,13 @@ func Build(ctx context.Context, spec Spec, log io.Writer, use func(system io.Rea
 	opts := images.Options{Began: time.Now().Unix(), Drop: slices.Clone(caches)}
 	if !spec.Docs {
 		opts.Drop = append(opts.Drop, documents...)
+	}
+	if spec.Autograder != nil {
+		remove, err := spec.writeSetup()
+		if err != nil {
+			return err
+		}
+		defer remove()
 	}
 	return make(ctx, spec, log, func(system io.Reader) error { return use(system, opts) })
 }
@@ -155,11 +180,14 @@ func mmdebstrap(at string) maker {
 		if all := spec.include(); len(all) > 0 {
 			args = append(args, "--include="+strings.Join(all, ","))
 		}
-		args = append(args, "--", spec.Suite, "-")
+		if spec.setup != "" {
+			args = append(args, "--customize-hook="+setup)
+		}
+		args = append(args, "--customize-hook="+report, "--", spec.Suite, "-")
 		if spec.Mirror != "" {
 			args = append(args, spec.Mirror)
 		}
-		return stream(ctx, log, use, at, args...)
+		return spec.stream(ctx, log, use, at, args...)
 	}
 }
 
@@ -181,25 +209,40 @@ func debootstrap(at string) maker {
 		if spec.Mirror != "" {
 			args = append(args, spec.Mirror)
 		}
-		if err := stream(ctx, log, func(said io.Reader) error {
+		toLog := func(said io.Reader) error {
 			_, err := io.Copy(log, said)
 			return err
-		}, at, args...); err != nil {
+		}
+		if err := spec.stream(ctx, log, toLog, at, args...); err != nil {
 			return err
 		}
-		return stream(ctx, log, use, "tar", "--create", "--one-file-system", "--directory="+dir, ".")
+		steps := []string{setup, report}
+		if spec.setup == "" {
+			steps = steps[1:]
+		}
+		for _, step := range steps {
+			in := "--mount-proc=" + dir + "/proc"
+			if err := spec.stream(ctx, log, toLog, "unshare", "--mount", "--pid", "--fork", in, "sh", "-c", step, "sh", dir); err != nil {
+				return err
+			}
+		}
+		return spec.stream(ctx, log, use, "tar", "--create", "--one-file-system", "--directory="+dir, ".")
 	}
 }
 
 // stopTimeout is how long a tool may clean up when it is stopped.
 const stopTimeout = 30 * time.Second
 
+// report finds in a new system, whose folder is its argument, which languages are there. The script for that is in a
+// variable, because the folder of a file may be closed for the user that builds.
+const report = `mkdir -p "$1/usr/share/drover" && chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$DROVER_REPORT" >"$1/` + languages.File + `"`
+
 // stream runs a program and hands on what it prints.
-func stream(ctx context.Context, log io.Writer, use func(io.Reader) error, program string, args ...string) error {
+func (s Spec) stream(ctx context.Context, log io.Writer, use func(io.Reader) error, program string, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = environment()
+	cmd.Env = append(environment(), "DROVER_REPORT="+languages.Report(s.Languages), "DROVER_SETUP="+s.setup)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTimeout
 	if os.Geteuid() == 0 {

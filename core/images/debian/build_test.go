@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/harness/languages"
 	"drover/core/images"
 	"drover/core/images/debian"
 	"drover/core/service/guard"
@@ -91,7 +92,9 @@ func TestBuild(t *testing.T) {
 	require.Empty(t, debian.Missing())
 	text, opts, err := build(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "--variant=essential|--format=tar|--include=gcc,libc6-dev,python3|--|bookworm|-|http://mirror/debian|", text)
+	require.True(t, strings.HasPrefix(text, "--variant=essential|--format=tar|--include=gcc,libc6-dev,python3|--customize-hook="), text)
+	require.True(t, strings.HasSuffix(text, "|--|bookworm|-|http://mirror/debian|"), text)
+	require.Contains(t, text, "$DROVER_REPORT")
 	require.Equal(t, "I: working\n", log.String())
 	require.Contains(t, opts.Drop, "var/cache")
 	require.Contains(t, opts.Drop, "usr/share/doc")
@@ -100,6 +103,25 @@ func TestBuild(t *testing.T) {
 	_, opts, err = build(t.Context())
 	require.NoError(t, err)
 	require.NotContains(t, opts.Drop, "usr/share/doc")
+
+	program(t, dir, "mmdebstrap", `printf '%s' "$3|$DROVER_REPORT"`)
+	spec.Languages, err = languages.Choose([]string{"haskell", "c"})
+	require.NoError(t, err)
+	require.Equal(t, "debian bookworm with python3 gcc for haskell c from http://mirror/debian, documents kept", spec.Source())
+	text, _, err = build(t.Context())
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(text, "--include=gcc,ghc,libc6-dev,python3|"), text)
+	require.Contains(t, text, "hello haskell main.hs", "the system is refused if hello does not work")
+
+	program(t, dir, "mmdebstrap", `printf '%s|' "$@"; /bin/cat "$DROVER_SETUP"`)
+	spec.Autograder = []byte("the tar")
+	require.Contains(t, spec.Source(), "for an autograder")
+	text, _, err = build(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, text, "python3-pip|--customize-hook=set -e")
+	require.Contains(t, text, "exec bash setup.sh")
+	require.True(t, strings.HasSuffix(text, "|the tar"), text)
+	spec.Autograder = nil
 
 	program(t, dir, "mmdebstrap", `echo half of it; echo "E: no such package" >&2; echo "E: setup failed" >&2; echo "I: removing" >&2; exit 7`)
 	_, _, err = build(t.Context())
@@ -135,6 +157,7 @@ func TestBuildWithDebootstrap(t *testing.T) {
 	spec := debian.Spec{Suite: "bookworm", Packages: []string{"gcc"}}
 	program(t, dir, "debootstrap", `/bin/mkdir "$4/etc" && echo "$@" >"$4/etc/passwd"`)
 	require.NoError(t, os.Symlink("/bin/tar", filepath.Join(dir, "tar")))
+	program(t, dir, "unshare", `for dir; do :; done; echo "$dir" >"$dir/examined"`)
 	var files string
 	err := debian.Build(t.Context(), spec, io.Discard, func(system io.Reader, _ images.Options) error {
 		all, err := io.ReadAll(system)
@@ -149,6 +172,7 @@ func TestBuildWithDebootstrap(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, files, "--variant=minbase --include=gcc,libc6-dev bookworm "+temp)
 	require.Contains(t, files, "./etc/passwd")
+	require.Contains(t, files, "./examined")
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	require.Empty(t, left)
