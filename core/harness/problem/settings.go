@@ -3,7 +3,6 @@ package problem
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -88,8 +87,8 @@ func (p *Problem) nameOfStatement() error {
 		if err != nil {
 			return err
 		}
-		for _, is := range []*regexp.Regexp{plainTitle(), latexTitle()} {
-			if found := is.FindSubmatch(raw); found != nil && p.Title == "" {
+		for _, found := range [][][]byte{plainTitle().FindSubmatch(raw), latexTitle().FindSubmatch(raw)} {
+			if found != nil && p.Title == "" {
 				p.Title = strings.TrimSpace(string(found[1]))
 			}
 		}
