@@ -65,7 +65,7 @@ func TestAutograderRuns(t *testing.T) {
 		raw, err := os.ReadFile(name)
 		require.NoError(t, err)
 		text := strings.NewReplacer("/usr/lib/autograder", place("image"), "/tmp/autograder", place("at"), "/autograder", place("autograder")).Replace(string(raw))
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o700))
 	}
 	moved(place("harness/main"))
 	moved(place("harness/source/run_autograder"))
@@ -110,7 +110,7 @@ func TestAutograderRuns(t *testing.T) {
 	require.Equal(t, "2026-12-01T00:00:00.000Z", meta.Assignment.Due)
 	require.Nil(t, meta.Assignment.Late)
 	require.Equal(t, `a"nn`, meta.Users[0].Name)
-	require.NoError(t, os.WriteFile(place("harness/source/run_autograder"), []byte("#!/bin/sh\nexit 4\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(place("harness/source/run_autograder"), []byte("#!/bin/sh\nexit 4\n"), 0o700))
 	_, errs, err = run()
 	require.Error(t, err)
 	require.Contains(t, errs, "exit code 4 and wrote no results.json")

@@ -26,15 +26,15 @@ type assignment struct {
 	Own      *school.Deadline // the reader's personal deadline, if there is one
 
 	Languages []core.ImageLanguage // that submissions can be in, if the VMs say
-	Open     bool             // it accepts submissions
-	Limits   string           // on its files, in words
-	MaxFiles int              // that it accepts
-	Needed   string           // required files, one a line
-	Form     form
-	Last     *classes.SubmissionEntry // the reader's newest submission; nil for none, and where older ones are listed
-	Attempts []classes.SubmissionEntry
-	Plot     *plot // nil for too few scores
-	Next     string
+	Open      bool                 // it accepts submissions
+	Limits    string               // on its files, in words
+	MaxFiles  int                  // that it accepts
+	Needed    string               // required files, one a line
+	Form      form
+	Last      *classes.SubmissionEntry // the reader's newest submission; nil for none, and where older ones are listed
+	Attempts  []classes.SubmissionEntry
+	Plot      *plot // nil for too few scores
+	Next      string
 }
 
 // assignment shows an assignment; with "again", the form holds an earlier submission of the reader to it.

@@ -113,7 +113,7 @@ type group[T any] struct {
 }
 
 // groups parts items by the cells that find names.
-func groups[T any](ctx context.Context, c *Cells, items []T, find func(context.Context, T) (*Cell, error)) ([]group[T], error) {
+func groups[T any](ctx context.Context, items []T, find func(context.Context, T) (*Cell, error)) ([]group[T], error) {
 	var all []group[T]
 	of := make(map[*Cell]int)
 	for i, item := range items {
@@ -135,7 +135,7 @@ func groups[T any](ctx context.Context, c *Cells, items []T, find func(context.C
 // does not answer fails the whole call.
 func spread[T, A any](ctx context.Context, c *Cells, items []T, find func(context.Context, T) (*Cell, error), do func(Redis, []T) ([]A, error)) ([]A, error) {
 	out := make([]A, len(items))
-	all, err := groups(ctx, c, items, find)
+	all, err := groups(ctx, items, find)
 	for _, g := range all {
 		if err != nil {
 			break

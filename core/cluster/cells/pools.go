@@ -77,7 +77,7 @@ func (c *Cells) Capacities(ctx context.Context) (map[string]core.Size, error) {
 
 // Room implements core.Pools: the limits on waiting work are each cell's own.
 func (c *Cells) Room(ctx context.Context, specs ...core.Spec) error {
-	all, err := groups(ctx, c, specs, c.ofSpec)
+	all, err := groups(ctx, specs, c.ofSpec)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ func (c *Cells) ofSpec(ctx context.Context, s core.Spec) (*Cell, error) { return
 
 // Enqueue implements core.Queue. The requests of a cell that is away get its error; the call fails if all cells are.
 func (c *Cells) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
-	all, err := groups(ctx, c, specs, c.ofSpec)
+	all, err := groups(ctx, specs, c.ofSpec)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ const (
 	sayOwnVerdict  = "The grading program judged test %s: %s, %s of %s points"
 	sayDecided     = "Test %s: %s"
 	sayMore        = "and %d more tests"
-	sayPassedOther = "Tests passed: %d"
+	sayPassedOther = "Tests passed: %d" //nolint:gosec // no password
 	sayClose       = "Of those passed, %s came closest to its limit: it computed for %s of %s"
 )
 

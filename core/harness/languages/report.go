@@ -66,7 +66,7 @@ func ParseReport(text string) []core.ImageLanguage {
 // version finds the first number with dots in a text, or else the first number.
 func version(text string) string {
 	first := ""
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !(r == '.' || r >= '0' && r <= '9') }) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || r != '.' && (r < '0' || r > '9') }) {
 		word = strings.Trim(word, ".")
 		if word == "" || len(word) > maxVersion {
 			continue
