@@ -133,7 +133,7 @@ func groups[T any](ctx context.Context, items []T, find func(context.Context, T)
 
 // spread asks each cell once for all of its items, and puts the answers in the order of the items. Whatever one cell
 // does not answer fails the whole call.
-func spread[T, A any](ctx context.Context, c *Cells, items []T, find func(context.Context, T) (*Cell, error), do func(Redis, []T) ([]A, error)) ([]A, error) {
+func spread[T, A any](ctx context.Context, items []T, find func(context.Context, T) (*Cell, error), do func(Redis, []T) ([]A, error)) ([]A, error) {
 	out := make([]A, len(items))
 	all, err := groups(ctx, items, find)
 	for _, g := range all {

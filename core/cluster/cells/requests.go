@@ -40,24 +40,24 @@ func (c *Cells) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error)
 
 // Present implements core.Queue.
 func (c *Cells) Present(ctx context.Context, keys []string) ([]bool, error) {
-	return spread(ctx, c, keys, c.ofKey, func(r Redis, some []string) ([]bool, error) { return r.Present(ctx, some) })
+	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]bool, error) { return r.Present(ctx, some) })
 }
 
 // Waits implements core.Queue.
 func (c *Cells) Waits(ctx context.Context, keys []string) ([]time.Duration, error) {
-	return spread(ctx, c, keys, c.ofKey, func(r Redis, some []string) ([]time.Duration, error) { return r.Waits(ctx, some) })
+	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]time.Duration, error) { return r.Waits(ctx, some) })
 }
 
 // WaitAnew implements core.Queue.
 func (c *Cells) WaitAnew(ctx context.Context, keys []string) error {
-	_, err := spread(ctx, c, keys, c.ofKey, func(r Redis, some []string) ([]struct{}, error) { return nil, r.WaitAnew(ctx, some) })
+	_, err := spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]struct{}, error) { return nil, r.WaitAnew(ctx, some) })
 	return err
 }
 
 // Specs implements core.Queue.
 func (c *Cells) Specs(ctx context.Context, keys []string) ([]core.Spec, error) {
 	out := []core.Spec{}
-	_, err := spread(ctx, c, keys, c.ofKey, func(r Redis, some []string) ([]struct{}, error) {
+	_, err := spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]struct{}, error) {
 		specs, err := r.Specs(ctx, some)
 		out = append(out, specs...)
 		return nil, err
@@ -140,7 +140,7 @@ func (c *Cells) Waiting(ctx context.Context) ([]core.QueueInfo, error) {
 // Turns implements core.Queue.
 func (c *Cells) Turns(ctx context.Context, queues []core.QueueInfo, most int) ([][]core.Turn, error) {
 	find := func(ctx context.Context, q core.QueueInfo) (*Cell, error) { return c.ofPool(ctx, q.Pool) }
-	return spread(ctx, c, queues, find, func(r Redis, some []core.QueueInfo) ([][]core.Turn, error) { return r.Turns(ctx, some, most) })
+	return spread(ctx, queues, find, func(r Redis, some []core.QueueInfo) ([][]core.Turn, error) { return r.Turns(ctx, some, most) })
 }
 
 // Append implements core.Output.
