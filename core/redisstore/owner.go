@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 	return core.Registered{Epoch: num(f[0]), Left: toHeld(list(f[1]))}, nil
 }
 
+// toHeld reads what an owner holds, oldest first: Redis has it in no order.
 func toHeld(f []any) []core.Held {
 	const width = 8
 	out := make([]core.Held, 0, len(f)/width)
@@ -44,6 +46,9 @@ func toHeld(f []any) []core.Held {
 		h.Age, h.Change = time.Duration(num(f[i+6]))*time.Millisecond, int(num(f[i+7]))
 		out = append(out, h)
 	}
+	slices.SortFunc(out, func(a, b core.Held) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), strings.Compare(a.Key, b.Key))
+	})
 	return out
 }
 
