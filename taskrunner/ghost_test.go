@@ -67,6 +67,7 @@ func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
 		key, space := core.Key(id, 1), b.Namespace
 		<-runs
 		slot := b.Admin.HGet(ctx, space+":slots:"+owner, key).Val()
+		held := b.Admin.HGet(ctx, space+":held", key).Val()
 		task := b.Admin.HGet(ctx, space+":tasks", key).Val()
 		require.NotEmpty(t, slot)
 		goOn <- true
@@ -81,7 +82,7 @@ func TestOnRedisASlotOfBeforeIsGivenBack(t *testing.T) {
 			p.SRem(ctx, space+":tombstones", key)
 			p.HSet(ctx, space+":tasks", key, task)
 			p.HSet(ctx, space+":slots:"+owner, key, slot)
-			p.HSet(ctx, space+":held", key, owner)
+			p.HSet(ctx, space+":held", key, held)
 			p.SAdd(ctx, space+":tasks:hand:slow", key)
 			return nil
 		})
