@@ -103,7 +103,6 @@ var excused = map[string]string{
 	`harness.md: drover-run --time 30s --save built -- sh -c 'gcc -O2 -o prog "$DROVER_SUBMISSION"/*.c' 2>err || fail "build error" err`:                "is a part of a harness",
 	"gradescope.md: drover image build hw1 --suite bookworm --autograder autograder.zip":                                                                needsLXC,
 	"languages.md: drover image build judge":                                                                                               "TestJudgeImage",
-	"languages.md: drover image build contest --suite bookworm --languages cpp,java,python3":                                               "TestJudgeImage builds a larger one",
 	"operations.md: drover up --data /var/lib/drover":                                                                                      "stays up; the README's block does the same",
 	"operations.md: drover host set h1 --reserve-memory 4G --reserve-cpu 1":                                                                needsIDs,
 	"operations.md: drover pool set training --warm 0 --warm-total 6 --spread 2":                                                           "TestWhereVMsAreMadeIsTyped",
