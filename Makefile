@@ -99,6 +99,7 @@ pictures: ## take pictures of each page of the site, for docs/pictures
 docs: ## write the generated parts of docs/ anew
 	go test ./core -run Architecture -update
 	go test ./core/school -run TasksDoc -update
+	go test ./core/harness/languages -run Docs -update
 
 needs: # what the tests and linters use beside Go
 	@scripts/needs

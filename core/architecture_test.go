@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/core/school"
 
 	"github.com/stretchr/testify/require"
@@ -25,19 +25,7 @@ var update = flag.Bool("update", false, "write the pictures of the states into d
 // The pictures in docs/architecture.md are those of the table.
 func TestArchitectureShowsTheTransitions(t *testing.T) {
 	t.Parallel()
-	const file, from, to = "../docs/architecture.md", "<!-- states -->\n", "<!-- /states -->"
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(text), from)
-	require.True(t, ok)
-	_, after, ok := strings.Cut(rest, to)
-	require.True(t, ok)
-	want := before + from + statePictures() + to + after
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(want), 0o600))
-		return
-	}
-	require.Equal(t, want, string(text), "run: go test ./core -run Architecture -update")
+	coretest.RequireDocument(t, "../docs/architecture.md", map[string]string{"states": statePictures()}, *update, "make docs")
 }
 
 // table is the whole table: the cluster's part, those of what only the result store has, and the school's.

@@ -3,15 +3,12 @@ package classes_test
 import (
 	"flag"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"drover/core"
-
-	"github.com/stretchr/testify/require"
+	"drover/core/coretest"
 )
 
 var update = flag.Bool("update", false, "write the generated part of docs/courses.md")
@@ -42,14 +39,5 @@ func mark(is bool) string {
 
 func TestCoursesDocIsCurrent(t *testing.T) {
 	t.Parallel()
-	had, err := os.ReadFile(coursesDoc)
-	require.NoError(t, err)
-	part := regexp.MustCompile(`(?s)(<!-- rights: [^\n]*-->\n).*?(<!-- end -->)`)
-	require.True(t, part.Match(had), "docs/courses.md has no place for the rights")
-	text := part.ReplaceAllString(string(had), "${1}"+strings.ReplaceAll(rightsTable(), "$", "$$")+"${2}")
-	if *update {
-		require.NoError(t, os.WriteFile(coursesDoc, []byte(text), 0o644))
-		return
-	}
-	require.Equal(t, text, string(had), "docs/courses.md is stale: run go generate ./core/classes")
+	coretest.RequireDocument(t, coursesDoc, map[string]string{"rights": rightsTable()}, *update, "go generate ./core/classes")
 }

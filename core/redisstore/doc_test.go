@@ -52,22 +52,7 @@ func tableText(s string) string {
 
 func TestRedisDocIsCurrent(t *testing.T) {
 	t.Parallel()
-	had, err := os.ReadFile(redisDoc)
-	require.NoError(t, err)
-	text := string(had)
-	for what, table := range map[string]string{"keys": keyTable(), "scripts": scriptTable(t)} {
-		part := regexp.MustCompile(`(?s)(<!-- ` + what + `: [^\n]*-->\n).*?(<!-- end -->)`)
-		require.True(t, part.MatchString(text), "docs/redis.md has no place for the %s", what)
-		text = part.ReplaceAllStringFunc(text, func(old string) string {
-			m := part.FindStringSubmatch(old)
-			return m[1] + table + m[2]
-		})
-	}
-	if *update {
-		require.NoError(t, os.WriteFile(redisDoc, []byte(text), 0o644))
-		return
-	}
-	require.Equal(t, text, string(had), "docs/redis.md is stale: run go generate ./core/redisstore")
+	coretest.RequireDocument(t, redisDoc, map[string]string{"keys": keyTable(), "scripts": scriptTable(t)}, *update, "go generate ./core/redisstore")
 }
 
 // The lines that the document tells readers to paste work, and show something.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/core/school"
 )
 
@@ -160,14 +159,5 @@ func rate(r core.TaskRate) string {
 
 func TestTasksDocIsCurrent(t *testing.T) {
 	t.Parallel()
-	had, err := os.ReadFile(tasksDoc)
-	require.NoError(t, err)
-	part := regexp.MustCompile(`(?s)(<!-- kinds: [^\n]*-->\n).*?(<!-- end -->)`)
-	require.True(t, part.Match(had), "docs/tasks.md has no place for the kinds")
-	text := part.ReplaceAllString(string(had), "${1}"+strings.ReplaceAll(kindsTable(), "$", "$$")+"${2}")
-	if *update {
-		require.NoError(t, os.WriteFile(tasksDoc, []byte(text), 0o644))
-		return
-	}
-	require.Equal(t, text, string(had), "docs/tasks.md is stale: run make docs")
+	coretest.RequireDocument(t, tasksDoc, map[string]string{"kinds": kindsTable()}, *update, "make docs")
 }
