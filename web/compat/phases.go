@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"drover/core"
 )
 
 // Phases are what a script that compiles and runs in a VM notes: of compiling, and of each run.
@@ -53,6 +57,14 @@ func ReadPhases(note []byte, most int) Phases {
 		}
 	}
 	return p
+}
+
+// StatusOf returns the exit code of a result as a shell says it.
+func StatusOf(r *core.Result) int {
+	if n := unix.SignalNum(r.Signal); n > 0 {
+		return 128 + int(n)
+	}
+	return r.ExitCode
 }
 
 // minutes is a time as a shell writes it: 1m2.30s.

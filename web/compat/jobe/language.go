@@ -1,13 +1,11 @@
 package jobe
 
 import (
-	"bytes"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"drover/core"
 	"drover/core/service/pattern"
+	"drover/web/compat"
 )
 
 // Language is a way to compile and run. Commands are for the VM's shell, in the folder of the files. In them {source}
@@ -38,11 +36,9 @@ var languageID = pattern.New(`^[a-z0-9][a-z0-9_+-]{0,39}$`)
 // ParseLanguages reads a table of languages: YAML, a list of what Language has.
 // Returns INVALID.
 func ParseLanguages(text []byte) ([]Language, error) {
-	var all []Language
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&all); err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, "jobe_languages", "the table of languages cannot be read")
+	all, err := compat.ParseTable[Language](text, "jobe_languages")
+	if err != nil {
+		return nil, err
 	}
 	return all, checkLanguages(all)
 }
@@ -73,7 +69,8 @@ func checkLanguages(all []Language) error {
 	return nil
 }
 
-// DefaultLanguages are Jobe's, with its ids and defaults, and others for which Debian has packages.
+// DefaultLanguages are Jobe's, with its ids and defaults, and others for which Debian has packages. They are not those of
+// the table of languages, because callers put arguments into commands, and compilers fail by what they print.
 func DefaultLanguages() []Language {
 	const compiled = "./{source}.exe {interpreterargs} {runargs}"
 	return []Language{

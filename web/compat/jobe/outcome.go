@@ -89,7 +89,7 @@ func ran(answer *result, r *core.Result, l limits, p compat.Phases, files notes)
 	if len(p.Runs) > 0 {
 		run = p.Runs[0]
 	} else { // the script was ended together with the program
-		run = compat.Phase{Status: statusOf(r), Wall: float64(r.Usage.WallMs) / 1000}
+		run = compat.Phase{Status: compat.StatusOf(r), Wall: float64(r.Usage.WallMs) / 1000}
 	}
 	// The VM's measure is more precise than the shell's, and no program can forge it.
 	cpu := float64(r.Usage.CPUMs) / 1000
@@ -138,14 +138,6 @@ func remarks(r *core.Result, l limits, limit string, signal syscall.Signal, file
 		fmt.Fprintf(&said, "\n*** The program was ended by the signal %d (%s).\n", int(signal), unix.SignalName(signal))
 	}
 	return said.String()
-}
-
-// statusOf returns a result's exit code as in a shell.
-func statusOf(r *core.Result) int {
-	if n := unix.SignalNum(r.Signal); n > 0 {
-		return 128 + int(n)
-	}
-	return r.ExitCode
 }
 
 // text returns what was printed, without what is left of a character where it was cut.

@@ -2,18 +2,20 @@ package jobe
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
 	"time"
 
 	"drover/core"
+	"drover/web/compat"
 )
 
 const (
 	maxBody    = 8 << 20          // bytes of a run
 	staging    = 10 * time.Second // beside a run's own time: to bring it into its VM, and its end to the store
-	answerTime = 30 * time.Second // to write an answer after waiting
 	cancelTime = 5 * time.Second
 )
 
@@ -44,11 +46,12 @@ func (d *API) run(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	if row, err = d.await(w, r, c, row.Spec.ID, l); err != nil {
+	ended, err := d.await(w, r, c, row.Spec.ID, l)
+	if err != nil {
 		d.abandon(r.Context(), c, row.Spec.ID)
 		return err
 	}
-	return d.show(w, r, row.Result, l)
+	return d.show(w, r, ended.Result, l)
 }
 
 // accept reads a run and stores what it brings.
@@ -106,9 +109,7 @@ func (d *API) files(ctx context.Context, c *call, s *runspec) ([]core.File, erro
 	for i, f := range s.files {
 		at, is := have[f.id]
 		if !is {
-			e := refuse(notHere, f.id).(*refusal) //nolint:errcheck,forcetypeassert,errorlint // made by refuse
-			e.status = http.StatusNotFound
-			return nil, e
+			return nil, &refusal{http.StatusNotFound, fmt.Sprintf(notHere, f.id)}
 		}
 		files[i] = core.File{Path: f.name, Digest: at.Digest, Size: at.Size}
 	}
@@ -116,54 +117,26 @@ func (d *API) files(ctx context.Context, c *call, s *runspec) ([]core.File, erro
 }
 
 // await waits for the end of a run. Returns errBusy if it does not start in time, or does not end in time.
-func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, id string, l limits) (core.Row, error) {
-	longest := d.own.MaxQueue + l.request.Timeout + staging
-	ctx, cancel := context.WithTimeout(r.Context(), longest)
-	defer cancel()
-	// The server's own limit is for answers without waiting. If it has none, this does nothing.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(longest + answerTime))
-	var news <-chan struct{}
-	if d.requests.Watch != nil {
-		listener := d.requests.Watch.Listen(id)
-		defer listener.Close()
-		news = listener.News()
-	}
-	queue := time.NewTimer(d.own.MaxQueue)
-	defer queue.Stop()
-	none, late := core.Row{Spec: core.Spec{ID: id}}, false
-	const first, most = 50 * time.Millisecond, time.Second
-	for pause := first; ; pause = min(2*pause, most) {
-		row, err := d.look(ctx, c, id)
+func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, id string, l limits) (row core.Row, err error) {
+	began := time.Now()
+	err = compat.Await(w, r, d.requests, c.who.Actor, id, d.own.MaxQueue+l.request.Timeout+staging, func(is core.Row, err error) (bool, error) {
 		switch {
-		case ctx.Err() != nil:
-			return none, errBusy
-		case err != nil && !core.Is(err, core.CodeUnavailable): // what is away for a moment may come back
-			return none, err
-		case err == nil && row.State.Terminal() && row.Result != nil:
-			return row, nil
-		case err == nil && late && (row.State == core.RequestQueued || row.State == core.RequestParked):
-			return none, errBusy
+		case core.Is(err, core.CodeUnavailable): // what is away for a moment may come back
+			return false, nil
+		case err != nil:
+			return false, err
+		case is.State.Terminal() && is.Result != nil:
+			row = is
+			return true, nil
+		case time.Since(began) >= d.own.MaxQueue && (is.State == core.RequestQueued || is.State == core.RequestParked):
+			return false, errBusy
 		}
-		select {
-		case <-news:
-		case <-time.After(pause):
-		case <-queue.C:
-			late = true
-		case <-ctx.Done():
-		}
+		return false, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = errBusy
 	}
-}
-
-// look reads a request's state; few read at once.
-func (d *API) look(ctx context.Context, c *call, id string) (row core.Row, err error) {
-	read := func() error {
-		row, err = d.requests.Row(ctx, c.who.Actor, id)
-		return err
-	}
-	if d.requests.Watch == nil {
-		return row, read()
-	}
-	return row, d.requests.Watch.Look(ctx, read)
+	return row, err
 }
 
 // abandon cancels a run for which nobody waits any more.

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"drover/core"
 	"drover/core/requests/intake"
+	"drover/web/compat"
 )
 
 const (
@@ -73,9 +73,11 @@ func (d *API) create(w http.ResponseWriter, r *http.Request, c *call) error {
 // await waits for the end and returns the submission; if that takes too long, in its present state.
 func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, token string) (map[string]any, error) {
 	if d.waits.TryAcquire(1) { // if too many wait, this call does not
-		err := d.wait(w, r, c, token)
+		err := compat.Await(w, r, d.requests, c.who.Actor, token, d.own.MaxWait, func(row core.Row, err error) (bool, error) {
+			return row.State.Terminal(), err
+		})
 		d.waits.Release(1)
-		if err != nil {
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err
 		}
 	}
@@ -84,32 +86,6 @@ func (d *API) await(w http.ResponseWriter, r *http.Request, c *call, token strin
 	}
 	return d.shown(r.Context(), c, token)
 }
-
-// wait returns once a submission has ended, or it takes too long.
-func (d *API) wait(w http.ResponseWriter, r *http.Request, c *call, token string) error {
-	ctx, cancel := context.WithTimeout(r.Context(), d.own.MaxWait)
-	defer cancel()
-	// The server's own limit is for answers without waiting. If it has none, this does nothing.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.own.MaxWait + answerTime))
-	const first, most = 50 * time.Millisecond, time.Second
-	for pause := first; ; pause = min(2*pause, most) {
-		row, err := d.requests.Row(ctx, c.who.Actor, token)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if row.State.Terminal() {
-			return nil
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// answerTime is the time left to write an answer after waiting.
-const answerTime = 30 * time.Second
 
 // createBatch makes a batch of those submissions of a call that are valid; the others are answered with their faults.
 func (d *API) createBatch(w http.ResponseWriter, r *http.Request, c *call) error {

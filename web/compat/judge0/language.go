@@ -1,16 +1,14 @@
 package judge0
 
 import (
-	"bytes"
 	"cmp"
 	"io/fs"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"drover/core"
 	"drover/core/harness/languages"
+	"drover/web/compat"
 )
 
 // Language is a way to compile and run a submission. Commands are for the VM's shell, in the folder of the files.
@@ -32,11 +30,9 @@ const (
 // ParseLanguages reads a table of languages: YAML, a list of what Language has.
 // Returns INVALID.
 func ParseLanguages(text []byte) ([]Language, error) {
-	var all []Language
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(&all); err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, "judge0_languages", "the table of languages cannot be read")
+	all, err := compat.ParseTable[Language](text, "judge0_languages")
+	if err != nil {
+		return nil, err
 	}
 	return all, checkLanguages(all)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"drover/core"
 	"drover/web/compat"
 )
@@ -98,7 +96,7 @@ func (s *submission) ran(o *outcome, r *core.Result, p compat.Phases, files coll
 		before = p.Compiled.CPU
 	}
 	if len(p.Runs) == 0 { // the script was ended together with the program
-		p.Runs = []compat.Phase{{Status: exitOf(r), Wall: float64(r.Usage.WallMs) / 1000}}
+		p.Runs = []compat.Phase{{Status: compat.StatusOf(r), Wall: float64(r.Usage.WallMs) / 1000}}
 	}
 	// The VM's measure is more precise than the shell's, and no program can forge it.
 	whole := max(0, float64(r.Usage.CPUMs)/1000-before)
@@ -119,14 +117,6 @@ func (s *submission) ran(o *outcome, r *core.Result, p compat.Phases, files coll
 	cpu, wall = cpu/n, wall/n
 	memory := float64(r.Usage.MemoryPeakBytes / 1024)
 	o.cpu, o.wall, o.memory = &cpu, &wall, &memory
-}
-
-// exitOf returns a result's exit code as in a shell.
-func exitOf(r *core.Result) int {
-	if n := unix.SignalNum(r.Signal); n > 0 {
-		return 128 + int(n)
-	}
-	return r.ExitCode
 }
 
 // judge judges one run; limits of the VM ended only the last one.

@@ -2,14 +2,15 @@ package judge0_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/web/compat/compattest"
 )
 
 // step is one call of a recorded conversation. In what is sent $NAME stands for a value
@@ -26,32 +27,19 @@ type step struct {
 // Requests as the documents of Judge0 describe them are answered as they describe.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var steps []step
-			require.NoError(t, json.Unmarshal(text, &steps))
-			w, known := newFixture(t), map[string]string{}
-			for i, s := range steps {
-				if s.Method == http.MethodPost && i > 0 {
-					known = map[string]string{}
-				}
-				status, body := w.ask(s, known)
-				require.Equal(t, s.Status, status, "step %d: %s", i+1, body)
-				if s.Answer != nil {
-					var want, got any
-					require.NoError(t, json.Unmarshal(s.Answer, &want))
-					require.NoError(t, json.Unmarshal([]byte(body), &got), body)
-					require.Equal(t, fill(want, got, known), got, "step %d", i+1)
-				}
+	compattest.Recorded(t, func(t *testing.T, steps []step) {
+		w, known := newFixture(t), map[string]string{}
+		for i, s := range steps {
+			if s.Method == http.MethodPost && i > 0 {
+				known = map[string]string{}
 			}
-		})
-	}
+			status, body := w.ask(s, known)
+			require.Equal(t, s.Status, status, "step %d: %s", i+1, body)
+			if s.Answer != nil {
+				compattest.RequireAnswer(t, s.Answer, body, known, fmt.Sprintf("step %d", i+1))
+			}
+		}
+	})
 }
 
 func (w *fixture) ask(s step, known map[string]string) (status int, body string) {
@@ -77,33 +65,4 @@ func (w *fixture) ask(s step, known map[string]string) (status int, body string)
 		require.NotEmpty(w.t, answer.Header().Get("Content-Type"))
 	}
 	return answer.Code, answer.Body.String()
-}
-
-// fill puts what was got where anything is right.
-func fill(want, got any, known map[string]string) any {
-	switch want := want.(type) {
-	case string:
-		if want == "*" {
-			return got
-		}
-		if strings.HasPrefix(want, "$") && known[want] == "" {
-			known[want], _ = got.(string)
-		}
-		if strings.HasPrefix(want, "$") {
-			return known[want]
-		}
-	case map[string]any:
-		have, _ := got.(map[string]any)
-		for name, value := range want {
-			want[name] = fill(value, have[name], known)
-		}
-	case []any:
-		have, _ := got.([]any)
-		for i := range want {
-			if i < len(have) {
-				want[i] = fill(want[i], have[i], known)
-			}
-		}
-	}
-	return want
 }

@@ -3,12 +3,11 @@ package tango_test
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/web/compat/compattest"
 )
 
 // step is one call of a recorded conversation. Answer is JSON, or Text a pattern for all of it.
@@ -25,30 +24,20 @@ type step struct {
 // Requests as the documents of Tango describe them are answered as they describe.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.json")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			var steps []step
-			require.NoError(t, json.Unmarshal(text, &steps))
-			w := newFixture(t)
-			for i, s := range steps {
-				names := []string{}
-				if s.Filename != "" {
-					names = append(names, s.Filename)
-				}
-				status, answer := w.ask(s.Method, s.Path, s.Upload+string(s.Body), names...)
-				require.Equal(t, http.StatusOK, status, "step %d: %s", i+1, answer)
-				if s.Text != "" {
-					require.Regexp(t, `\A`+s.Text+`\z`, answer, "step %d", i+1)
-				} else {
-					require.JSONEq(t, string(s.Answer), answer, "step %d", i+1)
-				}
+	compattest.Recorded(t, func(t *testing.T, steps []step) {
+		w := newFixture(t)
+		for i, s := range steps {
+			names := []string{}
+			if s.Filename != "" {
+				names = append(names, s.Filename)
 			}
-		})
-	}
+			status, answer := w.ask(s.Method, s.Path, s.Upload+string(s.Body), names...)
+			require.Equal(t, http.StatusOK, status, "step %d: %s", i+1, answer)
+			if s.Text != "" {
+				require.Regexp(t, `\A`+s.Text+`\z`, answer, "step %d", i+1)
+			} else {
+				require.JSONEq(t, string(s.Answer), answer, "step %d", i+1)
+			}
+		}
+	})
 }
