@@ -117,32 +117,30 @@ func (s *staff) setHarness(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case s.room <- struct{}{}:
-		defer func() { <-s.room }()
-	default:
-		return core.Errorf(core.CodeFull, p.Name(), "%s", r.T("Others are sending harnesses right now. Try again in a moment."))
-	}
-	body := transfer.Bounded(r.W, r.Body, s.Now)
-	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
-	var packed harness.Package
-	if err == nil {
-		p.User = cmp.Or(f.Fields["user"], p.User)
-		p.Typed.Set("use", f.Fields["use"])
-		packed, err = readHarness(r, f)
-	}
+	leave, err := s.enter(r, p.Name())
 	if err != nil {
-		_, _ = io.Copy(io.Discard, body) // a browser that cannot send everything shows no answer
+		return err
+	}
+	defer leave()
+	var packed harness.Package
+	var use string
+	err = s.receive(r, func(f *transfer.Form) (err error) {
+		use, p.User = f.Fields["use"], cmp.Or(f.Fields["user"], p.User)
+		p.Typed.Set("use", use)
+		packed, err = readHarness(r, f)
+		return err
+	})
+	if err != nil {
 		return r.Again(err, "staff/harness", p)
 	}
-	if f.Fields["use"] != useNow {
+	if use != useNow {
 		if p.View, err = s.stage(r, p.Class, p.Handle, packed.Tar); err != nil {
 			return r.Again(err, "staff/harness", p)
 		}
 		p.New = true
 		p.warn(r)
 	}
-	to, said, err := s.use(r, p, packed.Tar, f.Fields["use"])
+	to, said, err := s.use(r, p, packed.Tar, use)
 	if err != nil && p.New {
 		return r.Again(mendable(err), "staff/harnessnew", p)
 	}

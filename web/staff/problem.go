@@ -58,25 +58,22 @@ func (s *staff) createProblem(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case s.room <- struct{}{}:
-		defer func() { <-s.room }()
-	default:
-		return core.Errorf(core.CodeFull, p.Class, "%s", r.T("Others are sending harnesses right now. Try again in a moment."))
+	leave, err := s.enter(r, p.Class)
+	if err != nil {
+		return err
 	}
-	body := transfer.Bounded(r.W, r.Body, s.Now)
-	f, err := transfer.Read(body, r.Header.Get("Content-Type"))
+	defer leave()
 	as := p.Assignment
 	var pack harness.Package
-	if err == nil {
+	err = s.receive(r, func(f *transfer.Form) (err error) {
 		for _, name := range []string{"handle", "pool", "time"} {
 			p.Typed.Set(name, f.Fields[name])
 		}
 		as.Handle, as.Pool = strings.TrimSpace(f.Fields["handle"]), f.Fields["pool"]
 		pack, err = readProblem(r, f, p, &as)
-	}
+		return err
+	})
 	if err != nil {
-		_, _ = io.Copy(io.Discard, body) // a browser that cannot send everything shows no answer
 		return r.Again(err, "staff/problem", p)
 	}
 	if as, err = s.Classes.CreateAssignment(r.Context(), r.Actor(), as); err != nil {
