@@ -109,40 +109,31 @@ func (h Host) known(all []bound) []bound {
 
 // set writes limits to the cgroups that at returns, and reads them back: a successful write proves nothing.
 func set(all []bound, at func(controller string) string) error {
-	for _, b := range all {
-		value := b.value
+	return each(all, at, "set limit %s: %w", func(b bound, file string) ([]byte, error) {
 		if b.given {
-			value = ""
+			return process.SetFile(file, "")
 		}
-		file := filepath.Join(at(b.controller), b.file)
-		text, err := process.SetFile(file, value)
-		switch {
-		case err == nil:
-			err = b.check(file, text)
-		case b.maybe && errors.Is(err, fs.ErrNotExist):
-			err = nil
-		default:
-			err = fmt.Errorf("set limit %s: %w", b.file, err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return process.SetFile(file, b.value)
+	})
 }
 
 // inForce reads limits back from the kernel.
 func inForce(all []bound, at func(controller string) string) error {
+	return each(all, at, "limit %s is not in force: %w", func(_ bound, file string) ([]byte, error) { return process.ReadFile(file) })
+}
+
+// each compares limits with what do returns for their files.
+func each(all []bound, at func(controller string) string, failed string, do func(b bound, file string) ([]byte, error)) error {
 	for _, b := range all {
 		file := filepath.Join(at(b.controller), b.file)
-		text, err := process.ReadFile(file)
+		text, err := do(b, file)
 		switch {
 		case err == nil:
 			err = b.check(file, text)
 		case b.maybe && errors.Is(err, fs.ErrNotExist):
 			err = nil
 		default:
-			err = fmt.Errorf("limit %s is not in force: %w", b.file, err)
+			err = fmt.Errorf(failed, b.file, err)
 		}
 		if err != nil {
 			return err
