@@ -216,25 +216,21 @@ func formatted(o object, key, formatKey string) (string, error) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return "", err
 	}
-	const most = MaxMessage - 100 // the fence takes some
 	if format == "html" || format == "simple_format" || format == "ansi" {
 		text = plainText(text, format)
 	}
-	text = clean(text)
-	if cut := []rune(text); len(cut) > most {
-		text = string(cut[:most]) + "…"
-	}
-	if format == "md" {
-		return text, nil
+	if text = clean(text); format == "md" {
+		return shorten(text, mostShown), nil
 	}
 	return fenced(text), nil
 }
 
+// mostShown is how many characters of a text are shown: what is around it takes some of a message.
+const mostShown = MaxMessage - 100
+
 // fenced makes a block of code of a text, which nothing in it can end.
 func fenced(text string) string {
-	if cut := []rune(text); len(cut) > MaxMessage-100 {
-		text = string(cut[:MaxMessage-100]) + "…"
-	}
+	text = shorten(text, mostShown)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

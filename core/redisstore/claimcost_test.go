@@ -72,8 +72,7 @@ func (c *claimant) turn(b *testing.B) {
 	b.Helper()
 	c.supply(b, c.batch)
 	require.NoError(b, c.b.Admin.Do(b.Context(), "SLOWLOG", "RESET").Err())
-	ended := c.held[:c.batch]
-	c.held = append(slices.Clone(c.held[c.batch:]), c.call(b, c.batch, ended)...)
+	c.next(b)
 	log, err := c.b.Admin.SlowLogGet(b.Context(), 10).Result()
 	require.NoError(b, err)
 	for _, e := range log {
@@ -81,6 +80,13 @@ func (c *claimant) turn(b *testing.B) {
 			c.took = append(c.took, e.Duration)
 		}
 	}
+}
+
+// next ends the oldest claims of a batch and makes as many.
+func (c *claimant) next(b *testing.B) {
+	b.Helper()
+	ended := c.held[:c.batch]
+	c.held = append(slices.Clone(c.held[c.batch:]), c.call(b, c.batch, ended)...)
 }
 
 func (c *claimant) call(b *testing.B, want int, ended []core.Claim) []core.Claim {

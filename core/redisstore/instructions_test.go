@@ -34,8 +34,7 @@ func BenchmarkInstructions(b *testing.B) {
 				owner.AddVMs(b, turns*c.batch)
 				count()
 				for range turns {
-					ended := owner.held[:c.batch]
-					owner.held = append(owner.held[c.batch:len(owner.held):len(owner.held)], owner.call(b, c.batch, ended)...)
+					owner.next(b)
 				}
 				claimed := count()
 				b.ReportMetric(made/float64(turns*c.batch), "submit-instructions/job")

@@ -3,6 +3,7 @@ package cells
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 )
 
@@ -98,9 +99,7 @@ func table[T any](ctx context.Context, c *Cells, read func(context.Context, Redi
 	}
 	out := make(map[string]T)
 	for _, of := range all {
-		for name, value := range of.value {
-			out[name] = value
-		}
+		maps.Copy(out, of.value)
 	}
 	return out, err
 }

@@ -35,22 +35,16 @@ type fixture struct {
 
 // each runs a test on three servers, and on three nodes of one Redis Cluster.
 func each(t *testing.T, test func(w *fixture)) {
-	t.Run("three minis", func(t *testing.T) {
-		t.Parallel()
-		var all []*redisstore.Store
-		for range names {
-			all = append(all, coretest.Mini(t).Open(t))
-		}
-		test(newFixture(t, all))
-	})
-	t.Run("three servers", func(t *testing.T) {
-		t.Parallel()
-		var all []*redisstore.Store
-		for range names {
-			all = append(all, coretest.Alone(t).Open(t))
-		}
-		test(newFixture(t, all))
-	})
+	for name, open := range map[string]func(testing.TB) *coretest.Backend{"three minis": coretest.Mini, "three servers": coretest.Alone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all []*redisstore.Store
+			for range names {
+				all = append(all, open(t).Open(t))
+			}
+			test(newFixture(t, all))
+		})
+	}
 	t.Run("three nodes of a Redis Cluster", func(t *testing.T) {
 		t.Parallel()
 		test(newFixture(t, onNodes(t)))

@@ -128,8 +128,7 @@ func (c *Cells) ForgetDead(ctx context.Context, key string) (bool, error) {
 
 // ListDead implements core.Queue: the newest of each cell, one cell after the other.
 func (c *Cells) ListDead(ctx context.Context, limit int) ([]string, error) {
-	keys, err := list(ctx, c, func(ctx context.Context, r Redis) ([]string, error) { return r.ListDead(ctx, limit) })
-	return keys, err
+	return list(ctx, c, func(ctx context.Context, r Redis) ([]string, error) { return r.ListDead(ctx, limit) })
 }
 
 // Waiting implements core.Queue.

@@ -55,13 +55,13 @@ const (
 	sayPids   = "Test %s started more processes than its limit of %d: %s"
 	sayOutput = "Test %s printed more than its limit of %s: %s"
 
-	sayBuild       = "The submission could not be built"
-	sayOwn         = "The grading program gave test %s %s of %s points"
-	sayOwnVerdict  = "The grading program judged test %s: %s, %s of %s points"
-	sayDecided     = "Test %s: %s"
-	sayMore        = "and %d more tests"
-	sayPassedOther = "Tests passed: %d" //nolint:gosec // no password
-	sayClose       = "Of those passed, %s came closest to its limit: it computed for %s of %s"
+	sayBuild      = "The submission could not be built"
+	sayOwn        = "The grading program gave test %s %s of %s points"
+	sayOwnVerdict = "The grading program judged test %s: %s, %s of %s points"
+	sayDecided    = "Test %s: %s"
+	sayMore       = "and %d more tests"
+	sayOthersFine = "Tests passed: %d"
+	sayClose      = "Of those passed, %s came closest to its limit: it computed for %s of %s"
 )
 
 // decided are the sentences about a test that was not passed, by what decided it.
@@ -106,7 +106,7 @@ func Sentences() []string {
 		sayFaultOf, sayFault, sayAttempt, sayGeneration, sayUnfinished, sayCancelled, sayDead, sayPlatform, sayWaited, sayHarness, sayRefused,
 		sayUnstarted, saySignal, sayExit, sayHidden, sayWholeTimeOf, sayWholeTime, sayWholeMemoryOf, sayWholeMemory, sayWholePidsOf,
 		sayWholePids, sayWholeOutputOf, sayWholeOutput, sayWholeOther, sayNoScore, saySum, sayScore, sayScoreOf, sayOtherSum, sayBusy,
-		sayStolen, sayUnmeasured, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayPassedOther, sayClose,
+		sayStolen, sayUnmeasured, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayClose,
 	}
 	for _, group := range []map[core.DecidedBy]string{decided, limits, passes} {
 		all = slices.AppendSeq(all, maps.Values(group))

@@ -34,7 +34,7 @@ func (e *explaining) tests() {
 		if sentence, ok := passes[by]; ok {
 			e.say(sentence, passed[by])
 		} else {
-			e.say(sayPassedOther, passed[by])
+			e.say(sayOthersFine, passed[by])
 		}
 	}
 	e.closest()
