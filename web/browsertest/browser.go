@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -104,11 +105,21 @@ func get[T any](tab *Tab, action chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(tab.ctx, timeout)
 	defer cancel()
 	got, err := chromedp.Run(ctx, action)
+	for ctx.Err() == nil && replaced(err) {
+		got, err = chromedp.Run(ctx, action)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		tab.t.Logf("the page then: %s", tab.see())
 	}
 	require.NoError(tab.t, err)
 	return got
+}
+
+// replaced says that a script put another element in the place of the one that had just been found, before anything was
+// done to it: a person looks again.
+func replaced(err error) bool {
+	var e *cdproto.Error
+	return errors.As(err, &e) && e.Message == "Could not find node with given id"
 }
 
 // see returns the page's text, for a message.

@@ -75,20 +75,21 @@ func (tab *FirefoxTab) Choose(selector string, files ...string) {
 // Await waits until the page shows the text.
 func (tab *FirefoxTab) Await(text string) {
 	tab.t.Helper()
-	tab.until(`document.body && document.body.innerText.includes(` + quote(text) + `)`)
+	tab.until(`document.body.innerText.includes(` + quote(text) + `)`)
 }
 
 // Absent waits until the page does not show the text.
 func (tab *FirefoxTab) Absent(text string) {
 	tab.t.Helper()
-	tab.until(`document.body && !document.body.innerText.includes(` + quote(text) + `)`)
+	tab.until(`!document.body.innerText.includes(` + quote(text) + `)`)
 }
 
-// until waits until an expression is true, in this page or in one that comes after it.
+// until waits until an expression is true, in this page or in one that comes after it. A page of which a
+// part has yet to come is not looked at.
 func (tab *FirefoxTab) until(expression string) {
 	tab.t.Helper()
 	// The page looks again and again, and is asked anew now and then: it may have been replaced without a word.
-	look := `new Promise(done => { let left = 100; const look = () => (` + expression + `) ? done(true) : left-- ? setTimeout(look, 20) : done(false); look() })`
+	look := `new Promise(done => { let left = 100; const look = () => document.readyState !== "loading" && (` + expression + `) ? done(true) : left-- ? setTimeout(look, 20) : done(false); look() })`
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	for {

@@ -86,13 +86,13 @@ func (tab *Tab) Drag(selector string, from, to float64) {
 // Await waits until the page shows the text.
 func (tab *Tab) Await(text string) {
 	tab.t.Helper()
-	tab.until(`document.body && document.body.innerText.includes(` + quote(text) + `)`)
+	tab.until(`document.body.innerText.includes(` + quote(text) + `)`)
 }
 
 // Absent waits until the page does not show the text.
 func (tab *Tab) Absent(text string) {
 	tab.t.Helper()
-	tab.until(`document.body && !document.body.innerText.includes(` + quote(text) + `)`)
+	tab.until(`!document.body.innerText.includes(` + quote(text) + `)`)
 }
 
 // AwaitPath waits until the page is at the path.
@@ -101,13 +101,15 @@ func (tab *Tab) AwaitPath(path string) {
 	tab.until(`location.pathname === ` + quote(path) + ` && document.readyState === "complete"`)
 }
 
-// until waits until an expression is true, in this page or in one that comes after it.
+// until waits until an expression is true, in this page or in one that comes after it. A page of which a part has yet
+// to come is not looked at.
 func (tab *Tab) until(expression string) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, timeout)
 	defer cancel()
+	whole := `document.readyState !== "loading" && (` + expression + `)`
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(timeout)))
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](whole, chromedp.WithPollingTimeout(timeout)))
 		if err == nil {
 			return
 		}
