@@ -41,8 +41,8 @@ func (j *job) prepareInteractor() error {
 }
 
 // converse runs a test's program and the interactor at once: what one prints is the other's standard input. Neither
-// reads the end of its input before the other has ended, so what the second does after it is an answer to the end of
-// the first. An error is a platform fault, or an *ended.
+// reads the end of its input before the other has ended or closed its output, so what the second does after the end of
+// the first may be an answer to it. An error is a platform fault, or an *ended.
 func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran, error) {
 	c := j.suite.plan.Interactor
 	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
@@ -61,6 +61,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	program.Stdin = heard
 	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
 	judge.Stdin = asked
+	program.Closed, judge.Closed = asked.end, heard.end
 
 	var its *ran // the interactor's
 	var failed error
@@ -90,7 +91,25 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	}
 	j.account(run, t.Limits, wall)
 	j.account(its, c.Limits, wall)
+	o.Input = []byte(its.stdout.String()) // what the program was given
+	its.stdout.Reset()
+	if its, err = j.afterwards(its); err != nil {
+		return nil, err
+	}
 	return run, j.decide(t, o, run, its, first)
+}
+
+// afterwards runs the command that judges how the interactor has ended, if there is one and the interactor has ended by
+// itself.
+func (j *job) afterwards(its *ran) (*ran, error) {
+	c := j.suite.plan.Interactor
+	if c.After == nil || j.suite.late {
+		return its, nil
+	}
+	if _, why, _ := its.verdict(nil, c.Limits); why != "" {
+		return its, nil
+	}
+	return j.one(j.peer, j.step(c.AfterCommand(its.exit.Code), j.w.Spec.Env), c.Limits)
 }
 
 // decide judges a conversation. First: the interactor ended before the program, so that the end of the program may be
@@ -99,9 +118,8 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 	var said cases.Outcome
 	why := ""
 	if _, why, _ = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
-		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, "", its.stderr.String())
+		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, its.stdout.String(), its.stderr.String())
 	}
-	o.Input = []byte(its.stdout.String()) // what the program was given
 	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
 	decided := first && (why != "" || !said.Passed()) // whatever the program did then
 	if decided || o.Verdict == "" {

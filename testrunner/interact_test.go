@@ -51,6 +51,14 @@ func after(exit agent.Exit, says string) played {
 	}
 }
 
+// closing lets a program first close its output and then read to the end of its input.
+func closing(exit agent.Exit, says string) played {
+	return func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+		run.Closed()
+		return after(exit, says)(ctx, n, run, sink)
+	}
+}
+
 // Who ended, how, and who was first decide a conversation.
 func TestWhoDecidesAConversation(t *testing.T) {
 	t.Parallel()
@@ -79,6 +87,13 @@ func TestWhoDecidesAConversation(t *testing.T) {
 		"it was wrong and never ended":           {after(late, ""), atOnce(wrong, ""), harness.Failed, 0, ""},
 		"the interactor, by a fault":             {after(died, ""), atOnce(odd, ""), harness.HarnessFault, 0, "the interactor failed"},
 		"the interactor, by a limit":             {after(well, ""), atOnce(late, ""), harness.HarnessFault, 0, "the interactor failed"},
+		"the interactor closed its output":       {after(well, ""), closing(right, ""), harness.Passed, 1, ""},
+		"it closed, and the program was wrong":   {after(well, ""), closing(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, and the program crashed":     {after(died, ""), closing(wrong, ""), harness.Crashed, 0, "SIGSEGV"},
+		"the program closed its output":          {closing(well, ""), after(right, ""), harness.Passed, 1, ""},
+		"it closed, and was wrong":               {closing(died, ""), after(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, and crashed then":            {closing(died, ""), after(right, ""), harness.Crashed, 0, "SIGSEGV"},
+		"both closed":                            {closing(well, ""), closing(wrong, "nothing"), harness.Failed, 0, "nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,7 +27,8 @@ type suite struct {
 	until   time.Time
 	usage   core.Usage
 	held    map[string]string
-	late    bool // the time limit of the whole grading is over
+	late    bool           // the time limit of the whole grading is over
+	left    []cases.Placed // by the checker or interactor, for the next pass of the test
 	marks   []core.Mark
 	marked  int // tests that ended
 }
@@ -221,19 +222,43 @@ func (j *job) refused(blame core.Blame, err error) error {
 // well is the exit code of success.
 var well = new(int)
 
-// test runs one test in a VM without traces of the former ones, and judges it.
+// test runs one test, in as many passes as it asks for, and judges it.
 func (j *job) test(t *cases.Test, o *cases.Outcome) error {
+	now := *t
+	j.suite.left = nil
+	var used core.Usage
+	for pass := 1; ; pass++ {
+		run, err := j.pass(&now, o)
+		if err != nil || run == nil {
+			return err
+		}
+		o.Ran, o.Usage = run.unstarted == nil, most(used, run.usage())
+		o.Signal = run.exit.Signal != ""
+		again, err := j.again(&now, o, pass)
+		if err != nil {
+			return err
+		}
+		if !again {
+			return j.quote(&now, o, run)
+		}
+		used = o.Usage
+		*o = cases.Outcome{}
+	}
+}
+
+// pass runs a test's program in a VM without traces of former runs, and judges what it did; nil if it could not run.
+func (j *job) pass(t *cases.Test, o *cases.Outcome) (*ran, error) {
 	s := j.suite
 	input, _, err := t.Input.Open(s.archive)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := j.step(t.Run, append(append([]string{}, j.w.Spec.Env...), t.Env...))
 	c.Stdin = input
 	if j.untrusted && len(t.Files) == 0 {
 		c.Reset = new(keptBuilt) // one call less; whatever of it fails, the submission has caused it
 	} else if err := j.vm.Reset(j.ctx, keptBuilt); err != nil {
-		return err
+		return nil, err
 	}
 	j.untrusted = true
 	if len(t.Files) > 0 {
@@ -247,24 +272,25 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		})
 		if core.Is(err, core.CodeLimit) {
 			o.Verdict, o.By, o.Why = cases.RuntimeError, core.ByRoom, "there is no room for the test's files beside what was built"
-			return nil
+			return nil, nil
 		}
 		if err != nil {
-			return j.refused(core.BlameHarness, err)
+			return nil, j.refused(core.BlameHarness, err)
 		}
 	}
-	run, err := j.verdict(t, o, c)
-	if err != nil {
-		return err
-	}
-	o.Ran, o.Usage = run.unstarted == nil, run.usage()
-	o.Signal = run.exit.Signal != ""
+	return j.verdict(t, o, c)
+}
+
+// quote takes the beginnings of what the submitter may see of a test that was not passed.
+func (j *job) quote(t *cases.Test, o *cases.Outcome, run *ran) error {
 	if t.Hidden || o.Passed() {
 		return nil
 	}
+	s := j.suite
 	const most = 2 << 10 // longer than the quoted part
 	head := func(b string) []byte { return []byte(b[:min(len(b), most)]) }
 	o.Stdout, o.Stderr = head(run.stdout.String()), head(run.stderr.String())
+	var err error
 	if o.Input == nil {
 		o.Input, err = t.Input.Read(s.archive, most)
 	}
@@ -390,7 +416,15 @@ func (s *suite) addQuestion(w *tar.Writer, t *cases.Test) error {
 	if t.Output != nil {
 		answer = *t.Output
 	}
-	return s.add(w, cases.CheckAnswer, answer)
+	if err := s.add(w, cases.CheckAnswer, answer); err != nil {
+		return err
+	}
+	for _, f := range s.left {
+		if err := s.add(w, f.At, f.Content); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add writes one file of the harness into an archive.

@@ -90,6 +90,9 @@ type Run struct {
 	Reset *string
 	// Harness allows the command to run others in the VM's box, by drover-run.
 	Harness bool
+	// Closed, if it is not nil, is called when nothing can be written to standard output any more and the command has not
+	// begun to end. No output to Stdout follows.
+	Closed func()
 	// Stdin may be nil for an empty one. A Read in progress at the end of the run keeps a goroutine until it returns.
 	Stdin io.Reader
 }

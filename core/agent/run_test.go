@@ -160,6 +160,37 @@ func TestOutputComesLive(t *testing.T) {
 	assert.Equal(t, "second\n", string(o.err))
 }
 
+// The host hears when a command closes its output and goes on; not when it ends, however.
+func TestOutputIsClosed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind string) {
+		v := assigned(t, kind, nil)
+		for script, want := range map[string]int{
+			"exec >&-; read x; echo $x >&2":                1,
+			"exec 3>&1 >&-; read x; echo $x >&2; echo >&3": 0, // it has another descriptor
+			"read x; echo $x >&2":                          0,
+			"read x; echo $x >&2; kill -KILL $$":           0,
+		} {
+			stdin, in := io.Pipe()
+			closed := 0
+			if want == 0 {
+				go func() { _, _ = io.WriteString(in, "word\n") }()
+			}
+			_, o := v.sh(t, script, func(run *agent.Run) {
+				run.Stdin = stdin
+				run.Closed = func() { // only now does the command get what it waits for
+					closed++
+					_, err := io.WriteString(in, "word\n")
+					assert.NoError(t, err)
+				}
+			})
+			assert.NoError(t, in.Close())
+			assert.Equal(t, "word\n", string(o.err), script)
+			assert.Equal(t, want, closed, script)
+		}
+	})
+}
+
 // endless is a standard input without end that counts what was taken of it.
 type endless struct{ taken atomic.Int64 }
 

@@ -101,6 +101,9 @@ func shownOf(p *problem.Problem) shownProblem {
 	if p.Scoring {
 		s.Type = "scoring"
 	}
+	if p.Passes > 0 {
+		s.Type += fmt.Sprintf(", multi-pass (up to %d)", p.Passes)
+	}
 	if p.Validator != "" {
 		s.Judging = "output validator " + p.Validator
 	}

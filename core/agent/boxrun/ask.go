@@ -191,7 +191,7 @@ func follow(in io.Reader, out, errs *outlet) (wire.Exit, error) {
 				return wire.Exit{}, errBroken
 			}
 			return wire.Exit{}, core.Errorf(fault.Code, "", "%s", fault.Text)
-		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken: // nothing to carry
+		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken, wire.KindClosed: // nothing to carry
 		}
 	}
 }

@@ -124,6 +124,22 @@ func (j *job) pump(kind wire.Kind, from *os.File) {
 	}
 }
 
+// closed tells the host that standard output was closed, unless that is the command's own end: a process closes its files
+// when it is ending already.
+func (j *job) closed() {
+	if !j.closes || j.in != nil {
+		return
+	}
+	select {
+	case <-j.exited:
+	case <-j.stopped:
+	default:
+		if !j.agent.tree.ending(j.pid) {
+			j.frames.send(wire.KindClosed, make([]byte, roomAhead+chunkTail), 0)
+		}
+	}
+}
+
 // keepAlive shows the host that the agent lives, and detects whether the host does.
 func (j *job) keepAlive(dead <-chan struct{}) {
 	tick := time.NewTicker(wire.Keepalive)

@@ -37,6 +37,7 @@ type job struct {
 	apart   bool          // one of several runs whose usage is reported separately
 	cell    cell          // where it is
 	held    map[string]string
+	closes  bool   // the host wants to know when standard output is closed
 	save    string // name under which the box's content is kept afterwards; "" is none
 	unsaved string // why the box's content could not be kept
 	lends   *box   // the box that it may use; nil is none
@@ -129,6 +130,7 @@ func (j *job) start(req *request) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.closes = spec.Closes
 	j.compute, j.apart = spec.CPU, spec.CPU > 0 || spec.Share != (core.Limits{})
 	if j.apart && !spec.Harness && j.agent.controls.holds() { // a harness's runs are those in its box
 		cmd.cell = own
@@ -207,7 +209,10 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	if j.in == nil {
 		go j.reap()
 	}
-	streams.Go(func() { j.pump(wire.KindStdout, ends.ours[1]) })
+	streams.Go(func() {
+		j.pump(wire.KindStdout, ends.ours[1])
+		j.closed()
+	})
 	streams.Go(func() { j.pump(wire.KindStderr, ends.ours[2]) })
 	streams.Go(func() { j.watch(dead) })
 	streams.Go(func() { j.meter(dead) })

@@ -237,6 +237,23 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 	return p, true
 }
 
+// ending reports whether a process is gone or will run no more of its program.
+func (t *tree) ending(pid int) bool {
+	fd, err := syscall.Openat(t.proc, strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return true
+	}
+	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	var text [512]byte
+	n, err := syscall.Read(fd, text[:])
+	if err != nil {
+		return true
+	}
+	const flagsAt, exiting = 6, 0x4 // of the fields after the name, and PF_EXITING of the kernel
+	fields := bytes.Fields(text[bytes.LastIndexByte(text[:n], ')')+1 : n])
+	return len(fields) <= flagsAt || number(fields[flagsAt])&exiting != 0
+}
+
 // share returns what the process adds to the memory of all, with shared pages divided by those that share them. It
 // walks the process's page tables. Returns false if the kernel does not report it.
 func (t *tree) share(pid int) (int64, bool) {

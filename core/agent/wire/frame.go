@@ -21,6 +21,7 @@ const (
 	KindData                // bytes of the last KindFile
 	KindSkipped             // Skipped as JSON: what was not taken
 	KindTaken               // empty: all of a collection was sent; the last frame
+	KindClosed              // empty: standard output has no writer any more, and the command goes on
 )
 
 // FrameHead is the bytes before a frame's payload: its kind and its length.
@@ -41,7 +42,7 @@ func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 		return 0, nil, err
 	}
 	kind, length := Kind(head[0]), binary.BigEndian.Uint32(head[1:])
-	if kind > KindTaken || length > MaxFrame {
+	if kind > KindClosed || length > MaxFrame {
 		return 0, nil, core.Errorf(core.CodeBadVM, "", "the agent sent a frame of kind %d with %d bytes, which is none", kind, length)
 	}
 	payload := buf[:length]

@@ -108,6 +108,9 @@ type Spec struct {
 
 	// Harness is whether the command may run others in the box while it runs.
 	Harness bool `json:"harness,omitempty"`
+
+	// Closes asks for a frame when the command closes its standard output and goes on.
+	Closes bool `json:"closes,omitempty"`
 }
 
 // BoxSpec is a run in the box. Its Limits and Dir say nothing: it has those of the

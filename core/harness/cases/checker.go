@@ -14,6 +14,10 @@ const (
 	CheckInput  = "input"  // the test's input
 	CheckOutput = "output" // the submission's output; also the checker's standard input
 	CheckAnswer = "answer" // the test's expected output; empty if it has none
+
+	// Of one with several passes: files stay there from pass to pass, but for the input of the next pass.
+	Feedback = "feedback"
+	NextPass = Feedback + "/nextpass.in"
 )
 
 // Command returns what to run: the words {input}, {output} and {answer} stand for the files, and a command without
@@ -36,6 +40,9 @@ func (c *Checker) Command(more Command) Command {
 	}
 	return all.with(more)
 }
+
+// AfterCommand returns what judges the end of an interactor: its last argument is the exit code.
+func (c *Checker) AfterCommand(code int) Command { return c.After.with(Command{strconv.Itoa(code)}) }
 
 // Judge converts a checker's exit code and output to a test's outcome. It knows the codes of testlib and of Kattis,
 // which do not conflict. Fault says what is wrong with the checker, if anything.
@@ -93,15 +100,20 @@ func (o *Outcome) partly(said string) (fault string) {
 func (p *parser) checker(what string, into **Checker) field {
 	return func(n *yaml.Node) error {
 		c := &Checker{Word: what}
-		err := mapping(n, what, map[string]field{
-			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+		fields := map[string]field{
+			"passes": integer(&c.Passes, 2, MaxPasses),
+			"files":  p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
 			"stderr": func(n *yaml.Node) error {
 				var reader string
 				err := oneOf(&reader, "all", "staff")(n)
 				c.Staff = reader == "staff"
 				return err
 			},
-		})
+		}
+		if what == "interactor" {
+			fields["after"] = command(&c.After)
+		}
+		err := mapping(n, what, fields)
 		if err == nil && c.Run == nil {
 			err = wrong(n, "the %s has nothing to run", what)
 		}

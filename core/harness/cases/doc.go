@@ -16,4 +16,6 @@ const (
 	MaxCommands = 20       // of one build
 	MaxArgs     = 200      // words of a command
 	MaxName     = 100      // characters of a name
+	MaxPasses   = 100      // runs of a submission for one test
+	MaxFeedback = 16 << 20 // bytes of what a checker leaves for the next pass
 )

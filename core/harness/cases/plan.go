@@ -121,6 +121,8 @@ type Checker struct {
 	Files  []string // of the harness folder
 	Build  []Command
 	Run    Command
+	After  Command // of an interactor: judges how Run has ended; nil if its own end is the verdict
+	Passes int     // how often a submission may run for one test; 0: once
 	Limits Limits
 	Staff  bool // its standard error is for staff alone
 }

@@ -185,8 +185,9 @@ func (w *writer) buildLimits() map[string]any {
 
 func (w *writer) validator() map[string]any {
 	p, l := w.p, w.p.Limits
-	files := []string{buildFile, validateFile}
+	files := []string{buildFile, validateFile, verdictFile}
 	w.text(validateFile, validateScript(p.Interactive))
+	w.text(verdictFile, verdictScript(p.Passes))
 	all := p.below(p.Validator)
 	if p.has(p.Validator) {
 		all = []string{p.Validator}
@@ -207,7 +208,14 @@ func (w *writer) validator() map[string]any {
 		limits["output"] = l.CheckOutput
 	}
 	run := []string{"sh", validateFile, "{input}", "{answer}"}
-	return map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits, "stderr": "staff"}
+	program := map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits, "stderr": "staff"}
+	if p.Interactive {
+		program["after"] = []string{"sh", verdictFile}
+	}
+	if p.Passes > 0 {
+		program["passes"] = p.Passes
+	}
+	return program
 }
 
 func (w *writer) groups() []any {

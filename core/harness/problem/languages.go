@@ -13,6 +13,7 @@ import (
 const (
 	buildFile    = "drover-build"
 	validateFile = "drover-validate"
+	verdictFile  = "drover-verdict"
 	includeDir   = "drover-include"
 	validatorDir = "drover-validator"
 )

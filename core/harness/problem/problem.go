@@ -26,6 +26,7 @@ type Problem struct {
 	Title       string // in English, if there is an English one
 	Scoring     bool
 	Interactive bool
+	Passes      int // most runs of a submission for a test; 0: the problem is not multi-pass
 	Limits      Limits
 	Validator   string // the output validator: a file or a folder; "" for comparing
 	Groups      []Group
@@ -43,6 +44,7 @@ type Problem struct {
 	files     []string // all plain files, sorted
 	compare   flags    // the whole package's, by validator_flags
 	constants map[string]string
+	passes    entry // validation_passes
 	scores    entry // validation, if the validator computes scores
 	draft     bool  // of 2025-09
 	worst     bool  // the worst outcome of all tests is a submission's, not the first bad one
@@ -240,6 +242,9 @@ func (p *Problem) programs() error {
 		default:
 			p.refuse("output_validators", 0, "there are %d output validators (%s); drover runs one", len(found), strings.Join(found, ", "))
 		}
+	}
+	if p.Passes > 0 && p.Validator == "" {
+		p.refuse(File, 0, "a multi-pass problem needs an output validator")
 	}
 	if p.Interactive && p.Validator == "" {
 		p.refuse(File, 0, "an interactive problem needs an output validator")

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"drover/core"
+	"drover/core/harness/cases"
 	"drover/core/harness/languages"
 	"drover/core/service/pattern"
 )
@@ -27,12 +28,14 @@ type Limits struct {
 	Check       time.Duration
 	CheckMemory int64
 	CheckOutput int64
+	Passes      int // of a multi-pass problem; 0: not said
 }
 
 const (
 	mebi          = 1 << 20
 	defaultOutput = 8 * mebi
 	defaultWork   = time.Minute // of compilers and validators
+	defaultPasses = 2
 )
 
 // timeFile has nothing but the time limit.
@@ -61,6 +64,13 @@ func (p *Problem) settings() error {
 	}
 	for _, e := range all {
 		p.setting(e)
+	}
+	switch {
+	case p.Limits.Passes == 0:
+	case p.Passes == 0:
+		p.bad(p.passes, "the problem is not multi-pass")
+	default:
+		p.Passes = p.Limits.Passes
 	}
 	if p.Title == "" && p.Format == Legacy {
 		return p.nameOfStatement()
@@ -143,7 +153,7 @@ func (p *Problem) common(e entry) {
 			case "interactive":
 				p.Interactive = true
 			case "multi-pass":
-				p.bad(e, "multi-pass problems run a submission several times for one test; drover runs it once")
+				p.Passes = max(p.Passes, defaultPasses)
 			case "submit-answer":
 				p.bad(e, "submit-answer problems take answers in place of programs; drover runs programs")
 			default:
@@ -232,7 +242,7 @@ func (p *Problem) limit(e entry) {
 	case "validation_output":
 		l.CheckOutput = p.size(e, mebi)
 	case "validation_passes":
-		p.bad(e, "multi-pass problems run a submission several times for one test; drover runs it once")
+		l.Passes, p.passes = int(p.number(e, 2, cases.MaxPasses)), e
 	default:
 		p.bad(e, "this limit is not known")
 	}
@@ -252,7 +262,7 @@ func (p *Problem) legacy(e entry) {
 			case i > 0 && word == "score":
 				p.scores = e
 			case i > 0 && word == "multi-pass":
-				p.bad(e, "multi-pass problems run a submission several times for one test; drover runs it once")
+				p.Passes = max(p.Passes, defaultPasses)
 			default:
 				p.bad(e, "%q is not known", word)
 			}

@@ -2,25 +2,40 @@ package problem
 
 import "strings"
 
-// validateScript runs the package's output validator, of which only 42 and 43 are verdicts. A share of the points comes
-// first. What it says to the submitter is for standard output, unless the submission would read it; what it says to judges is
-// for standard error, which only staff read.
+// validateScript runs the package's output validator. An interactor takes the script's place, so that the end of its output
+// and its own end are what the VM sees; how it has ended is then judged by the other script.
 func validateScript(interactive bool) string {
-	into, team := ">said 2>&1", ""
 	if interactive {
-		into, team = "2>said", ">&2"
+		return validateText + `exec "./` + validatorDir + `/run" "$input" "$answer" feedback/ "$@" 2>said` + "\n"
 	}
-	return strings.NewReplacer("INTO", into, "TEAM", team).Replace(validateText)
+	return validateText + `"./` + validatorDir + `/run" "$input" "$answer" feedback/ "$@" >said 2>&1` + "\nset -- $?\n. ./" + verdictFile + "\n"
 }
 
 const validateText = `#!/bin/sh
-# Runs the output validator: its feedback folder is made here, and what it says to people is passed on.
+# Runs the output validator. Its feedback folder is made here, and may have files of an earlier pass.
 # The third argument is what points are out of: a number, "none" if it may give none, "ignore" if they do not count.
-input=$1 answer=$2 most=$3
+input=$1 answer=$2
+echo "$3" >most
 shift 3
 mkdir -p feedback || exit 99
-"./` + validatorDir + `/run" "$input" "$answer" feedback/ "$@" INTO
-code=$?
+`
+
+// verdictScript judges how the output validator has ended: only 42 and 43 are verdicts. A share of the points comes first.
+// What it says to the submitter is for standard output; what it says to judges is for standard error, which only staff read.
+func verdictScript(passes int) string {
+	next := `fault "the validator wrote nextpass.in: drover runs a submission once for a test"`
+	if passes > 1 {
+		next = `{
+	[ "$code" = 42 ] || fault "the validator wrote nextpass.in for an output that is wrong"
+	exit 42
+}`
+	}
+	return strings.Replace(verdictText, "NEXTPASS", next, 1)
+}
+
+const verdictText = `#!/bin/sh
+# Judges how the output validator has ended: its argument is the exit code. What it says to people is passed on.
+code=$1 most=$(cat most)
 fault() {
 	echo "$1" >&2
 	head -c 2000 said >&2
@@ -30,7 +45,7 @@ case $code in
 42 | 43) ;;
 *) fault "the validator ended with exit code $code, and only 42 and 43 are verdicts" ;;
 esac
-[ ! -e feedback/nextpass.in ] || fault "the validator wrote nextpass.in: drover runs a submission once for a test"
+[ ! -e feedback/nextpass.in ] || NEXTPASS
 share= file=
 if [ "$most" != ignore ]; then
 	for file in feedback/score.txt feedback/score_multiplier.txt; do
@@ -50,11 +65,11 @@ if [ "$most" != ignore ]; then
 	done
 fi
 if [ -n "$share" ]; then
-	echo "$share" TEAM
+	echo "$share"
 	code=7
 fi
 if [ -s feedback/teammessage.txt ]; then
-	head -c 2000 feedback/teammessage.txt TEAM
+	head -c 2000 feedback/teammessage.txt
 fi
 if [ -s feedback/judgemessage.txt ]; then
 	head -c 2000 feedback/judgemessage.txt >&2

