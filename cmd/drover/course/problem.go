@@ -104,6 +104,9 @@ func shownOf(p *problem.Problem) shownProblem {
 	if p.Passes > 0 {
 		s.Type += fmt.Sprintf(", multi-pass (up to %d)", p.Passes)
 	}
+	if p.Answers {
+		s.Type += ", submit-answer"
+	}
 	if p.Validator != "" {
 		s.Judging = "output validator " + p.Validator
 	}

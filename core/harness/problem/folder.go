@@ -25,16 +25,19 @@ func (p *Problem) Write(dir string) error {
 		return p.Check()
 	}
 	w := &writer{p: p, dir: dir}
-	file := map[string]any{
-		"build": []any{[]string{"sh", buildFile}}, "run": []string{"./run"}, "limits": w.limits(), "build_limits": w.buildLimits(), "groups": w.groups(),
+	file := map[string]any{"limits": w.limits(), "build_limits": w.buildLimits(), "groups": w.groups()}
+	if p.Answers {
+		w.text(answerFile, answerScript)
+		file["files"] = []string{answerFile}
+	} else {
+		w.text(buildFile, buildScript(p.Languages))
+		program := []string{buildFile}
+		for _, f := range p.below("include") {
+			w.copy(f, includeDir+strings.TrimPrefix(f, "include"))
+			program = append(program, includeDir+strings.TrimPrefix(f, "include"))
+		}
+		file["build"], file["run"], file["files"] = []any{[]string{"sh", buildFile}}, []string{"./run"}, program
 	}
-	w.text(buildFile, buildScript(p.Languages))
-	program := []string{buildFile}
-	for _, f := range p.below("include") {
-		w.copy(f, includeDir+strings.TrimPrefix(f, "include"))
-		program = append(program, includeDir+strings.TrimPrefix(f, "include"))
-	}
-	file["files"] = program
 	if p.Validator != "" {
 		what, is := "checker", w.validator()
 		if p.Interactive {
@@ -186,6 +189,7 @@ func (w *writer) buildLimits() map[string]any {
 func (w *writer) validator() map[string]any {
 	p, l := w.p, w.p.Limits
 	files := []string{buildFile, validateFile, verdictFile}
+	w.text(buildFile, buildScript(p.Languages))
 	w.text(validateFile, validateScript(p.Interactive))
 	w.text(verdictFile, verdictScript(p.Passes))
 	all := p.below(p.Validator)
@@ -252,6 +256,9 @@ func (w *writer) tests(g *Group) []any {
 		one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "output": map[string]any{"file": t.Answer}}
 		if g.Points == nil {
 			one["points"] = t.Points
+		}
+		if w.p.Answers {
+			one["run"] = append([]string{"sh", answerFile}, w.p.answersOf(t)...)
 		}
 		if len(t.Args) > 0 {
 			one["args"] = t.Args

@@ -26,7 +26,8 @@ type Problem struct {
 	Title       string // in English, if there is an English one
 	Scoring     bool
 	Interactive bool
-	Passes      int // most runs of a submission for a test; 0: the problem is not multi-pass
+	Passes      int  // most runs of a submission for a test; 0: the problem is not multi-pass
+	Answers     bool // submissions are answers, not programs
 	Limits      Limits
 	Validator   string // the output validator: a file or a folder; "" for comparing
 	Groups      []Group
@@ -217,6 +218,7 @@ func (p *Problem) note(file string, line int, format string, args ...any) {
 
 // programs finds validators and statements, and refuses programs that nothing here runs.
 func (p *Problem) programs() error {
+	p.answers()
 	for folder, what := range map[string]string{
 		"graders": "graders of its own compute the verdict", "static_validator": "a static validator judges source code", "static_validators": "a static validator judges source code",
 	} {

@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 			"data/secret/1.in: it has no answer 1.ans", "problem.yaml: validation is custom, and output_validators has no program",
 		},
 		"refused-new": {
-			"problem.yaml: a multi-pass problem needs an output validator", "problem.yaml, line 2: type: submit-answer", "problem.yaml, line 4: validator_flags: the format 2025-09 has no such key",
+			"problem.yaml: a multi-pass problem needs an output validator", "problem.yaml, line 2: type: submit-answer is neither interactive nor multi-pass", "problem.yaml, line 4: validator_flags: the format 2025-09 has no such key",
 			"problem.yaml, line 7: 2n: this is no name of a constant", "problem.yaml, line 8: m: it has no value", "data/secret/a/test_group.yaml, line 1: max_score:", "data/secret/a/test_group.yaml, line 2: static_validation_score:",
 			`data/secret/a/1.yaml, line 1: the default output validator has no flag "x"`, "data/secret/b: data/secret has groups of tests, so this folder needs a test_group.yaml",
 			"data/secret/c/test_group.yaml: require_pass: secret/a is not all or nothing", "data/secret/test_group.yaml, line 1: max_score: the groups have 200 points together",

@@ -155,13 +155,16 @@ func (p *Problem) common(e entry) {
 			case "multi-pass":
 				p.Passes = max(p.Passes, defaultPasses)
 			case "submit-answer":
-				p.bad(e, "submit-answer problems take answers in place of programs; drover runs programs")
+				p.Answers = true
 			default:
 				p.bad(e, "the type %q is not known", word)
 			}
 		}
 		if plain && p.Scoring {
 			p.bad(e, "a problem is either pass-fail or scoring")
+		}
+		if p.Answers && (p.Interactive || p.Passes > 0) {
+			p.bad(e, "submit-answer is neither interactive nor multi-pass: there is no program")
 		}
 	case "name":
 		p.name(e)

@@ -70,7 +70,7 @@ func (p *Problem) submissions() error {
 			if !p.has(s.Path) {
 				files = p.below(s.Path)
 			}
-			if !slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
+			if !p.Answers && !slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
 				p.note(s.Path, 0, "it is not judged: no file of it has the suffix of a language that drover has")
 				continue
 			}
