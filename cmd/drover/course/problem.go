@@ -140,14 +140,19 @@ func notes(all []problem.Note) []string {
 
 // wanted is what a submission's package expects, in words.
 func wanted(s *problem.Submission) string {
-	if len(s.Wanted) == 0 {
+	var all []string
+	if len(s.Wanted) > 0 {
+		all = append(all, problem.Either(s.Wanted))
+	}
+	for i := range s.Expected {
+		if text := s.Expected[i].String(); text != "" {
+			all = append(all, text)
+		}
+	}
+	if len(all) == 0 {
 		return "anything"
 	}
-	words := make([]string, len(s.Wanted))
-	for i, w := range s.Wanted {
-		words[i] = string(w)
-	}
-	return strings.Join(words, ", or ")
+	return strings.Join(all, "; ")
 }
 
 func showProblem(c *cli.Context, p *problem.Problem) error {

@@ -37,6 +37,7 @@ type verified struct {
 	About  string          `json:"about,omitempty"` // the test that decided
 
 	result *core.Result
+	timed  bool // for the time limit, if that is measured
 }
 
 // verification is the work of drover problem verify.
@@ -101,7 +102,7 @@ func (v *verification) run(c *cli.Context, d access.Backend) error {
 	if err := v.validate(c.Context); err != nil {
 		return err
 	}
-	accepted := func(s *problem.Submission) bool { return slices.Equal(s.Wanted, []problem.Outcome{problem.Accepted}) }
+	accepted := (*problem.Submission).ForTime
 	all := func(*problem.Submission) bool { return true }
 	if v.p.Limits.Time == 0 {
 		if err := v.grade(c.Context, "measure", accepted); err != nil {
@@ -109,7 +110,7 @@ func (v *verification) run(c *cli.Context, d access.Backend) error {
 		}
 		var results []*core.Result
 		for _, r := range v.rows {
-			if r.Wanted == string(problem.Accepted) && r.result != nil {
+			if r.timed && r.result != nil {
 				results = append(results, r.result)
 			}
 		}
@@ -150,14 +151,23 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 	if err := v.p.Write(folder); err != nil {
 		return err
 	}
+	every, err := v.everyTest(folder, which)
+	if err != nil {
+		return err
+	}
 	type begun struct {
 		s *problem.Submission
 		r *running
+		e *running // of all tests; nil if there is no need
 	}
 	var all []begun
 	for i := range v.p.Submissions {
 		if s := &v.p.Submissions[i]; which(s) {
-			all = append(all, begun{s, v.submit(ctx, folder, s.Path)})
+			one := begun{s: s, r: v.submit(ctx, folder, s.Path)}
+			if len(s.Expected) > 0 {
+				one.e = v.submit(ctx, every, s.Path)
+			}
+			all = append(all, one)
 		}
 	}
 	for _, b := range all {
@@ -165,9 +175,35 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 		if err != nil {
 			return err
 		}
-		v.add(verified{Path: b.s.Path, Wanted: wanted(b.s)}, b.s, r, v.p.Scoring)
+		v.add(verified{Path: b.s.Path, Wanted: wanted(b.s), timed: b.s.ForTime()}, b.s, r, v.p.Scoring)
+		if b.e == nil {
+			continue
+		}
+		whole, err := v.wait(ctx, b.e)
+		if err != nil {
+			return err
+		}
+		row := &v.rows[len(v.rows)-1]
+		why := b.s.Unmet(r, whole)
+		if bad := v.p.Judged(whole, nil); bad == problem.JudgeError {
+			row.Got, why = bad, terminal.FirstLine(whole.Reason)
+		}
+		if why != "" && row.Fits {
+			row.Fits, row.About = false, why
+		}
 	}
 	return nil
+}
+
+// everyTest writes a harness that runs all tests, if submissions need it, and returns its folder.
+func (v *verification) everyTest(folder string, which func(*problem.Submission) bool) (string, error) {
+	folder += "-every"
+	for i := range v.p.Submissions {
+		if s := &v.p.Submissions[i]; which(s) && len(s.Expected) > 0 {
+			return folder, v.p.WriteEvery(folder)
+		}
+	}
+	return folder, nil
 }
 
 // running is a request that was made, or why it could not be.

@@ -20,11 +20,15 @@ const defaultTime = 10 * time.Second
 
 // Write writes the package as a harness folder, which must not have files of these names yet. It returns INVALID if
 // drover cannot judge the package.
-func (p *Problem) Write(dir string) error {
+func (p *Problem) Write(dir string) error { return p.write(&writer{p: p, dir: dir}) }
+
+// WriteEvery is like Write, but the harness runs all tests, whatever became of those before.
+func (p *Problem) WriteEvery(dir string) error { return p.write(&writer{p: p, dir: dir, every: true}) }
+
+func (p *Problem) write(w *writer) error {
 	if p.Plan(); len(p.Refused) > 0 {
 		return p.Check()
 	}
-	w := &writer{p: p, dir: dir}
 	file := map[string]any{"limits": w.limits(), "build_limits": w.buildLimits(), "groups": w.groups()}
 	if p.Answers {
 		w.text(answerFile, answerScript)
@@ -115,10 +119,11 @@ func (p *Problem) WriteInputs(dir, program string) error {
 
 // writer writes a harness folder, up to the first error.
 type writer struct {
-	p    *Problem
-	dir  string
-	size int64
-	err  error
+	p     *Problem
+	dir   string
+	every bool // test is run
+	size  int64
+	err   error
 }
 
 func (w *writer) finish(file map[string]any) error {
@@ -233,10 +238,10 @@ func (w *writer) groups() []any {
 		if g.Points != nil {
 			one["points"] = *g.Points
 		}
-		if g.Stop {
+		if g.Stop && !w.every {
 			one["stop"] = true
 		}
-		if len(g.Needs) > 0 {
+		if len(g.Needs) > 0 && !w.every {
 			one["needs"] = g.Needs
 		}
 		if g.Least {

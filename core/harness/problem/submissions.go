@@ -29,6 +29,8 @@ const (
 type Submission struct {
 	Path   string
 	Wanted []Outcome // any of these; empty if the package does not say
+
+	Expected []Expectation // by submissions.yaml, beside Wanted
 }
 
 // byFolder are the folders of submissions.
@@ -53,15 +55,12 @@ const expectedMark = "@EXPECTED_RESULTS@:"
 
 // submissions finds the package's submissions.
 func (p *Problem) submissions() error {
-	if p.has("submissions/submissions.yaml") {
-		p.note("submissions/submissions.yaml", 0, "it is not read: the folders say what is expected")
-	}
 	for _, folder := range p.children("submissions") {
 		if p.has("submissions/" + folder) {
 			continue
 		}
 		wanted, said := byFolder[folder]
-		if !said {
+		if !said && !p.has(expectationsFile) {
 			p.note("submissions/"+folder, 0, "this folder does not say what is expected")
 		}
 		for _, name := range p.children("submissions/" + folder) {
@@ -86,7 +85,7 @@ func (p *Problem) submissions() error {
 			p.Submissions = append(p.Submissions, s)
 		}
 	}
-	return nil
+	return p.expectations()
 }
 
 // expected reads the outcomes that a file expects.

@@ -1,0 +1,2 @@
+n = int(input())
+print(2 * n if n < 4 else 4)
