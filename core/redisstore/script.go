@@ -28,7 +28,6 @@ var library = []string{
 }
 
 var (
-	luaComment = pattern.New(`(?m)^\s*--.*$`)
 	luaCall    = pattern.New(`\b([a-z_]+)\(`)
 	luaNameUse = pattern.New(`\b([KRW])\.([a-z_]+)`)
 )
@@ -66,33 +65,45 @@ func readLua(name string) string {
 	return string(b)
 }
 
+// withoutComments empties the lines that are comments.
+func withoutComments(source string) string {
+	lines := strings.Split(source, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "--") {
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // function is a library function in the form in which scripts include it.
 type function struct {
-	text  string          // on one line, without comments
+	text  string          // on one line, without comments, and with names as named writes them
 	calls map[string]bool // see callsOf
 	names map[string]bool // see namesUsed
 }
 
-// functions are the functions of library, read once for all scripts.
-var functions = sync.OnceValue(func() map[string]function {
-	all := make(map[string]function)
+// functions reads each function of library once, for all scripts that use it.
+var functions = func() map[string]func() function {
+	all := make(map[string]func() function, len(library))
 	for _, name := range library {
-		text := luaComment().ReplaceAllString(readLua("lib/"+name), "")
-		all[name] = function{text: strings.Join(strings.Fields(text), " "), calls: callsOf(text), names: namesUsed(text)}
+		all[name] = sync.OnceValue(func() function {
+			text := withoutComments(readLua("lib/" + name))
+			return function{text: named(strings.Join(strings.Fields(text), " ")), calls: callsOf(text), names: namesUsed(text)}
+		})
 	}
 	return all
-})
+}()
 
 // assemble puts the keys, records and library functions that a script uses on the script's first line, so that line
 // numbers in errors are those of the file.
 func assemble(name string) string {
-	// The file's first line is a comment, which they replace.
-	body := luaComment().ReplaceAllString(readLua(name), "")
+	body := withoutComments(readLua(name)) // its first line is a comment, which they replace
 	used, uses := callsOf(body), namesUsed(body)
 	var shared []string
 	for _, called := range slices.Backward(library) {
 		if used[called] {
-			f := functions()[called]
+			f := functions[called]()
 			maps.Copy(used, f.calls)
 			maps.Copy(uses, f.names)
 			shared = append(shared, f.text)
@@ -107,7 +118,7 @@ func assemble(name string) string {
 		}
 	}
 	head.WriteString(strings.Join(shared, " "))
-	return named(head.String() + body)
+	return head.String() + named(body)
 }
 
 // named returns Lua source in which keys are expressions, and records the functions that an assembled script has.
@@ -117,7 +128,7 @@ func named(source string) string {
 
 func callsOf(source string) map[string]bool {
 	calls := make(map[string]bool)
-	for _, m := range luaCall().FindAllStringSubmatch(luaComment().ReplaceAllString(source, ""), -1) {
+	for _, m := range luaCall().FindAllStringSubmatch(source, -1) {
 		calls[m[1]] = true
 	}
 	return calls
@@ -127,7 +138,7 @@ func callsOf(source string) map[string]bool {
 // name them. It panics on a name that Keys and Records do not have.
 func namesUsed(source string) map[string]bool {
 	uses := make(map[string]bool)
-	for _, m := range luaNameUse().FindAllStringSubmatch(luaComment().ReplaceAllString(source, ""), -1) {
+	for _, m := range luaNameUse().FindAllStringSubmatch(source, -1) {
 		_, key := patterns[m[2]]
 		_, rec := recordParts[m[2]]
 		if m[1] == "K" && !key || m[1] != "K" && !rec {

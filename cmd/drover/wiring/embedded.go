@@ -34,7 +34,9 @@ func MaybeEmbedded(c *cli.Context, action func(*cli.Context, access.Backend) err
 		return core.Errorf(core.CodeInvalid, "", "--embedded makes a cluster for this command alone, where nobody is known: leave --server and --as away")
 	}
 	return InScratch(c, func(c *cli.Context, dir string) error {
-		return InEmbeddedCluster(c, dir, []core.Pool{core.DefaultPool(c.String("pool"))}, access.WithSession(func(c *cli.Context, s *access.Session) error { return action(c, s) }))
+		pool := core.DefaultPool(c.String("pool"))
+		pool.Warm = 0 // one request comes, and none after it
+		return InEmbeddedCluster(c, dir, []core.Pool{pool}, access.WithSession(func(c *cli.Context, s *access.Session) error { return action(c, s) }))
 	})
 }
 
