@@ -57,7 +57,8 @@ type Provider struct {
 	agent    error  // the small program is of another version than ours; nil if it is not, or is missing
 	lifeline [2]int // a pipe that ends with this process, if VMs are tied to it; else -1
 
-	mu sync.Mutex // guards the lifeline
+	mu        sync.Mutex // guards the lifeline and rehearsed
+	rehearsed time.Time  // when a rehearsal last succeeded
 }
 
 var _ vmfactory.Provider = (*Provider)(nil)

@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"drover/vmfactory/confine"
-
-	"drover/vmfactory/process"
-	"drover/vmfactory/trace"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/vmfactory/confine"
 	"drover/vmfactory/enter"
+	"drover/vmfactory/process"
+	"drover/vmfactory/trace"
 )
+
+// rehearsalHolds is for how long the success of a rehearsal is taken for granted: a start asks several times.
+const rehearsalHolds = 3 * time.Second
 
 // Ready makes a VM once, up to the start of its agent. Returns UNAVAILABLE with what this machine forbids and how to
 // mend it.
@@ -44,6 +46,12 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if _, err := confine.Filter(confine.Situation{}); err != nil {
 		return unready("%v", err)
 	}
+	p.mu.Lock()
+	recent := !p.rehearsed.IsZero() && time.Since(p.rehearsed) < rehearsalHolds
+	p.mu.Unlock()
+	if recent {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	said, err := p.rehearse(ctx)
@@ -53,6 +61,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 	if said != arrived {
 		return unready("%s%s", said, because(errors.New(said), p.owners.mode, confine.Sysctl))
 	}
+	p.mu.Lock()
+	p.rehearsed = time.Now()
+	p.mu.Unlock()
 	return nil
 }
 
