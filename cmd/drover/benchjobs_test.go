@@ -228,6 +228,7 @@ func TestWrongMeasurementsOfJobsAreRefused(t *testing.T) {
 		"--only nosuch":              `there is no kind "nosuch" of jobs: --only takes true, line, c, cases, tests`,
 		"--pool ../x":                "is not a valid name",
 		"more":                       `takes no argument "more"`,
+		"--pause 11s":                "--pause 11s must be between 0 and 10s",
 		"--load 100":                 "--load 100 must be between 0 and 99",
 		"--own --server https://x.y": "--own and --api make a cluster for this command alone: leave --server away",
 		"--api --server https://x.y": "--own and --api make a cluster for this command alone: leave --server away",

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,13 +29,15 @@ func jobsCommand() *cli.Command {
 			"vmfactory, a testrunner and an overseer in a temporary folder, which end with this command. On a running cluster\n" +
 			"processor time is that of Redis and of this command; the requests stay in its result store.\n" +
 			"With --load, jobs of each kind are also submitted at random moments, at a part of the rate that the cluster\n" +
-			"had before with two submitters for each slot. With --api, submitters use the API of a site of that cluster.\n" +
+			"had before with two submitters for each slot. With --pause the cluster is idle before a job: VMs have been made\n" +
+			"again. With --api, submitters use the API of a site of that cluster.\n" +
 			"Kinds of jobs: " + strings.Join(kindNames(), ", ") + ".\n" +
 			"Example: drover bench jobs --own --only true --at-once 4 --jobs 500",
 		Flags: terminal.WithSettings([]cli.Flag{
 			&cli.StringFlag{Name: "pool", Usage: "run the jobs in VMs of `POOL`", Value: access.DefaultPool},
 			&cli.IntFlag{Name: "jobs", Usage: "jobs of each kind", Value: 200},
 			&cli.IntFlag{Name: "at-once", Usage: "submitters, each with one job at a time", Value: 16},
+			&cli.DurationFlag{Name: "pause", Usage: "a submitter waits for this `TIME` before each job", DefaultText: "not"},
 			&cli.IntFlag{Name: "warm", Usage: "clean VMs that a cluster of its own keeps", DefaultText: "one for each slot"},
 			&cli.StringSliceFlag{Name: "only", Usage: "jobs of this `KIND` only; repeatable"},
 			&cli.BoolFlag{Name: "own", Usage: "use a cluster of its own, even if another one runs here", DisableDefaultText: true},
@@ -56,7 +59,11 @@ type jobsBench struct {
 	Only   []string
 	API    bool // of a site of a cluster of its own
 	Load   int  // percent of the most jobs a second; 0: not measured
+	Pause  time.Duration
 }
+
+// longestPause is far below what run takes for a standstill.
+const longestPause = 10 * time.Second
 
 // ownSlots is how many slots the testrunner of a cluster of its own has, unless a setting says otherwise.
 const ownSlots = 8
@@ -69,7 +76,7 @@ func benchJobsAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b := jobsBench{Pool: c.String("pool"), Jobs: c.Int("jobs"), AtOnce: c.Int("at-once"), Slots: ownSlots, Only: c.StringSlice("only"), API: c.Bool("api"), Load: c.Int("load")}
+	b := jobsBench{Pool: c.String("pool"), Jobs: c.Int("jobs"), AtOnce: c.Int("at-once"), Slots: ownSlots, Only: c.StringSlice("only"), API: c.Bool("api"), Load: c.Int("load"), Pause: c.Duration("pause")}
 	if cfg.Source("slots") != config.Default {
 		b.Slots = cfg.Slots
 	}
@@ -119,6 +126,9 @@ func (b jobsBench) check() error {
 	}
 	if b.Load < 0 || b.Load > mostLoad {
 		return core.Errorf(core.CodeInvalid, "load", "--load %d must be between 0 and %d: more than all is never served", b.Load, mostLoad)
+	}
+	if b.Pause < 0 || b.Pause > longestPause {
+		return core.Errorf(core.CodeInvalid, "pause", "--pause %s must be between 0 and %s", b.Pause, longestPause)
 	}
 	return core.CheckName("pool", b.Pool)
 }

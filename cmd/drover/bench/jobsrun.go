@@ -85,9 +85,14 @@ func measured(ctx context.Context, asked []access.Backend, m usageMeter, k kind,
 	return kindReportOf(k.name, rides, took, after.since(before), m.sameClock()), nil
 }
 
-// rides has n jobs of a kind run.
+// rides has n jobs of a kind run, with a pause before each.
 func (b jobsBench) rides(ctx context.Context, asked []access.Backend, k kind, n int) ([]ride, error) {
-	return b.ridesAt(ctx, asked, k, n, b.AtOnce, func(context.Context, int) {})
+	return b.ridesAt(ctx, asked, k, n, b.AtOnce, func(ctx context.Context, _ int) {
+		select {
+		case <-time.After(b.Pause):
+		case <-ctx.Done():
+		}
+	})
 }
 
 // ridesAt has n jobs run by some submitters, each job not before wait returns for it.
