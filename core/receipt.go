@@ -31,6 +31,44 @@ type Decision struct {
 	Pids   int       `json:"pids,omitempty"`    // limit
 }
 
+// Checked says that the verdict of a test was in doubt, because of noise, and what was done about it.
+type Checked struct {
+	Because Doubt    `json:"because"`
+	Verdict string   `json:"verdict,omitempty"`      // of the first run
+	Usage   *Usage   `json:"usage,omitempty"`        // of the first run
+	Others  int      `json:"others,omitempty"`       // percent of the host's processors that others used during the first run,
+	Again   *int     `json:"others_again,omitempty"` // and during the second; nil if there was none
+	Left    LeftSuch `json:"left,omitempty"`         // why there was none
+}
+
+// Public is what the submitter may know: that a test was checked again, and why. What the first run used may tell about a
+// hidden test. It returns nil if there was no second run.
+func (c *Checked) Public() *Checked {
+	if c.Again == nil {
+		return nil
+	}
+	return &Checked{Because: c.Because}
+}
+
+// Doubt is why a verdict was in doubt.
+type Doubt string
+
+// The doubts.
+const (
+	DoubtBusy   Doubt = "busy"   // other programs used the host's processors
+	DoubtStolen Doubt = "stolen" // the machine below the host took their time
+	DoubtHot    Doubt = "hot"    // they were slowed down by heat
+)
+
+// LeftSuch is why a test in doubt was not run again.
+type LeftSuch string
+
+// Why a test was not run again.
+const (
+	LeftSlow LeftSuch = "slow" // earlier tests of the submission came to the same verdict again, or took the time for it
+	LeftHost LeftSuch = "host" // the host had used its share of time for it, or did not become quiet
+)
+
 // DecidedBy is what a verdict of a test follows from.
 type DecidedBy string
 

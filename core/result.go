@@ -31,6 +31,7 @@ type Test struct {
 	Usage   *Usage `json:"usage,omitempty"`   // nil if it was not measured
 
 	Decision *Decision `json:"decision,omitempty"` // by the stock harness; nil of others
+	Checked  *Checked  `json:"checked,omitempty"`  // by the stock harness; nil if its first verdict was in no doubt
 }
 
 // Part is one line of a test: name, score, maximum score. In JSON it is an array of these three, as harnesses write

@@ -19,6 +19,7 @@ type Config struct {
 	Slots        int               // concurrent requests; default 1
 	RunDir       string            // the host's run folder: a VM's folder is RunDir/<vm>
 	BuildsDir    string            // where compiled states are kept for later gradings; "" keeps none; runners of a host may share it
+	Proc         string            // where the kernel says how busy the host is; default /proc
 	SpoolDir     string            // where results wait while the store is down; runners of a host may share it
 
 	Poll        time.Duration // how often an idle testrunner asks for work without the bell; default 1 s
@@ -32,6 +33,7 @@ type Config struct {
 }
 
 func (c Config) filled() Config {
+	c.Proc = cmp.Or(c.Proc, "/proc")
 	c.Slots = cmp.Or(c.Slots, 1)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, recovery.MaxAttempts)

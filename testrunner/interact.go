@@ -51,6 +51,12 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
 		return nil, j.refused(core.BlameHarness, err)
 	}
+	leave, err := j.enter()
+	if err != nil {
+		return nil, err
+	}
+	leave = sync.OnceFunc(leave)
+	defer leave()
 	wall, err := j.span(max(t.Limits.Wall, c.Limits.Wall))
 	if err != nil {
 		return nil, err
@@ -86,6 +92,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	}
 	asked.end()
 	<-judged
+	leave() // what judges afterwards enters by itself
 	if err != nil || failed != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -11,7 +11,7 @@ import (
 // metrics are what operators see of a testrunner.
 type metrics struct {
 	claims, retries, releases, fenced prometheus.Counter
-	finishes, builds                  *prometheus.CounterVec
+	finishes, builds, rechecks        *prometheus.CounterVec
 	busy                              prometheus.Gauge
 	staging                           prometheus.Histogram
 	rest                              []prometheus.Collector
@@ -35,6 +35,9 @@ func newMetrics(r *Runner) *metrics {
 		builds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "drover_testrunner_builds_total", Help: "Checkers and builds that may be kept, by kind and by whether they were (kept) or had to be made.",
 		}, []string{"kind", "from"}),
+		rechecks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "drover_testrunner_rechecks_total", Help: "Tests whose verdict was in doubt because of noise, by whether a second run came to the same verdict (same), to another (changed), or there was none (left).",
+		}, []string{"end"}),
 		busy: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "drover_testrunner_busy_slots", Help: "Slots with a request in hand.",
 		}),
@@ -63,7 +66,7 @@ func newMetrics(r *Runner) *metrics {
 }
 
 func (m *metrics) register(with prometheus.Registerer) error {
-	for _, c := range append(m.rest, m.claims, m.retries, m.releases, m.fenced, m.finishes, m.builds, m.busy, m.staging) {
+	for _, c := range append(m.rest, m.claims, m.retries, m.releases, m.fenced, m.finishes, m.builds, m.rechecks, m.busy, m.staging) {
 		if err := with.Register(c); err != nil {
 			return core.Wrap(err, core.CodeInternal, "", "the testrunner's metrics are registered twice")
 		}

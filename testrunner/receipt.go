@@ -48,6 +48,8 @@ func cpuModel(path string) string {
 type look struct {
 	at              time.Time
 	waited, stolen  int64 // ms
+	busy, total     int64 // ms of all processors: used by somebody, and in all
+	throttled       int64 // times that heat slowed a processor down
 	running         int
 	hasPSI, hasStat bool
 	hasLoad         bool
@@ -71,11 +73,12 @@ const (
 	filePressure = "pressure/cpu"
 	fileStat     = "stat"
 	fileLoad     = "loadavg"
+	fileThrottle = "../sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count"
 )
 
 func openWatch(proc string, c clock.Clock) *watch {
 	w := &watch{clock: c, files: map[string]*os.File{}}
-	for _, name := range []string{filePressure, fileStat, fileLoad} {
+	for _, name := range []string{filePressure, fileStat, fileLoad, fileThrottle} {
 		if f, err := os.Open(filepath.Join(proc, name)); err == nil { // what is not there is not measured
 			w.files[name] = f
 		}
@@ -91,10 +94,22 @@ func (w *watch) look() look {
 	if !w.last.at.IsZero() && now.Sub(w.last.at) < lookAge && !now.Before(w.last.at) {
 		return w.last
 	}
+	return w.read(now)
+}
+
+// fresh returns a look at the present.
+func (w *watch) fresh() look {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.read(w.clock.Now())
+}
+
+func (w *watch) read(now time.Time) look {
 	w.looks++
 	l := look{at: now}
 	l.waited, l.hasPSI = pressureTotal(w.head(filePressure))
-	l.stolen, l.hasStat = stolen(w.head(fileStat))
+	l.busy, l.stolen, l.total, l.hasStat = processors(w.head(fileStat))
+	l.throttled, _ = strconv.ParseInt(string(bytes.TrimSpace(w.head(fileThrottle))), 10, 64) // few hosts have it
 	l.running, l.hasLoad = runnable(w.head(fileLoad))
 	w.last = l
 	return l
@@ -120,17 +135,30 @@ func pressureTotal(text []byte) (ms int64, ok bool) {
 	return us / 1000, found && err == nil
 }
 
-// stolen reads the time that the hypervisor took, in ms: the eighth number of the line of all processors, in hundredths
-// of a second.
-func stolen(text []byte) (ms int64, ok bool) {
+// processors reads the line of all processors, in ms: how long they were used, and how long the hypervisor took them.
+// Its numbers are hundredths of a second: user, nice, system, idle, waiting for disks, two kinds of interrupts, stolen.
+func processors(text []byte) (busy, lost, total int64, ok bool) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	const at, tick = 8, 10
+	const idle, disks, stolen, tick = 3, 4, 7, 10
 	words := strings.Fields(string(line))
-	if len(words) <= at || words[0] != "cpu" {
-		return 0, false
+	if len(words) <= 1+stolen || words[0] != "cpu" {
+		return 0, 0, 0, false
 	}
-	n, err := strconv.ParseInt(words[at], 10, 64)
-	return n * tick, err == nil
+	for i, word := range words[1 : 2+stolen] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		total += n * tick
+		switch i {
+		case idle, disks:
+		case stolen:
+			lost = n * tick
+		default:
+			busy += n * tick
+		}
+	}
+	return busy, lost, total, true
 }
 
 // runnable reads how many processes run or wait for a processor: "0.10 0.20 0.30 2/345 6789".

@@ -26,6 +26,7 @@ type Runner struct {
 	metrics *metrics
 	facts   facts
 	watch   *watch
+	quiet   *quiet
 
 	drain    sync.Once
 	draining chan struct{} // closed by Drain
@@ -59,7 +60,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 		cfg: cfg, served: cfg.Pools, deps: deps, host: host, draining: make(chan struct{}),
 		log: deps.Log.WithField("owner", cfg.Registration.Owner), pools: newPools(deps.Pools, deps.Clock),
 	}
-	r.facts, r.watch = readFacts("/proc"), openWatch("/proc", deps.Clock)
+	r.facts, r.watch, r.quiet = readFacts(cfg.Proc), openWatch(cfg.Proc, deps.Clock), newQuiet(deps.Clock)
 	if r.spool, err = openSpool(cfg.SpoolDir, cfg.SpoolFiles, cfg.SpoolBytes); err != nil {
 		return nil, err
 	}

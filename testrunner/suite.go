@@ -31,6 +31,9 @@ type suite struct {
 	left    []cases.Placed // by the checker or interactor, for the next pass of the test
 	marks   []core.Mark
 	marked  int // tests that ended
+	second  seconds
+	lent    time.Duration // by which a second run has put off until
+	alone   bool          // the present test runs again, while no other slot runs one
 }
 
 const timeIsUp = "the time of the whole grading was up"
@@ -228,7 +231,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	j.suite.left = nil
 	var used core.Usage
 	for pass := 1; ; pass++ {
-		run, err := j.pass(&now, o)
+		run, err := j.surely(&now, o)
 		if err != nil || run == nil {
 			return err
 		}
@@ -242,7 +245,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 			return j.quote(&now, o, run)
 		}
 		used = o.Usage
-		*o = cases.Outcome{}
+		*o = cases.Outcome{Checked: o.Checked}
 	}
 }
 
@@ -286,17 +289,16 @@ func (j *job) quote(t *cases.Test, o *cases.Outcome, run *ran) error {
 	if t.Hidden || o.Passed() {
 		return nil
 	}
-	s := j.suite
 	const most = 2 << 10 // longer than the quoted part
 	head := func(b string) []byte { return []byte(b[:min(len(b), most)]) }
 	o.Stdout, o.Stderr = head(run.stdout.String()), head(run.stderr.String())
 	var err error
 	if o.Input == nil {
-		o.Input, err = t.Input.Read(s.archive, most)
+		o.Input, err = t.Input.Read(j.suite.archive, most)
 	}
 	o.Input = o.Input[:min(len(o.Input), most)]
 	if err == nil && t.Output != nil {
-		o.Want, err = t.Output.Read(s.archive, most)
+		o.Want, err = t.Output.Read(j.suite.archive, most)
 	}
 	return err
 }

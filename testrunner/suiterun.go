@@ -38,6 +38,11 @@ const resetTime = 2 * time.Minute
 
 // one runs one command within its limits and the remaining time of the whole.
 func (j *job) one(vm VM, run agent.Run, l cases.Limits) (*ran, error) {
+	leave, err := j.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	wall, err := j.span(l.Wall)
 	if err != nil {
 		return nil, err

@@ -62,6 +62,9 @@ func forStudents(r core.Result, output bool) *core.Result {
 	r.Tests = slices.Clone(r.Tests)
 	for i := range r.Tests {
 		r.Tests[i].Decision = nil
+		if c := r.Tests[i].Checked; c != nil {
+			r.Tests[i].Checked = c.Public()
+		}
 	}
 	if !output {
 		r.Stdout, r.Stderr = "", ""

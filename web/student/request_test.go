@@ -148,18 +148,21 @@ func TestHowAResultCameAbout(t *testing.T) {
 		}
 		r.Tests = []core.Test{{
 			Name: "sorts", MaxScore: 1, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000},
+			Checked: &core.Checked{Because: core.DoubtBusy, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1077}, Others: 83, Again: new(int)},
 		}}
 	})
 	staff := w.get("tess", at)
 	for _, want := range []string{
 		"How this result came about", "computed for 1.02 s, and its limit of processor time is 1 s: took too long", "6.12.9", "2 × EPYC &lt;b&gt;",
 		"1 process,", "v1.2.3", "1.5 s of 2 s", "not measured", "The host was busy: in 1.5 s of the 2 s",
+		"other programs used 83 % of the host", "the first run computed for 1.08 s and came to took too long", "Checked again, alone",
 	} {
 		assert.Contains(t, staff, want)
 	}
-	for _, hidden := range []string{"How this result came about", "6.12.9", "computed for"} {
+	for _, hidden := range []string{"How this result came about", "6.12.9", "computed for", "83 %", "1.08"} {
 		assert.NotContains(t, w.get("ann", at), hidden)
 	}
+	assert.Contains(t, w.get("ann", at), "Checked again, alone: the host was not quiet the first time.")
 	request := strings.Replace(at, "submissions", "requests", 1)
 	assert.Contains(t, w.get("olga", request), "for the staff of its class")
 	assert.NotContains(t, w.get("olga", request), "6.12.9")

@@ -48,6 +48,7 @@ type job struct {
 	floor   int64         // the agent's own peak of resident bytes: a child counts them until its exec
 	over    chan struct{} // closed when the run has ended and everything is dead
 	failure error         // why the VM is bad; read after over
+	waited  time.Duration // when the clock ended it: how long it had waited for a processor
 
 	mu      sync.Mutex
 	cause   cause         // the first one
@@ -225,6 +226,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	case <-j.exited:
 		j.lastLook()
 	case <-clock.C:
+		j.waited = j.agent.tree.waited(j.has)
 		j.stop(causeTimeout)
 	case <-j.stopped:
 	}
@@ -337,6 +339,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 		OutputExceeded: why == causeOutput,
 		Truncated:      j.frames.cut.Load(),
 		WallMs:         wall.Milliseconds(),
+		WaitedMs:       j.waited.Milliseconds(),
 		HeldBy:         j.held,
 		Unsaved:        j.unsaved,
 	}

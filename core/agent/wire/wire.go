@@ -187,6 +187,7 @@ type Exit struct {
 	Truncated       bool              `json:"truncated,omitempty"` // a stream went over its limit; the rest was thrown away
 	CPUMs           int64             `json:"cpu_ms"`
 	WallMs          int64             `json:"wall_ms"`
+	WaitedMs        int64             `json:"waited_ms,omitempty"` // of a run that the clock ended: for how long the process that waited longest for a processor did
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what enforced it; "" if nothing did
 	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept

@@ -36,7 +36,8 @@ type Outcome struct {
 
 	Input, Want, Stdout, Stderr []byte // beginnings, to be quoted where the test is public
 
-	By core.DecidedBy // what decided the verdict
+	By      core.DecidedBy // what decided the verdict
+	Checked *core.Checked  // nil if it was in no doubt
 }
 
 // Passed reports whether all points were won.
@@ -235,7 +236,7 @@ func (r *Report) Decide(p *Plan, tests []core.Test) {
 	for _, g := range p.Groups {
 		for i := range g.Tests {
 			if next < len(tests) {
-				tests[next].Decision = r.Outcomes[next].decision(g.Tests[i].Limits)
+				tests[next].Decision, tests[next].Checked = r.Outcomes[next].decision(g.Tests[i].Limits), r.Outcomes[next].Checked
 			}
 			next++
 		}

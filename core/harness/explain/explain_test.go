@@ -123,3 +123,32 @@ func TestExplanationIsBounded(t *testing.T) {
 	require.True(t, slices.Contains(lines, "and 950 more tests"))
 	require.Less(t, len(strings.Join(lines, "")), 60*1000)
 }
+
+// Of a test that was in doubt the reader learns why, what the first run came to, and why there was no second.
+func TestDoubtsAreSaid(t *testing.T) {
+	t.Parallel()
+	again := 4
+	first := &core.Usage{CPUMs: 1010}
+	for _, because := range []core.Doubt{core.DoubtBusy, core.DoubtStolen, core.DoubtHot} {
+		r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{
+			Name: "3", Verdict: core.TestAccepted, Score: 1, MaxScore: 1, Decision: &core.Decision{By: core.ByTokens},
+			Checked: &core.Checked{Because: because, Verdict: core.TestTimeLimit, Usage: first, Others: 62, Again: &again},
+		}}}
+		lines := explain.Result(&r, explain.About{Grading: true})
+		for _, l := range lines {
+			require.Contains(t, explain.Sentences(), l.Sentence)
+			require.NotContains(t, l.String(), "%!")
+		}
+		said := text(&r, explain.About{Grading: true})
+		require.Contains(t, said, "Test 3 was checked again, because ", because)
+		require.Contains(t, said, "62 %")
+		require.Contains(t, said, "1.01 s and came to time limit")
+		require.Contains(t, said, "In the second run of test 3 others used 4 % of the host's processors")
+	}
+	for _, left := range []core.LeftSuch{core.LeftSlow, core.LeftHost} {
+		r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "3", Verdict: core.TestTimeLimit, MaxScore: 1, Checked: &core.Checked{Because: core.DoubtBusy, Others: 62, Left: left}}}}
+		said := text(&r, explain.About{Grading: true})
+		require.Contains(t, said, "Test 3 was not checked again, although others used 62 %")
+		require.NotContains(t, said, "second run")
+	}
+}

@@ -64,6 +64,21 @@ const (
 	sayClose      = "Of those passed, %s came closest to its limit: it computed for %s of %s"
 )
 
+// The sentences about tests that were in doubt, by why they were, and by why they were not run again.
+var (
+	doubted = map[core.Doubt]string{
+		core.DoubtBusy:   "Test %s was checked again, because other programs used %d %% of the host's processors while it ran: the first run computed for %s and came to %s",
+		core.DoubtStolen: "Test %s was checked again, because the machine below the host took processor time from it while it ran; others used %d %%. The first run computed for %s and came to %s",
+		core.DoubtHot:    "Test %s was checked again, because heat slowed the host's processors down while it ran; others used %d %%. The first run computed for %s and came to %s",
+	}
+	undecided = map[core.LeftSuch]string{
+		core.LeftSlow: "Test %s was not checked again, although others used %d %% of the host's processors: tests before it came to the same verdict again, or took the time for it",
+		core.LeftHost: "Test %s was not checked again, although others used %d %% of the host's processors: the host had used its share of time for that, or did not become quiet",
+	}
+)
+
+const sayAgain = "In the second run of test %s others used %d %% of the host's processors; the verdict is that run's"
+
 // decided are the sentences about a test that was not passed, by what decided it.
 var decided = map[core.DecidedBy]string{
 	core.BySignal:   "Test %s was ended by a signal: %s",
@@ -106,10 +121,11 @@ func Sentences() []string {
 		sayFaultOf, sayFault, sayAttempt, sayGeneration, sayUnfinished, sayCancelled, sayDead, sayPlatform, sayWaited, sayHarness, sayRefused,
 		sayUnstarted, saySignal, sayExit, sayHidden, sayWholeTimeOf, sayWholeTime, sayWholeMemoryOf, sayWholeMemory, sayWholePidsOf,
 		sayWholePids, sayWholeOutputOf, sayWholeOutput, sayWholeOther, sayNoScore, saySum, sayScore, sayScoreOf, sayOtherSum, sayBusy,
-		sayStolen, sayUnmeasured, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayClose,
+		sayStolen, sayUnmeasured, sayAgain, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayClose,
 	}
 	for _, group := range []map[core.DecidedBy]string{decided, limits, passes} {
 		all = slices.AppendSeq(all, maps.Values(group))
 	}
-	return all
+	all = slices.AppendSeq(all, maps.Values(doubted))
+	return slices.AppendSeq(all, maps.Values(undecided))
 }

@@ -38,6 +38,30 @@ func (e *explaining) tests() {
 		}
 	}
 	e.closest()
+	e.checked()
+}
+
+// checked says which tests were in doubt because of noise, and what was done about it.
+func (e *explaining) checked() {
+	said := 0
+	for i := range e.r.Tests {
+		t := &e.r.Tests[i]
+		c := t.Checked
+		if c == nil || said == mostTests {
+			continue
+		}
+		said++
+		if sentence, ok := undecided[c.Left]; ok {
+			e.say(sentence, t.Name, c.Others)
+			continue
+		}
+		sentence, ok := doubted[c.Because]
+		if !ok || c.Usage == nil || c.Again == nil {
+			continue
+		}
+		e.say(sentence, t.Name, c.Others, ms(c.Usage.CPUMs), Word(c.Verdict))
+		e.say(sayAgain, t.Name, *c.Again)
+	}
 }
 
 // test says what decided the verdict of one.
