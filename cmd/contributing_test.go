@@ -80,7 +80,7 @@ func TestToy(t *testing.T) {
 	require.Equal(t, "1 users have submitted", end.Note)
 }
 `}},
-	}, calls("test", "-run", "^(TestToy|TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole)$", "./core/school", "./taskrunner")},
+	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestToy|TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole)$", "./core/school", "./taskrunner")},
 	{"A page", map[string][]change{
 		"web/operator/pages/toy.html": {{"", `{{define "title"}}Toy{{end}}{{define "main"}}<h1>{{.Data}} toys</h1>{{end}}`}},
 		"web/operator/toy.go": {{"", `package operator
@@ -105,7 +105,7 @@ func TestToy(t *testing.T) {
 	require.Contains(t, w.shows(t, "otto", "/cluster/toy"), "<h1>3 toys</h1>")
 }
 `}},
-	}, calls("test", "-run", "^TestToy$", "./web/operator")},
+	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^TestToy$", "./web/operator")},
 	{"A Lua operation", map[string][]change{
 		"core/redisstore/lua/toy.lua": {{"", `-- Return whether an owner is there.
 -- ARGV    1 owner
@@ -143,7 +143,7 @@ func TestToy(t *testing.T) {
 	})
 }
 `}},
-	}, calls("test", "-run", "^(TestToy|TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51)$", "./core/redisstore")},
+	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestToy|TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51)$", "./core/redisstore")},
 	{"A command", map[string][]change{
 		"cmd/drover/operator/toy.go": {{"", `package operator
 
@@ -188,7 +188,7 @@ func (s *server) countToys(context.Context, core.Actor, *nothing) (*answer[int],
 `}},
 		"web/api/operation.go":   {{"	return slices.Concat(\n", "		toyTable(),\n"}},
 		"web/api/matrix_test.go": {{"	return map[string]sample{\n", `		"countToys": {},` + "\n"}},
-	}, calls("test", "-run", "^(TestEveryOperationChecksItsRight|TestDescriptionIsWhole)$", "./web/api")},
+	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestEveryOperationChecksItsRight|TestDescriptionIsWhole)$", "./web/api")},
 	{"A provider", map[string][]change{
 		"vmfactory/toy/toy.go": {{"", `// Package toy makes VMs as provider local does.
 package toy
@@ -257,7 +257,7 @@ var Toy = Column{Title: "toy"}
 `}},
 		"vmfactory/providertest/attack/attack.go": {{"func Columns() []Column { return []Column{", "Toy, "}},
 	}, []check{
-		{args: []string{"test", "-c", "-vet=off", "./vmfactory/toy"}, then: "^TestToy$"},
+		{args: []string{"test", "-c", "-vet=off", "-ldflags=-w", "./vmfactory/toy"}, then: "^TestToy$"},
 		{without: "core/provider.go", args: []string{"build", "./cmd/drover/wiring"}},
 	}},
 }
