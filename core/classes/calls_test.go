@@ -33,6 +33,13 @@ func done[T any](_ T, err error) error { return err }
 
 func asHomework(w *fixture, _ int) string { w.assignment("hw1"); return "hw1" }
 
+// asExplained is hw1 with something for students in its harness.
+func asExplained(w *fixture, _ int) string {
+	w.assignment("hw1")
+	w.explain("hw1", "attachments/a.txt", "hello")
+	return "hw1"
+}
+
 func submitted(w *fixture, n int) string {
 	if n == 0 {
 		w.graded("hw1")
@@ -228,6 +235,14 @@ func assignmentCalls() []call {
 	return []call{
 		{action: core.ActAssignmentView, method: "Languages", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.Languages(w.t.Context(), a, "cs101", id))
+		}},
+		{action: core.ActAssignmentView, method: "ViewHandout", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
+			_, _, err := w.reg.ViewHandout(w.t.Context(), a, "cs101", id)
+			return err
+		}},
+		{action: core.ActAssignmentView, method: "OpenHandout", prepare: once(asExplained), do: func(w *fixture, a core.Actor, id string) error {
+			_, _, err := w.reg.OpenHandout(w.t.Context(), a, "cs101", id, "attachments/a.txt")
+			return err
 		}},
 		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewAssignment(w.t.Context(), a, "cs101", id))

@@ -60,8 +60,12 @@ func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harne
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
 	}
+	shown, err := r.keepHandout(ctx, as, p.Tar)
+	if err != nil {
+		return nil, err
+	}
 	file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
-	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal()}, nil
+	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal(), Handout: shown}, nil
 }
 
 // RemoveHarness makes submissions to an assignment ungraded. Returns NOTFOUND, FORBIDDEN, CONFLICT.

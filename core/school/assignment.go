@@ -15,6 +15,8 @@ type Harness struct {
 	Config json.RawMessage `json:"config,omitempty"` // its harness.json
 	Stock  bool            `json:"stock,omitempty"`  // drover grades by the folder's cases.yaml
 	Finals bool            `json:"finals,omitempty"` // its cases.yaml has tests for final submissions only
+	// Handout are the files that students may see. The first one is what pages show, by core/harness/handout.
+	Handout []core.File `json:"handout,omitempty"`
 }
 
 // Assignment is something that students submit. Its name is Class/Handle.

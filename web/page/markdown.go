@@ -17,14 +17,20 @@ var (
 )
 
 func userContent() *bluemonday.Policy {
+	p := texts()
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowRelativeURLs(false)
+	return p
+}
+
+// texts allows what texts of others are made of, without the addresses of links.
+func texts() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li",
 		"h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td")
-	p.AllowAttrs("href").OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")
 	p.RequireNoFollowOnLinks(true)
 	p.RequireNoReferrerOnLinks(true)
-	p.AllowRelativeURLs(false)
 	return p
 }
 

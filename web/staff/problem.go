@@ -129,7 +129,6 @@ func readProblem(r *page.Request, f *transfer.Form, p *problemPage, as *school.A
 	if err == nil {
 		as.Title = is.Title
 		as.MaxBytes = is.Limits.Code
-		as.Text, err = is.Text()
 	}
 	return pack, err
 }

@@ -47,7 +47,7 @@ func TestAssignmentOfAProblemPackage(t *testing.T) {
 	require.Equal(t, "/classes/cs101/assignments/echo/harness", to)
 	as := w.stored("echo")
 	require.Equal(t, "Echo & more", as.Title)
-	require.Equal(t, "Print **it**.\n", as.Text)
+	require.Len(t, as.Harness.Handout, 4, "its statement and its sample, and what pages show of them")
 	require.Equal(t, int64(4096), as.MaxBytes)
 	require.NotNil(t, as.Harness)
 	require.Contains(t, w.shows("tess", to), "1.5 s")

@@ -25,6 +25,7 @@ type assignment struct {
 	Counted  *school.Counted  // the reader's submission that counts; nil for none
 	Own      *school.Deadline // the reader's personal deadline, if there is one
 
+	Handout   *shownHandout        // nil if there is none
 	Languages []core.ImageLanguage // that submissions can be in, if the VMs say
 	Open      bool                 // it accepts submissions
 	Limits    string               // on its files, in words
@@ -95,6 +96,9 @@ func (d *student) readAssignment(r *page.Request, typed form) (assignment, error
 		}
 	}
 	a.Open = d.takes(r, is)
+	if a.Handout, err = d.readHandout(r, is); err != nil {
+		return a, err
+	}
 	if a.Languages, err = reg.Languages(ctx, actor, is.Class, is.Handle); err != nil {
 		return a, err
 	}

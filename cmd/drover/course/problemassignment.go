@@ -11,17 +11,13 @@ import (
 	"drover/core/school"
 )
 
-// problemAssignment makes or updates the assignment of a package: title, text, the limit of source code, the pool.
+// problemAssignment makes or updates the assignment of a package: title, the limit of source code, the pool.
 func problemAssignment(c *cli.Context, d access.Backend, p *problem.Problem, name string) (school.Assignment, error) {
 	query, handle, ok := strings.Cut(name, "/")
 	if !ok {
 		return school.Assignment{}, core.Errorf(core.CodeInvalid, name, "%.80q says no class: write CLASS/HANDLE, such as cs101/%.80s", name, name)
 	}
 	class, err := d.FindClass(c.Context, query)
-	if err != nil {
-		return school.Assignment{}, err
-	}
-	text, err := p.Text()
 	if err != nil {
 		return school.Assignment{}, err
 	}
@@ -35,9 +31,6 @@ func problemAssignment(c *cli.Context, d access.Backend, p *problem.Problem, nam
 		as = school.Assignment{Class: class.Handle, Handle: handle, Pool: access.DefaultPool}
 	}
 	as.Title = p.Title
-	if text != "" {
-		as.Text = text
-	}
 	if p.Limits.Code > 0 {
 		as.MaxBytes = p.Limits.Code
 	}

@@ -15,6 +15,9 @@ import (
 	"drover/core/harness/cases"
 )
 
+// filePlain is the mode of files that are not run.
+const filePlain = os.FileMode(0o600)
+
 // defaultTime is the limit of a test while the package's own is measured.
 const defaultTime = 10 * time.Second
 
@@ -49,6 +52,7 @@ func (p *Problem) write(w *writer) error {
 		}
 		file["compare"], file[what] = what, is
 	}
+	w.handout()
 	return w.finish(file)
 }
 
@@ -135,7 +139,7 @@ func (w *writer) finish(file map[string]any) error {
 	return w.err
 }
 
-func (w *writer) text(name, text string) { w.put(name, []byte(text), 0o600) }
+func (w *writer) text(name, text string) { w.put(name, []byte(text), filePlain) }
 
 func (w *writer) put(name string, content []byte, mode os.FileMode) {
 	if w.size += int64(len(content)); w.size > maxBytes && w.err == nil {
@@ -160,7 +164,7 @@ func (w *writer) copy(from, to string) {
 		w.err = err
 		return
 	}
-	mode := os.FileMode(0o600)
+	mode := filePlain
 	if info, err := w.p.root.Stat(from); err == nil && info.Mode()&0o100 != 0 {
 		mode = 0o700
 	}
@@ -168,6 +172,19 @@ func (w *writer) copy(from, to string) {
 		content = w.p.filled(content)
 	}
 	w.put(to, content, mode)
+}
+
+// plain copies a file of the package as it is.
+func (w *writer) plain(from, to string) {
+	if w.err != nil {
+		return
+	}
+	content, err := w.p.bytes(from, maxBytes)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.put(to, content, filePlain)
 }
 
 func (w *writer) limits() map[string]any {

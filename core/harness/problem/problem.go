@@ -32,7 +32,6 @@ type Problem struct {
 	Validator   string // the output validator: a file or a folder; "" for comparing
 	Groups      []Group
 	Languages   []string // of submissions, by the table's names; empty for all
-	Statement   string   // a Markdown file; "" for none
 
 	InputValidators []string // programs: files or folders
 	Submissions     []Submission
@@ -44,6 +43,7 @@ type Problem struct {
 	dir       string   // the folder's name
 	files     []string // all plain files, sorted
 	compare   flags    // the whole package's, by validator_flags
+	shown     []shown  // to students
 	constants map[string]string
 	passes    entry // validation_passes
 	scores    entry // validation, if the validator computes scores
@@ -102,7 +102,7 @@ func (p *Problem) read() error {
 	if err == nil && !p.has(File) {
 		err = core.Errorf(core.CodeInvalid, "", "there is no %s", File)
 	}
-	for _, step := range []func() error{p.settings, p.time, p.data, p.programs, p.submissions} {
+	for _, step := range []func() error{p.settings, p.time, p.data, p.programs, p.showable, p.submissions} {
 		if err == nil {
 			err = step()
 		}
@@ -194,15 +194,6 @@ func (p *Problem) bytes(name string, most int64) ([]byte, error) {
 	return raw, nil
 }
 
-// Text returns the Markdown of the statement, or nothing.
-func (p *Problem) Text() (string, error) {
-	if p.Statement == "" {
-		return "", nil
-	}
-	raw, err := p.bytes(p.Statement, maxYAML)
-	return string(p.filled(raw)), err
-}
-
 func (p *Problem) refuse(file string, line int, format string, args ...any) {
 	n := Note{file, line, fmt.Sprintf(format, args...)}
 	if len(p.Refused) < maxNotes && !slices.Contains(p.Refused, n) {
@@ -216,7 +207,7 @@ func (p *Problem) note(file string, line int, format string, args ...any) {
 	}
 }
 
-// programs finds validators and statements, and refuses programs that nothing here runs.
+// programs finds validators, and refuses programs that nothing here runs.
 func (p *Problem) programs() error {
 	p.answers()
 	for folder, what := range map[string]string{
@@ -250,17 +241,6 @@ func (p *Problem) programs() error {
 	}
 	if p.Interactive && p.Validator == "" {
 		p.refuse(File, 0, "an interactive problem needs an output validator")
-	}
-	for _, name := range []string{"statement/problem.en.md", "problem_statement/problem.en.md", "problem_statement/problem.md", "statement/problem.md"} {
-		if p.Statement == "" && p.has(name) {
-			p.Statement = name
-		}
-	}
-	if p.Statement == "" {
-		p.note("statement", 0, "there is no English statement in Markdown: write the assignment's text yourself")
-	}
-	if len(p.below("attachments")) > 0 {
-		p.note("attachments", 0, "files for students do not carry over: put them into the class's pages")
 	}
 	return nil
 }

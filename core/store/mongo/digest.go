@@ -83,7 +83,12 @@ func (s *Store) harnessDigests(ctx context.Context, fn func(digest string) error
 			if err := decode(doc.JSON, &of, doc.ID); err != nil || of.Harness == nil {
 				return doc.ID, err
 			}
-			return doc.ID, fn(of.Harness.File.Digest)
+			for _, f := range append(of.Harness.Handout, of.Harness.File) {
+				if err := fn(f.Digest); err != nil {
+					return "", err
+				}
+			}
+			return doc.ID, nil
 		})
 		if err != nil {
 			return err

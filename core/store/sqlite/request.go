@@ -229,6 +229,8 @@ var namingFiles = []string{
 	"SELECT rowid, CAST(doc AS TEXT) ->> '$.files' FROM submissions WHERE rowid > ? ORDER BY rowid LIMIT ?",
 	"SELECT rowid, json_array(CAST(doc AS TEXT) -> '$.harness.file') FROM assignments WHERE rowid > ? ORDER BY rowid LIMIT ?",
 	"SELECT rowid, json_array(CAST(doc AS TEXT) -> '$.harness.file') FROM experiments WHERE rowid > ? ORDER BY rowid LIMIT ?",
+	"SELECT rowid, CAST(doc AS TEXT) ->> '$.harness.handout' FROM assignments WHERE rowid > ? ORDER BY rowid LIMIT ?",
+	"SELECT rowid, CAST(doc AS TEXT) ->> '$.harness.handout' FROM experiments WHERE rowid > ? ORDER BY rowid LIMIT ?",
 }
 
 // files calls fn with the digests of files that a query of namingFiles finds.

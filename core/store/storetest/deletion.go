@@ -167,10 +167,12 @@ func digestsSchool(t *testing.T, s school.ResultStore) {
 	a.Harness = Harness(name(1))
 	mustAssignment(t, s, a)
 	a.Harness, a.Revision = Harness(name(2)), 1
+	a.Harness.Handout = []core.File{{Path: "a", Digest: digest(name(6))}, {Path: "b", Digest: digest(name(7))}}
 	mustAssignment(t, s, a)
 	delete(want, digest(1)) // its old one
 	e := Experiment("cs101", "hw1")
 	e.Harness = Harness(name(3))
+	e.Harness.Handout = []core.File{{Path: "a", Digest: digest(name(8))}}
 	mustExperiment(t, s, e)
 	mustExperiment(t, s, Experiment("cs101", "hw1")) // has none
 	for range 120 {                                  // more than a page
@@ -192,7 +194,7 @@ func digestsSchool(t *testing.T, s school.ResultStore) {
 	}
 	got = map[string]bool{}
 	require.NoError(t, s.Digests(t.Context(), func(digest string) error { got[digest] = true; return nil }))
-	require.Equal(t, map[string]bool{digest(2): true, digest(3): true}, got)
+	require.Equal(t, map[string]bool{digest(2): true, digest(3): true, digest(6): true, digest(7): true, digest(8): true}, got)
 
 	calls, stop := 0, core.Errorf(core.CodeInternal, "", "stop")
 	require.ErrorIs(t, s.Digests(t.Context(), func(string) error { calls++; return stop }), stop)

@@ -1,0 +1,62 @@
+package classes_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/blobs/pack"
+	"drover/core/harness"
+)
+
+// explain gives an assignment a harness with a handout, of paths and contents in turn.
+func (w *fixture) explain(handle string, pairs ...string) {
+	w.t.Helper()
+	files := map[string]pack.File{"main": {Run: true, Content: []byte("#!/bin/sh\n")}}
+	for i := 0; i < len(pairs); i += 2 {
+		files["handout/"+pairs[i]] = pack.File{Content: []byte(pairs[i+1])}
+	}
+	p, err := harness.PackFiles(files)
+	require.NoError(w.t, err)
+	_, err = w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(p.Tar))
+	require.NoError(w.t, err)
+}
+
+// Students see of a harness what is in its folder handout, and nothing else. A harness without the folder takes it away.
+func TestHandout(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	ctx := t.Context()
+	w.assignment("hw1")
+	page, _, err := w.reg.ViewHandout(ctx, w.as("ann"), "cs101", "hw1")
+	require.NoError(t, err)
+	require.Nil(t, page)
+
+	w.explain("hw1", "statement/problem.en.md", "Do *it*.", "attachments/a.txt", "hello", "samples/1.in", "1\n")
+	page, sizes, err := w.reg.ViewHandout(ctx, w.as("ann"), "cs101", "hw1")
+	require.NoError(t, err)
+	require.Equal(t, "Do *it*.", page.Statements[0].Markdown)
+	require.Equal(t, map[string]int64{"statement/problem.en.md": 8, "attachments/a.txt": 5, "samples/1.in": 2}, sizes)
+	f, content, err := w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", "attachments/a.txt")
+	require.NoError(t, err)
+	text, err := io.ReadAll(content)
+	require.NoError(t, err)
+	require.NoError(t, content.Close())
+	require.Equal(t, "hello", string(text))
+	require.Equal(t, int64(5), f.Size)
+	for _, path := range []string{"main", "../main", ".page", "", "attachments"} {
+		_, _, err = w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", path)
+		requireCode(t, core.CodeNotFound, err)
+	}
+	entry, err := w.reg.ViewAssignment(ctx, w.as("ann"), "cs101", "hw1")
+	require.NoError(t, err)
+	require.Nil(t, entry.Harness)
+
+	_, err = w.reg.SetHarness(ctx, w.as("tess"), "cs101", "hw1", bytes.NewReader(harnessTar(t)))
+	require.NoError(t, err)
+	_, _, err = w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", "attachments/a.txt")
+	requireCode(t, core.CodeNotFound, err)
+}
