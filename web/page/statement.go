@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"html/template"
 	"net/url"
-	"regexp"
-	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
+
+	"drover/core/service/pattern"
 )
 
 // safeLink matches what a statement's links may lead to: other sites, never actions of this one.
-var safeLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(https?://|mailto:)`) })
+var safeLink = pattern.New(`^(https?://|mailto:)`)
 
 // MaxStatement bounds a statement in HTML that is shown.
 const MaxStatement = 64 << 10
