@@ -194,6 +194,7 @@ type Spec struct {
 	Assignment  string          `json:"assignment,omitempty"` // that it was submitted for
 	Submission  string          `json:"submission,omitempty"` // id of the submission that it grades
 	Instead     string          `json:"instead,omitempty"`    // of an experiment: id of the request that it replaces if the experiment is applied
+	Replays     *Replays        `json:"replays,omitempty"`    // request that this one runs again as it was; nil for others
 	Type        string          `json:"type,omitempty"`       // of job, from which it was filled
 	Batch       string          `json:"batch,omitempty"`      // that it was submitted in
 	Notify      []string        `json:"notify,omitempty"`     // webhooks notified of its end

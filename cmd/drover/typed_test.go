@@ -277,7 +277,7 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 	row, err := h.cluster.Store.Get(t.Context(), request)
 	require.NoError(t, err)
 	names := strings.NewReplacer("request history ID", "request history "+request, "vm history VM", "vm history "+row.Result.VM,
-		"history HOST", "history h1", "hits POOL", "hits default", "request show ID", "request show "+request, "request explain ID", "request explain "+request, "request output ID", "request output "+request, "request files ID", "request files "+request,
+		"history HOST", "history h1", "hits POOL", "hits default", "request show ID", "request show "+request, "request explain ID", "request explain "+request, "request replay ID", "request replay "+request, "request output ID", "request output "+request, "request files ID", "request files "+request,
 		"task show ID", "task show "+task, "HOST ", "h1 ", "show POOL", "show default")
 	var text strings.Builder
 	for line := range strings.Lines(names.Replace(blockOf(t, "operations.md: drover doctor").text)) {

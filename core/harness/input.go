@@ -162,6 +162,7 @@ type Places struct {
 // Stdin makes the one object that a harness reads: all fields of the contract, null if not known, and the platform's
 // own, each with a "/" in its name.
 func (in Input) Stdin(spec *core.Spec, at Places, platform map[string]any) ([]byte, error) {
+	spec = spec.Original()
 	submitted := isoTime(spec.Submitted)
 	id := ""
 	if spec.Harness != nil {

@@ -20,7 +20,7 @@ func (d *Service) Explain(ctx context.Context, a core.Actor, id string) ([]expla
 	if row.Result == nil {
 		return nil, core.Errorf(core.CodeConflict, id, "request %s has not ended: there is no result to explain yet", id)
 	}
-	of := explain.About{Grading: row.Spec.Harness != nil, Hidden: grades(&row.Spec) && !teaches(a, &row.Spec)}
+	of := explain.About{Grading: row.Spec.Harness != nil, Hidden: row.Spec.Grades() && !teaches(a, &row.Spec)}
 	if row.Result.Attempt > 1 {
 		if of.Faults, err = d.faults(ctx, row.Spec.Key(), watches(a)); err != nil {
 			return nil, err

@@ -45,6 +45,8 @@ type Store interface {
 	GetBatch(ctx context.Context, id string) (core.Batch, error)
 	ListBatches(ctx context.Context, f core.BatchFilter) ([]core.Batch, error)
 	core.JobTypes
+	GetImage(ctx context.Context, ref string) (core.Image, error)
+	ListImages(ctx context.Context) ([]core.Image, error)
 }
 
 // Intake accepts requests, as core/requests/intake does.
@@ -111,39 +113,39 @@ func (d *Service) newID() string {
 
 // change writes an entry to the audit log and then does what it says.
 func (d *Service) change(ctx context.Context, a core.Actor, act core.Action, subject, text string, do func() error) error {
+	return d.entry(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
+}
+
+// entry is change for any entry.
+func (d *Service) entry(ctx context.Context, a core.Actor, e core.AuditEntry, do func() error) error {
 	book := auditlog.Log{Store: d.Store, Now: d.now, NewID: d.newID}
-	return book.Do(ctx, a, core.AuditEntry{Action: act, Subject: subject, Text: text}, do)
+	return book.Do(ctx, a, e, do)
 }
 
 func noRequest(id string) error {
 	return core.Errorf(core.CodeNotFound, id, "there is no request %.80q", id)
 }
 
-// grades reports whether a request tests a student's submission: then it belongs to the class, not to its submitter.
-func grades(s *core.Spec) bool { return s.Submission != "" || s.Instead != "" }
-
-// classOf returns the class of a request that grades.
-func classOf(s *core.Spec) string {
-	class, _, _ := strings.Cut(s.Assignment, "/")
-	return class
-}
-
-// objectOf returns the object of rights to a request.
+// objectOf returns the object of rights to a request. One that grades belongs to the class, not to its submitter; a
+// replay is also that of the member of the class who requested it.
 func objectOf(s *core.Spec) core.Object {
-	if grades(s) {
-		return core.Object{}
+	switch {
+	case !s.Grades():
+		return core.Object{Owner: s.Submitter}
+	case s.Replays != nil:
+		return core.Object{Class: s.ClassOf(), Owner: s.Submitter}
 	}
-	return core.Object{Owner: s.Submitter}
+	return core.Object{}
 }
 
 // sees reports whether the actor may view a request.
 func sees(a core.Actor, s *core.Spec) bool {
-	return core.Allow(a, core.ActRequestView, objectOf(s)) == nil || grades(s) && teaches(a, s)
+	return core.Allow(a, core.ActRequestView, objectOf(s)) == nil || s.Grades() && teaches(a, s)
 }
 
 // teaches reports whether the actor may see the findings of a submission's tests.
 func teaches(a core.Actor, s *core.Spec) bool {
-	return core.Allow(a, core.ActGradeView, core.Object{Class: classOf(s)}) == nil
+	return core.Allow(a, core.ActGradeView, core.Object{Class: s.ClassOf()}) == nil
 }
 
 // watches reports whether the actor may see hosts, VMs and owners.
@@ -172,7 +174,7 @@ func (d *Service) row(ctx context.Context, a core.Actor, id string, act core.Act
 func (d *Service) watched(ctx context.Context, a core.Actor, id string) (row core.Row, output bool, err error) {
 	row, err = d.row(ctx, a, id, core.ActRequestView)
 	if err == nil {
-		return row, !grades(&row.Spec) || teaches(a, &row.Spec), nil
+		return row, !row.Spec.Grades() || teaches(a, &row.Spec), nil
 	}
 	if !core.Is(err, core.CodeNotFound) || !core.ValidName(id) {
 		return row, false, err

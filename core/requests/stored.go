@@ -40,7 +40,7 @@ func (d *Service) Submitted(ctx context.Context, a core.Actor, key string) (core
 // NOTFOUND.
 func (d *Service) Row(ctx context.Context, a core.Actor, id string) (core.Row, error) {
 	row, err := d.row(ctx, a, id, core.ActRequestView)
-	if err == nil && grades(&row.Spec) {
+	if err == nil && row.Spec.Grades() {
 		err = noRequest(id)
 	}
 	if err != nil {

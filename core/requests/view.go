@@ -18,6 +18,7 @@ type View struct {
 	Batch      string        `json:"batch,omitempty"` // that it was submitted in
 	Assignment string        `json:"assignment,omitempty"`
 	Submission string        `json:"submission,omitempty"`   // that it grades
+	Replays    string        `json:"replays,omitempty"`      // request that it runs again as it was
 	OnHostLoss string        `json:"on_host_loss,omitempty"` // "" is its pool's
 	Command    []string      `json:"command,omitempty"`
 	Env        []string      `json:"env,omitempty"` // names: the values may be secrets
@@ -73,6 +74,9 @@ func viewOf(row core.Row) View {
 		Submitter: s.Submitter, Priority: s.Priority, Type: s.Type, Batch: s.Batch, Assignment: s.Assignment, Submission: s.Submission,
 		OnHostLoss: s.OnHostLoss, Command: s.Command, Env: names(s.Env), Limits: s.Limits, Brought: s.Files,
 	}
+	if s.Replays != nil {
+		v.Replays = s.Replays.ID
+	}
 	if row.Result != nil {
 		v.Result = *row.Result
 		return v
@@ -95,7 +99,7 @@ func names(env []string) []string {
 // conceal removes what the actor may not know: the findings of tests of a graded submission, and the owner and host
 // that run the request.
 func conceal(a core.Actor, s *core.Spec, v *View) {
-	if grades(s) && !teaches(a, s) {
+	if s.Grades() && !teaches(a, s) {
 		v.Stdout, v.Stderr, v.Score, v.MaxScore, v.Tests, v.Files, v.LeftOut, v.Brought = "", "", nil, nil, nil, nil, nil, nil
 		v.Receipt = nil
 	}

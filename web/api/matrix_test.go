@@ -96,7 +96,7 @@ func samples() map[string]sample {
 		"submitRequest": {raw: aRequest}, "previewRequest": {body: says(object{"pool": pool, "command": []string{"true"}})}, "listRequests": {}, "viewRequest": {prepare: once(requested)}, "whyRequestWaits": {prepare: once(requested)}, "cancelRequest": {prepare: requested},
 		"deleteRequest": {prepare: requested},
 		"changeRequest": {prepare: requested, body: says(object{"priority": "low"})},
-		"rerunRequest":  {prepare: ended}, "explainRequest": {prepare: once(ended)}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
+		"rerunRequest":  {prepare: ended}, "replayRequest": {prepare: endedOf, body: says(object{})}, "compareRequest": {prepare: once(replayed)}, "explainRequest": {prepare: once(ended)}, "listAttempts": {prepare: once(ended)}, "followRequest": {prepare: once(ended)}, "downloadRequestFile": {prepare: once(ended)},
 
 		"submitBatch": {raw: aBatch}, "listBatches": {}, "viewBatch": {prepare: once(aWaitingBatch)}, "listBatchResults": {prepare: once(aWaitingBatch)},
 		"cancelBatch": {prepare: aWaitingBatch}, "rerunBatch": {prepare: aCancelledBatch},

@@ -22,6 +22,8 @@ func requestTable() []entry {
 		is(Operation{"deleteRequest", remove, "/requests/{id}", core.ActRequestControl, school.ScopeSubmit, 202, "Delete a request with its results and output; a running one is stopped first"}, (*server).deleteRequest),
 		is(Operation{"cancelRequest", post, "/requests/{id}/cancel", core.ActRequestControl, school.ScopeSubmit, 202, "Cancel a request, waiting or running"}, (*server).cancelRequest),
 		is(Operation{"rerunRequest", post, "/requests/{id}/rerun", core.ActRequestControl, school.ScopeSubmit, 202, "Rerun an ended request"}, (*server).rerunRequest),
+		is(Operation{"replayRequest", post, "/requests/{id}/replay", core.ActRequestCreate, school.ScopeSubmit, 201, "Run an ended request again as it was, as a new request that counts for nothing"}, (*server).replayRequest),
+		is(Operation{"compareRequest", get, "/requests/{id}/comparison", core.ActRequestView, school.ScopeRead, 0, "Compare the result of a replay with that of the request that it runs again"}, (*server).compareRequest),
 		is(Operation{"explainRequest", get, "/requests/{id}/explanation", core.ActRequestView, school.ScopeRead, 0, "Explain in sentences how the result of a request came about"}, (*server).explainRequest),
 		is(Operation{"listAttempts", get, "/requests/{id}/attempts", core.ActRequestView, school.ScopeRead, 0, "List all tries of a request, oldest first"}, (*server).listAttempts),
 		is(Operation{"downloadRequestFile", get, "/requests/{id}/files/{path}", core.ActRequestView, school.ScopeRead, 0, "Download a collected file of a request"}, (*server).requestFile),
@@ -155,6 +157,32 @@ func (s *server) cancelRequest(ctx context.Context, a core.Actor, in *One) (*ans
 
 func (s *server) rerunRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.View], error) {
 	return answered(s.Requests.Rerun(ctx, a, in.ID))
+}
+
+// ReplayFields are what can be chosen of a replay.
+type ReplayFields struct {
+	Pool string `json:"pool,omitempty" maxLength:"64" doc:"another pool whose VMs have the image that the request ran in; the request's by default"`
+}
+
+func (s *server) replayRequest(ctx context.Context, a core.Actor, in *struct {
+	One
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"any text: a repeat with the same key returns the same replay, with 200, and creates none"`
+	Body ReplayFields
+},
+) (*requested, error) {
+	v, created, err := s.Requests.Replay(ctx, a, in.ID, requests.ReplayOptions{Pool: in.Body.Pool, Idempotency: in.Key})
+	if err != nil {
+		return nil, err
+	}
+	out := &requested{http.StatusOK, at("requests", v.ID), v}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+func (s *server) compareRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.Comparison], error) {
+	return answered(s.Requests.Compare(ctx, a, in.ID))
 }
 
 // Explanation says how a result came about.

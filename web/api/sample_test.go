@@ -173,6 +173,23 @@ func ended(w *fixture, n int) string {
 	return w.recorded(requested(w, n), core.Result{State: core.RequestCompleted, Files: []core.File{{Path: "main.py", Digest: digest, Size: size}}})
 }
 
+// endedOf is one of the user whose turn it is.
+func endedOf(w *fixture, n int) string {
+	who, _ := rights(w.t)
+	row, _, err := w.in.Submit(w.t.Context(), core.Spec{Pool: pool, Submitter: w.as(who[n]).Actor.Handle, Command: []string{"true"}})
+	require.NoError(w.t, err)
+	return w.recorded(row.Spec.ID, core.Result{State: core.RequestCompleted})
+}
+
+// replayed is a replay of a request of ann's.
+func replayed(w *fixture, n int) string {
+	row, err := w.in.Store.Get(w.t.Context(), ended(w, n))
+	require.NoError(w.t, err)
+	row, _, err = w.in.Submit(w.t.Context(), row.Spec.Replay("ann"))
+	require.NoError(w.t, err)
+	return w.recorded(row.Spec.ID, core.Result{State: core.RequestCompleted})
+}
+
 // dead is a request of ann's that the platform failed.
 func dead(w *fixture, n int) string {
 	return w.recorded(requested(w, n), core.Result{State: core.RequestDead, Blame: core.BlamePlatform, Reason: "its host was lost"})

@@ -137,6 +137,19 @@ func (c *Client) RerunRequest(ctx context.Context, id string) (requests.View, er
 	return post[requests.View](ctx, c, nil, "requests", id, "rerun")
 }
 
+// ReplayRequest requests that a finished request is run again as it was, which counts for nothing. Returns CONFLICT if that
+// is not possible any more.
+func (c *Client) ReplayRequest(ctx context.Context, id string, o requests.ReplayOptions) (requests.View, error) {
+	return ask[requests.View](ctx, c, call{method: http.MethodPost, path: []string{"requests", id, "replay"}, key: keyOr(o.Idempotency), body: struct {
+		Pool string `json:"pool,omitempty"`
+	}{o.Pool}})
+}
+
+// CompareRequest compares the result of a replay with that of the request that it runs again.
+func (c *Client) CompareRequest(ctx context.Context, id string) (requests.Comparison, error) {
+	return get[requests.Comparison](ctx, c, nil, "requests", id, "comparison")
+}
+
 // ExplainRequest says in sentences how the result of a request came about.
 func (c *Client) ExplainRequest(ctx context.Context, id string) ([]string, error) {
 	out, err := get[struct {

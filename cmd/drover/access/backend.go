@@ -125,6 +125,10 @@ type requestBackend interface {
 	DeleteRequest(ctx context.Context, id string) (bool, error)
 	ExplainRequest(ctx context.Context, id string) ([]string, error)
 	RerunRequest(ctx context.Context, id string) (requests.View, error)
+	// ReplayRequest requests that a finished request is run again as it was.
+	ReplayRequest(ctx context.Context, id string, o requests.ReplayOptions) (requests.View, error)
+	// CompareRequest compares a replay with the request that it runs again.
+	CompareRequest(ctx context.Context, id string) (requests.Comparison, error)
 	// FollowRequest yields the events of a request after the event with the id last, until it has ended.
 	FollowRequest(ctx context.Context, id, last string) iter.Seq2[requests.Event, error]
 	// WhyRequestWaits returns nil for a request that does not wait.

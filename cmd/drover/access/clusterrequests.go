@@ -52,6 +52,15 @@ func (s *Session) RerunRequest(ctx context.Context, id string) (requests.View, e
 	return s.Requests().Rerun(ctx, s.Actor, id)
 }
 
+func (s *Session) ReplayRequest(ctx context.Context, id string, o requests.ReplayOptions) (requests.View, error) {
+	v, _, err := s.Requests().Replay(ctx, s.Actor, id, o)
+	return v, err
+}
+
+func (s *Session) CompareRequest(ctx context.Context, id string) (requests.Comparison, error) {
+	return s.Requests().Compare(ctx, s.Actor, id)
+}
+
 func (s *Session) ExplainRequest(ctx context.Context, id string) ([]string, error) {
 	lines, err := s.Requests().Explain(ctx, s.Actor, id)
 	return explain.English(lines), err

@@ -35,6 +35,7 @@ func Command() *cli.Command {
 				&cli.IntFlag{Name: "limit", Usage: "most to list, 1 to 1000", Value: 50},
 			}, listRequests),
 			access.BackendCommand("show", "show one request, its state and its result", "ID", "drover request show 01j8x3k4", nil, showRequest),
+			access.BackendCommand("replay", "run a finished request again as it was, which counts for nothing, and compare", "ID", "drover request replay --times 20 01j8x3k4", replayFlags(), replayRequest),
 			access.BackendCommand("explain", "say in sentences how a request's result came about", "ID", "drover request explain 01j8x3k4", nil, explainRequest),
 			access.ChangesCommand("list every change of state of a request, newest first, for operators", "ID", access.ChangesOfRequest),
 			access.BackendCommand("output", "print a request's standard output, its standard error to standard error", "ID", "drover request output --follow 01j8x3k4", []cli.Flag{
@@ -126,6 +127,7 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 		add("held by", v.Place.Owner)
 		add("faults so far", faults(v.Place.Attempts))
 	}
+	add("replay of", v.Replays)
 	add("on host loss", v.OnHostLoss)
 	add("blame", string(v.Blame))
 	add("reason", terminal.Clean(v.Reason))

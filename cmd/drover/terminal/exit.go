@@ -15,6 +15,7 @@ const (
 	ExitNotFound  = 3   // no such request, pool or host
 	ExitRefused   = 4   // the state or a limit does not allow it; later it may
 	ExitNoCluster = 5   // Redis or the store cannot be reached
+	ExitDiffers   = 6   // a replay came to something else than what it replays
 	ExitTimeout   = 124 // a run exceeded its time limit, as in timeout(1)
 	ExitPlatform  = 125 // drover itself could not complete a run
 	ExitStopped   = 130 // cancelled, as a shell reports Ctrl-C
