@@ -3,6 +3,8 @@ package classes
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -13,6 +15,32 @@ import (
 // CreateAssignment creates an assignment without a harness. Returns NOTFOUND for the class or pool, FORBIDDEN,
 // INVALID, LIMIT, CONFLICT.
 func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
+	as, err := r.newAssignment(ctx, a, as)
+	if err != nil {
+		return school.Assignment{}, err
+	}
+	return r.putAssignment(ctx, a, as, "creates assignment "+as.Name())
+}
+
+// CreateGraded creates an assignment with a harness, or nothing if one of them cannot be. Returns as CreateAssignment
+// and SetHarness.
+func (r *Service) CreateGraded(ctx context.Context, a core.Actor, as school.Assignment, tar io.Reader) (school.Assignment, error) {
+	as, err := r.newAssignment(ctx, a, as)
+	if err != nil {
+		return school.Assignment{}, err
+	}
+	if as.Pool == "" {
+		return school.Assignment{}, unpooled(as)
+	}
+	p, err := unpack(as, tar)
+	if err != nil {
+		return school.Assignment{}, err
+	}
+	return r.putHarness(ctx, a, as, p, fmt.Sprintf("creates assignment %s with a harness of %d bytes", as.Name(), len(p.Tar)))
+}
+
+// newAssignment checks an assignment that is to be made, without a harness.
+func (r *Service) newAssignment(ctx context.Context, a core.Actor, as school.Assignment) (school.Assignment, error) {
 	if _, err := r.openClass(ctx, a, as.Class, core.ActAssignmentEdit); err != nil {
 		return school.Assignment{}, err
 	}
@@ -21,10 +49,7 @@ func (r *Service) CreateAssignment(ctx context.Context, a core.Actor, as school.
 	if err := unreserved(as.Handle); err != nil {
 		return school.Assignment{}, err
 	}
-	if err := r.checkAssignment(ctx, as); err != nil {
-		return school.Assignment{}, err
-	}
-	return r.putAssignment(ctx, a, as, "creates assignment "+as.Name())
+	return as, r.checkAssignment(ctx, as)
 }
 
 // EditAssignment changes everything except the harness, if the assignment still has the given revision. Returns

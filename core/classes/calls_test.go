@@ -263,6 +263,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentEdit, method: "CreateAssignment", prepare: reopened, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.CreateAssignment(w.t.Context(), a, school.Assignment{Class: "cs101", Handle: id, Title: "New", Pool: pool}))
 		}},
+		{action: core.ActAssignmentEdit, method: "CreateGraded", prepare: reopened, do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.CreateGraded(w.t.Context(), a, school.Assignment{Class: "cs101", Handle: id, Title: "New", Pool: pool}, bytes.NewReader(harnessTar(w.t))))
+		}},
 		{action: core.ActAssignmentEdit, method: "EditAssignment", prepare: newHomework, do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.EditAssignment(w.t.Context(), a, school.Assignment{Class: "cs101", Handle: id, Title: "Other", Revision: 1}))
 		}},

@@ -26,6 +26,7 @@
 //	ViewAssignment ListAssignments Languages   assignment.view; .peek while hidden
 //	ViewHandout OpenHandout                    the same
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
+//	CreateGraded                               assignment.edit                          the same
 //	EditableAssignment                         assignment.edit
 //	SetHarness RemoveHarness                   assignment.edit                          the same
 //	ViewHarness OpenHarness                    assignment.edit

@@ -3,6 +3,7 @@ package classes_test
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/blobs/pack"
 	"drover/core/harness"
+	"drover/core/school"
 )
 
 // explain gives an assignment a harness with a handout, of paths and contents in turn.
@@ -59,4 +61,26 @@ func TestHandout(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", "attachments/a.txt")
 	requireCode(t, core.CodeNotFound, err)
+}
+
+// An assignment and its harness are made together or not at all.
+func TestCreateGraded(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	ctx, tess := t.Context(), w.as("tess")
+	as := school.Assignment{Class: "cs101", Handle: "hw1", Title: "New", Pool: pool}
+	_, err := w.reg.CreateGraded(ctx, tess, as, strings.NewReader("no archive"))
+	requireCode(t, core.CodeInvalid, err)
+	files := map[string]pack.File{"main": {Run: true}, "handout/.hidden": {}}
+	bad, err := harness.PackFiles(files)
+	require.NoError(t, err)
+	_, err = w.reg.CreateGraded(ctx, tess, as, bytes.NewReader(bad.Tar))
+	requireCode(t, core.CodeInvalid, err)
+	_, err = w.reg.ViewAssignment(ctx, tess, "cs101", "hw1")
+	requireCode(t, core.CodeNotFound, err)
+	made, err := w.reg.CreateGraded(ctx, tess, as, bytes.NewReader(harnessTar(t)))
+	require.NoError(t, err)
+	require.NotNil(t, made.Harness)
+	_, err = w.reg.CreateGraded(ctx, tess, as, bytes.NewReader(harnessTar(t)))
+	requireCode(t, core.CodeConflict, err)
 }

@@ -76,14 +76,10 @@ func (s *staff) createProblem(r *page.Request) error {
 	if err != nil {
 		return r.Again(err, "staff/problem", p)
 	}
-	if as, err = s.Classes.CreateAssignment(r.Context(), r.Actor(), as); err != nil {
+	if as, err = s.Classes.CreateGraded(r.Context(), r.Actor(), as, bytes.NewReader(pack.Tar)); err != nil {
 		return r.Again(mendable(err), "staff/problem", p)
 	}
-	at := assignmentPath(as.Class, as.Handle) + "/harness"
-	if _, err = s.Classes.SetHarness(r.Context(), r.Actor(), as.Class, as.Handle, bytes.NewReader(pack.Tar)); err != nil {
-		return r.Again(mendable(err), "staff/problem", p)
-	}
-	return r.Redirect(at, r.T("Assignment %s was created, with %d tests of the package.", cmp.Or(as.Title, as.Handle), len(pack.Cases.Tests())))
+	return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("Assignment %s was created, with %d tests of the package.", cmp.Or(as.Title, as.Handle), len(pack.Cases.Tests())))
 }
 
 // readProblem makes a harness of the package in a form, and fills in what it says of the assignment.
