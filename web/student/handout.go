@@ -127,7 +127,7 @@ func (h *shownHandout) statements(r *page.Request, all []handout.Statement, size
 		}
 		for _, file := range []string{o.PDF, o.Long} {
 			if file != "" {
-				h.Files = append(h.Files, statementLink{o.Language, strings.TrimSpace(strings.ToUpper(pathpkg.Ext(file)[1:]) + " " + languageName(o.Language)), at(file), sizes[file]})
+				h.Files = append(h.Files, statementLink{o.Language, fileName(file, o.Language), at(file), sizes[file]})
 			}
 		}
 	}
@@ -162,6 +162,15 @@ var languageNames = map[string]string{
 	"cs": "Čeština", "da": "Dansk", "de": "Deutsch", "en": "English", "es": "Español", "et": "Eesti", "fi": "Suomi", "fr": "Français", "hr": "Hrvatski",
 	"hu": "Magyar", "is": "Íslenska", "it": "Italiano", "ja": "日本語", "ko": "한국어", "nb": "Norsk", "nl": "Nederlands", "no": "Norsk", "pl": "Polski",
 	"pt": "Português", "ru": "Русский", "sv": "Svenska", "tr": "Türkçe", "uk": "Українська", "zh": "中文",
+}
+
+// fileName says what kind of file a statement is, and in which language.
+func fileName(file, tag string) string {
+	name := strings.ToUpper(pathpkg.Ext(file)[1:])
+	if tag != "" {
+		name += " (" + languageName(tag) + ")"
+	}
+	return name
 }
 
 // languageName is a language's name in itself; one that is not known stays a tag.

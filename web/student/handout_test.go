@@ -43,7 +43,7 @@ func TestStatementInTheReadersLanguage(t *testing.T) {
 	assert.Contains(t, body, `<img src="`+explained+`/handout/statement/img/dots.png" alt="dots">`)
 	assert.Contains(t, body, `<img src="" alt="none">`)
 	assert.Contains(t, body, `<a href="?statement=de" lang="de" hreflang="de">Deutsch</a>`)
-	assert.Contains(t, body, `<a href="`+explained+`/handout/statement/problem.sv.pdf" hreflang="sv">Statement as PDF Svenska</a>`)
+	assert.Contains(t, body, `<a href="`+explained+`/handout/statement/problem.sv.pdf" hreflang="sv">Statement as PDF (Svenska)</a>`)
 	assert.NotContains(t, body, "Addiere")
 	assert.Contains(t, w.get("ann", explained+"?statement=de"), `<div lang="de"><p>Addiere <b>sie</b>.</p></div>`)
 	w.language = "de"

@@ -12,17 +12,18 @@ import (
 type result struct {
 	*core.Result
 	Headline string
-	Build    *build // what the compiler said; nil unless the build failed
-	Tests    []test // those with something to say of their own
-	Hidden   []test // those whose input and output are not shown, in a line
-	Skipped  []test // those that did not run, in a line
-	Strip    []test // all, as squares
-	Passed   int    // of the tests
-	Count    int    // of the tests; a build that failed is none
-	Wait     int64  // ms from its submission to its start; -1 if it was never run
-	Ran      int64  // ms that it ran; -1 if it did not
-	Timed    bool   // there are times to show
-	Exit     bool   // its exit status is worth showing
+	Build    *build  // what the compiler said; nil unless the build failed
+	Tests    []test  // those with something to say of their own
+	Hidden   []test  // those whose input and output are not shown, in a line
+	Skipped  []test  // those that did not run, in a line
+	Strip    []test  // all, as squares
+	Groups   []group // of them; nil for fewer than two
+	Passed   int     // of the tests
+	Count    int     // of the tests; a build that failed is none
+	Wait     int64   // ms from its submission to its start; -1 if it was never run
+	Ran      int64   // ms that it ran; -1 if it did not
+	Timed    bool    // there are times to show
+	Exit     bool    // its exit status is worth showing
 }
 
 type test struct {
@@ -68,6 +69,7 @@ func readResult(r *page.Request, is *core.Result, files []core.File, below strin
 		all = append(all, readTest(r, t, res.Count))
 	}
 	res.sort(all)
+	res.Groups = groupsOf(r, all)
 	res.Headline = res.headline(r, all)
 	return res
 }
