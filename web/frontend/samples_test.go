@@ -420,6 +420,7 @@ func courseSamples() map[string]sample {
 		"POST /requests":                     {form: says("pool", pool, "command", "true"), files: true},
 		"POST /requests/{id}/cancel":         {path: about("/requests/", (*fixture).request, "/cancel")},
 		"POST /requests/{id}/rerun":          {path: about("/requests/", func(w *fixture) string { return w.ended(core.RequestDead) }, "/rerun")},
+		"POST /requests/{id}/replay":         {path: about("/requests/", func(w *fixture) string { return w.ended(core.RequestCompleted) }, "/replay"), who: map[string]string{"ann": "no"}},
 		"POST /batches/{id}/cancel":          {path: about("/batches/", (*fixture).batch, "/cancel")},
 		"POST /batches/{id}/rerun":           {path: about("/batches/", (*fixture).stopped, "/rerun")},
 		"GET /requests/{id}/files/{path...}": {is: http.StatusConflict}, // it has not ended

@@ -52,6 +52,11 @@ func (s *counted) GetImage(ctx context.Context, a string) (core.Image, error) {
 	return s.Store.GetImage(ctx, a)
 }
 
+func (s *counted) ListImages(ctx context.Context) ([]core.Image, error) {
+	s.n.Add(1)
+	return s.Store.ListImages(ctx)
+}
+
 func (s *counted) GetExperiment(ctx context.Context, a string) (school.Experiment, error) {
 	s.n.Add(1)
 	return s.Store.GetExperiment(ctx, a)

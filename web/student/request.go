@@ -42,7 +42,9 @@ type request struct {
 	Control  bool // the reader may cancel or rerun it
 	Handed   bool // the reader may see the submission that it tests
 	Tries    []try
-	Account  *account // nil until it has ended
+	Account  *account    // nil until it has ended
+	Replay   bool        // the reader may run it again as it was
+	Compared *comparison // nil unless it is a replay that has ended
 }
 
 // blames say whose fault the end of a plain request is.
@@ -130,6 +132,12 @@ func (d *student) request(r *page.Request) error {
 	}
 	q.Account = readAccount(r, &q.Result, lines)
 	q.Found = fileRows(path("requests", id, "files"), v.Files)
+	q.Replay = mayReplay(r.Actor(), &v)
+	if v.Replays != "" {
+		if q.Compared, err = d.readComparison(r, id); err != nil {
+			return err
+		}
+	}
 	return r.Render("student/request", q)
 }
 

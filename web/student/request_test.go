@@ -168,3 +168,30 @@ func TestHowAResultCameAbout(t *testing.T) {
 	assert.NotContains(t, w.get("olga", request), "6.12.9")
 	assert.Contains(t, w.get("tess", request), "6.12.9")
 }
+
+// Staff run a submission's request again as it was, and read how both compare; the submission stays what it was.
+func TestRunAgainAsItWas(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.graded("hw1")
+	at := w.submitTo("ann", "hw1")
+	request := strings.Replace(at, "submissions", "requests", 1)
+	w.grade(nil)
+	require.Contains(t, w.get("tess", at), "Run again as it was")
+	require.NotContains(t, w.get("ann", at), "Run again as it was")
+	require.Equal(t, http.StatusNotFound, w.post("ann", request+"/replay", nil).Code)
+	before := w.get("ann", at)
+	rec := w.post("tess", request+"/replay", nil)
+	require.Equal(t, http.StatusSeeOther, rec.Code)
+	replay := rec.Header().Get("Location")
+	require.Equal(t, http.StatusNotFound, w.status("ann", http.MethodGet, replay))
+	w.grade(func(r *core.Result) { none := 0.0; r.Score = &none })
+	shown := w.get("tess", replay)
+	for _, want := range []string{"Compared with the original", "They came to different results.", `href="` + request + `"`, "<td>0</td>"} {
+		require.Contains(t, shown, want)
+	}
+	require.NotContains(t, shown, "Run again as it was", "a replay is not replayed")
+	require.Equal(t, before, w.get("ann", at))
+	w.language = "de"
+	require.Contains(t, w.get("tess", replay), "Mit dem Original verglichen")
+}

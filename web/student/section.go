@@ -50,6 +50,7 @@ func Section(p services.Deps) page.Section {
 		{Pattern: "GET /requests/{id}/files/{path...}", Action: core.ActRequestView, Serve: d.requestFile},
 		{Pattern: "POST /requests/{id}/cancel", Action: core.ActRequestControl, Serve: d.cancelRequest},
 		{Pattern: "POST /requests/{id}/rerun", Action: core.ActRequestControl, Serve: d.rerunRequest},
+		{Pattern: "POST /requests/{id}/replay", Action: core.ActRequestView, Serve: d.replayRequest},
 		{Pattern: "GET /batches", Serve: d.batches},
 		{Pattern: "GET /batches/{id}", Action: core.ActRequestView, Serve: d.batch},
 		{Pattern: "GET /batches/{id}/results.json", Action: core.ActRequestView, Serve: d.batchJSON},
