@@ -39,7 +39,7 @@ func TestAloneAmongSlots(t *testing.T) {
 		synctest.Wait()
 		require.True(t, hushed)
 		require.False(t, entered)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		end()
 		synctest.Wait()
 		require.True(t, entered)
@@ -72,9 +72,9 @@ func TestOthersAreHeldUpForABoundedTime(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, time.Since(began), quietMost+2*quietLong)
-		time.Sleep(2 * quietPart * quietLong)
+		<-time.After(2 * quietPart * quietLong)
 		require.NotNil(t, q.hush(t.Context()), "it is saved up again")
-		time.Sleep(quietLong)
+		<-time.After(quietLong)
 	})
 }
 

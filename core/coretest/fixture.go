@@ -70,19 +70,34 @@ func (h *Cluster) Register(t testing.TB, owner string) core.Registered {
 // AddVMs creates n clean VMs and returns their ids.
 func (h *Cluster) AddVMs(t testing.TB, n int) []string {
 	t.Helper()
-	ids, made := make([]string, n), make(map[string]bool)
+	ids := make([]string, n)
 	for i := range ids {
-		h.vms++
-		ids[i] = fmt.Sprintf("vm-%s-%d", h.Host, h.vms)
-		if h.Peers {
-			ids[i] = core.PairVM(ids[i])
-		}
-		made[ids[i]] = true
+		ids[i] = h.NameVM()
+	}
+	h.AddVM(t, ids...)
+	return ids
+}
+
+// NameVM returns the id of the next VM.
+func (h *Cluster) NameVM() string {
+	h.vms++
+	id := fmt.Sprintf("vm-%s-%d", h.Host, h.vms)
+	if h.Peers {
+		id = core.PairVM(id)
+	}
+	return id
+}
+
+// AddVM creates clean VMs with these ids.
+func (h *Cluster) AddVM(t testing.TB, ids ...string) {
+	t.Helper()
+	made := make(map[string]bool)
+	for _, id := range ids {
+		made[id] = true
 	}
 	ctx := context.Background()
 	require.NoError(t, h.Store.Create(ctx, h.Factory, h.Made, h.Host, h.Pool, ids))
 	require.NoError(t, h.Store.Ready(ctx, h.Factory, h.Made, h.Host, made))
-	return ids
 }
 
 // Submit enqueues requests and requires that each is taken.
