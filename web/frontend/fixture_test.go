@@ -189,6 +189,9 @@ func harnessTar(t testing.TB) []byte {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o600))
+	shown := filepath.Join(dir, "handout", "attachments")
+	require.NoError(t, os.MkdirAll(shown, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(shown, "main.py"), []byte("pass\n"), 0o600))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
 	return p.Tar
