@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,25 @@ func TestProblemIsShown(t *testing.T) {
 	require.Contains(t, errs, "which package?")
 }
 
+// A pool whose VMs have less memory than the package asks for is named.
+func TestProblemInASmallPool(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	h.up()
+	_, errs, code := h.run("pool", "set", "default", "--memory", "64M")
+	require.Zero(t, code, errs)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(problems, "answers"))))
+	settings := filepath.Join(dir, "problem.yaml")
+	raw, err := os.ReadFile(settings)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(settings))
+	require.NoError(t, os.WriteFile(settings, append(raw, "limits: {memory: 100}\n"...), 0o600))
+	out, errs, code := h.run("problem", "verify", "--pool", "default", dir)
+	require.Zero(t, code, errs+out)
+	require.Equal(t, 1, strings.Count(out, "note: pool default: it gives programs up to 100 MiB of memory, and VMs of the pool have 64 MiB"), out)
+}
+
 // Nothing can be measured without an accepted submission.
 func TestProblemWithoutATime(t *testing.T) {
 	t.Parallel()
@@ -107,4 +127,21 @@ func TestProblemIsImported(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `"title": "Sum"`)
 	require.Contains(t, out, "Print the sum of two numbers.")
+
+	out, errs, code = h.run("problem", "list", "cs1")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `cs1/sum +Sum +(2025-09|legacy)`, out)
+	out, errs, code = h.run("problem", "list", "--json")
+	require.Zero(t, code, errs)
+	var listed []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &listed), out)
+	require.Len(t, listed, 1)
+	require.Equal(t, "cs1/sum", listed[0]["assignment"])
+	require.EqualValues(t, 3, listed[0]["tests"])
+	require.Len(t, listed[0]["digest"], 64)
+	_, errs, code = h.run("assignment", "harness", "--none", "cs1/sum")
+	require.Zero(t, code, errs)
+	out, _, code = h.run("problem", "list", "cs1")
+	require.Zero(t, code)
+	require.NotContains(t, out, "cs1/sum")
 }

@@ -65,7 +65,14 @@ func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harne
 		return nil, err
 	}
 	file := core.File{Path: harness.TarFile, Digest: digest, Size: size}
-	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal(), Handout: shown}, nil
+	is := recordOf(file, p)
+	is.Handout = shown
+	return is, nil
+}
+
+// recordOf is a harness as an assignment has it, without its handout.
+func recordOf(file core.File, p harness.Package) *school.Harness {
+	return &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal(), Problem: p.Problem}
 }
 
 // RemoveHarness makes submissions to an assignment ungraded. Returns NOTFOUND, FORBIDDEN, CONFLICT.

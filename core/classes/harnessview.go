@@ -114,7 +114,7 @@ func (r *Service) ViewStagedHarness(ctx context.Context, a core.Actor, class, ha
 		return HarnessView{}, err
 	}
 	file := core.File{Path: harness.TarFile, Digest: digest, Size: int64(len(p.Tar))}
-	return r.viewHarness(ctx, as, &school.Harness{File: file, Config: p.Config.Raw, Stock: p.Cases != nil, Finals: p.Cases != nil && p.Cases.HasFinal()}, p)
+	return r.viewHarness(ctx, as, recordOf(file, p), p)
 }
 
 // CasesEdit is another text for the cases.yaml of a harness.

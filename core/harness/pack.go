@@ -11,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/blobs/pack"
 	"drover/core/harness/cases"
+	"drover/core/school"
 )
 
 // Bounds on a harness folder.
@@ -25,6 +26,8 @@ type Package struct {
 	Tar    []byte // the same folder gives the same bytes
 	Config Config
 	Cases  *cases.Plan // for the stock harness; nil if main grades
+
+	Problem *school.Problem // of which it was made; nil for others
 }
 
 // Pack reads a harness folder, or a file with one in a form that Read accepts. It returns an INVALID or LIMIT error
@@ -67,6 +70,9 @@ func Pack(dir string) (Package, error) {
 	archive, err := cases.Index(bytes.NewReader(p.Tar), int64(len(p.Tar)))
 	if err == nil {
 		p.Cases, err = archive.Plan()
+	}
+	if err == nil {
+		p.Problem, err = problemOf(archive)
 	}
 	return p, core.Wrap(err, core.CodeInvalid, dir, "the harness folder %s", dir)
 }

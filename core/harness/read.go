@@ -87,7 +87,9 @@ func read(tar []byte) (Package, error) {
 		return Package{}, core.Errorf(core.CodeInvalid, MainFile, "the harness has neither %s, a program that grades, nor %s, tests for the stock harness", MainFile, cases.File)
 	}
 	p.Config.stock = true
-	p.Cases, err = folder.Plan()
+	if p.Cases, err = folder.Plan(); err == nil {
+		p.Problem, err = problemOf(folder)
+	}
 	return p, err
 }
 

@@ -54,34 +54,44 @@ func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	} else if set > 0 {
 		whole = set
 	}
-	points, tests, memory := 0.0, p.Cases.Tests(), p.Cases.BuildLimits.Memory
-	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor} {
-		if c != nil {
-			memory = max(memory, c.Limits.Memory)
-		}
-	}
+	points, tests := 0.0, p.Cases.Tests()
 	for _, t := range tests {
-		memory = max(memory, t.Limits.Memory)
 		longest += t.Limits.Time
 		points += t.Points
 	}
 	if longest > whole {
 		warn(warnLate, longest, whole)
 	}
-	if limits.Memory > 0 && memory > limits.Memory {
-		warn(warnMemory, core.SizeText(memory), core.SizeText(limits.Memory))
-	}
+	all = append(all, p.Lacks(limits, peer)...)
 	if points == 0 {
 		warn(warnPointless)
 	}
 	if !slices.ContainsFunc(tests, func(t *cases.Test) bool { return t.Hidden }) {
 		warn(warnPublic)
 	}
-	if p.Cases.Interactor != nil && !peer {
-		warn(warnPeerless)
-	}
 	if nameless := namelessTests(tests); len(nameless) > 0 {
 		warn(warnNameless, strings.Join(nameless, ", "))
+	}
+	return all
+}
+
+// Lacks returns what a harness with cases asks for and VMs with these limits do not have.
+func (p *Package) Lacks(limits core.Limits, peer bool) []Warning {
+	var all []Warning
+	memory := p.Cases.BuildLimits.Memory
+	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor} {
+		if c != nil {
+			memory = max(memory, c.Limits.Memory)
+		}
+	}
+	for _, t := range p.Cases.Tests() {
+		memory = max(memory, t.Limits.Memory)
+	}
+	if limits.Memory > 0 && memory > limits.Memory {
+		all = append(all, Warning{warnMemory, []any{core.SizeText(memory), core.SizeText(limits.Memory)}})
+	}
+	if p.Cases.Interactor != nil && !peer {
+		all = append(all, Warning{Sentence: warnPeerless})
 	}
 	return all
 }

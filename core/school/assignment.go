@@ -17,6 +17,8 @@ type Harness struct {
 	Finals bool            `json:"finals,omitempty"` // its cases.yaml has tests for final submissions only
 	// Handout are the files that students may see. The first one is what pages show, by core/harness/handout.
 	Handout []core.File `json:"handout,omitempty"`
+
+	Problem *Problem `json:"problem,omitempty"` // the problem package that it was made of; nil for others
 }
 
 // Assignment is something that students submit. Its name is Class/Handle.

@@ -24,6 +24,14 @@ func ProblemCommand() *cli.Command {
 		Name: "problem", Usage: "problem packages of Kattis and ICPC", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			{
+				Name: "list", Usage: "list assignments that were made of packages", UsageText: "drover problem list [flags] [CLASS]", OnUsageError: terminal.UsageError,
+				Description: "Of a class, or of all of yours.\n\nExample: drover problem list cs101",
+				Flags: terminal.WithSettings([]cli.Flag{
+					&cli.BoolFlag{Name: "all", Usage: "also assignments that ended more than a week ago"}, access.AsFlag(), terminal.JSONFlag(),
+				}, "client"),
+				Action: access.WithBackend(listProblems),
+			},
+			{
 				Name: "show", Usage: "show what a package has, and what drover cannot judge of it", UsageText: "drover problem show [flags] DIR", OnUsageError: terminal.UsageError,
 				Flags:  terminal.WithSettings([]cli.Flag{timeFlag(), terminal.JSONFlag()}),
 				Action: func(c *cli.Context) error { return withProblem(c, showProblem) },
@@ -94,24 +102,18 @@ type shownGroup struct {
 
 func shownOf(p *problem.Problem) shownProblem {
 	s := shownProblem{
-		Title: p.Title, Format: p.Format, Type: "pass-fail", Judging: "the default output validator",
+		Title: p.Title, Format: p.Format, Type: p.Type(), Judging: "the default output validator",
 		TimeMs: p.Limits.Time.Milliseconds(), Memory: p.Limits.Memory, Output: p.Limits.Output,
 		Submissions: map[string]int{}, Refused: notes(p.Refused), Notes: notes(p.Notes),
-	}
-	if p.Scoring {
-		s.Type = "scoring"
-	}
-	if p.Passes > 0 {
-		s.Type += fmt.Sprintf(", multi-pass (up to %d)", p.Passes)
-	}
-	if p.Answers {
-		s.Type += ", submit-answer"
 	}
 	if p.Validator != "" {
 		s.Judging = "output validator " + p.Validator
 	}
 	if p.Interactive {
 		s.Judging = "interactive, by " + p.Validator
+	}
+	if p.Passes > 0 {
+		s.Judging += fmt.Sprintf(", in up to %d passes", p.Passes)
 	}
 	for i := range p.Groups {
 		g := &p.Groups[i]

@@ -47,6 +47,7 @@ type verification struct {
 	backend access.Backend
 	pool    string
 	rows    []verified
+	warned  bool
 }
 
 const (
@@ -175,6 +176,9 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 		if err != nil {
 			return err
 		}
+		if err := v.warn(folder, r); err != nil {
+			return err
+		}
 		v.add(verified{Path: b.s.Path, Wanted: wanted(b.s), timed: b.s.ForTime()}, b.s, r, v.p.Scoring)
 		if b.e == nil {
 			continue
@@ -191,6 +195,22 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 		if why != "" && row.Fits {
 			row.Fits, row.About = false, why
 		}
+	}
+	return nil
+}
+
+// warn notes, once, what the VMs that graded do not have and the package asks for.
+func (v *verification) warn(folder string, r *core.Result) error {
+	if v.warned || r.Receipt == nil {
+		return nil
+	}
+	v.warned = true
+	pack, err := harness.Pack(folder)
+	if err != nil {
+		return err
+	}
+	for _, w := range pack.Lacks(r.Receipt.Limits, true) { // without a peer it would not have run
+		v.p.Notes = append(v.p.Notes, problem.Note{File: "pool " + v.pool, What: w.String()})
 	}
 	return nil
 }

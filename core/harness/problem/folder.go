@@ -53,6 +53,7 @@ func (p *Problem) write(w *writer) error {
 		file["compare"], file[what] = what, is
 	}
 	w.handout()
+	w.origin()
 	return w.finish(file)
 }
 

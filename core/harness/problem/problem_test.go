@@ -13,6 +13,7 @@ import (
 	"drover/core"
 	"drover/core/harness"
 	"drover/core/harness/problem"
+	"drover/core/school"
 )
 
 func open(t *testing.T, dir string) *problem.Problem {
@@ -94,6 +95,31 @@ func TestHarnessOfGroups(t *testing.T) {
 	assert.InDelta(t, 60, *groups[2].Points, 0)
 	assert.Equal(t, []string{"sample"}, groups[2].Needs)
 	assert.Equal(t, time.Second, groups[2].Tests[0].Limits.Time)
+}
+
+// A harness says of which package it was made, and two copies of one have the same digest.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	made := func(from string) *school.Problem {
+		dir := t.TempDir()
+		require.NoError(t, open(t, from).Write(dir))
+		pack, err := harness.Pack(dir)
+		require.NoError(t, err)
+		return pack.Problem
+	}
+	was := made("testdata/passes-talk")
+	assert.Equal(t, school.Problem{Title: "Ask twice", Format: "2025-09", Type: "pass-fail interactive multi-pass", Tests: 1, TimeMs: 1000, Digest: was.Digest}, *was)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/passes-talk")))
+	assert.Equal(t, was, made(dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "data", "more"), nil, 0o600))
+	assert.NotEqual(t, was.Digest, made(dir).Digest)
+
+	dir = t.TempDir()
+	require.NoError(t, open(t, "testdata/case").Write(dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ProblemFile), []byte("[]"), 0o600))
+	_, err := harness.Pack(dir)
+	require.ErrorContains(t, err, "does not say of which problem package it was made")
 }
 
 // A link must not lead out of the package.
