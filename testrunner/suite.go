@@ -171,7 +171,7 @@ func (j *job) tests() (*cases.Report, error) {
 		r.Build = build
 		j.tell("build", build)
 	}
-	return r, nil
+	return r, j.graded(r)
 }
 
 // group runs one group's tests.

@@ -168,14 +168,19 @@ func (j *job) buildChecker(vm VM, c *cases.Checker, key string) error {
 		return err
 	}
 	if bad != nil {
-		const most = 300
-		return &ended{core.BlameHarness, notYours + "its " + c.Word + " could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), most)]))}
+		return unbuilt(c, bad)
 	}
 	if err := vm.Keep(j.ctx, keptChecker); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
 	j.save(vm, keptChecker, key)
 	return nil
+}
+
+// unbuilt is the end of a grading whose checker, interactor or grader could not be built.
+func unbuilt(c *cases.Checker, bad *cases.Outcome) error {
+	const most = 300
+	return &ended{core.BlameHarness, notYours + "its " + c.Word + " could not be built: " + bad.Why + ": " + strings.TrimSpace(string(bad.Stderr[:min(len(bad.Stderr), most)]))}
 }
 
 // build copies files over those in work and runs commands there, until one fails.

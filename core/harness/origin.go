@@ -9,13 +9,13 @@ import (
 	"drover/core/school"
 )
 
-// ProblemFile says of which problem package a folder was made, as JSON of a school.Problem.
+// ProblemFile says of which problem package a folder was made, as JSON of a school.Origin.
 const ProblemFile = "drover-problem.json"
 
 const maxProblem = 4 << 10 // bytes of it
 
 // problemOf reads of which problem package a folder was made; nil if of none.
-func problemOf(folder *cases.Archive) (*school.Problem, error) {
+func problemOf(folder *cases.Archive) (*school.Origin, error) {
 	size, there := folder.Size(ProblemFile)
 	if !there {
 		return nil, nil
@@ -24,7 +24,7 @@ func problemOf(folder *cases.Archive) (*school.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p school.Problem
+	var p school.Origin
 	if err := json.Unmarshal(raw, &p); err != nil || size > maxProblem || !utf8.Valid(raw) {
 		return nil, core.Errorf(core.CodeInvalid, ProblemFile, "%s of the harness does not say of which problem package it was made: remove it, or import the package again", ProblemFile)
 	}

@@ -27,7 +27,7 @@ type Package struct {
 	Config Config
 	Cases  *cases.Plan // for the stock harness; nil if main grades
 
-	Problem *school.Problem // of which it was made; nil for others
+	Problem *school.Origin // of which it was made; nil for others
 }
 
 // Pack reads a harness folder, or a file with one in a form that Read accepts. It returns an INVALID or LIMIT error

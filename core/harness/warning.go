@@ -79,7 +79,7 @@ func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 func (p *Package) Lacks(limits core.Limits, peer bool) []Warning {
 	var all []Warning
 	memory := p.Cases.BuildLimits.Memory
-	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor} {
+	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor, p.Cases.Grader} {
 		if c != nil {
 			memory = max(memory, c.Limits.Memory)
 		}

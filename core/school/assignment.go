@@ -18,7 +18,7 @@ type Harness struct {
 	// Handout are the files that students may see. The first one is what pages show, by core/harness/handout.
 	Handout []core.File `json:"handout,omitempty"`
 
-	Problem *Problem `json:"problem,omitempty"` // the problem package that it was made of; nil for others
+	Problem *Origin `json:"problem,omitempty"` // the problem package that it was made of; nil for others
 }
 
 // Assignment is something that students submit. Its name is Class/Handle.

@@ -13,7 +13,7 @@ import (
 // listedProblem is an assignment with the package of which it was made.
 type listedProblem struct {
 	Assignment string `json:"assignment"`
-	school.Problem
+	school.Origin
 }
 
 func listProblems(c *cli.Context, d access.Backend) error {

@@ -101,8 +101,7 @@ func (p *parser) checker(what string, into **Checker) field {
 	return func(n *yaml.Node) error {
 		c := &Checker{Word: what}
 		fields := map[string]field{
-			"passes": integer(&c.Passes, 2, MaxPasses),
-			"files":  p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
+			"files": p.paths(&c.Files), "build": commands(&c.Build), "run": command(&c.Run), "limits": p.limits(&c.Limits),
 			"stderr": func(n *yaml.Node) error {
 				var reader string
 				err := oneOf(&reader, "all", "staff")(n)
@@ -110,8 +109,14 @@ func (p *parser) checker(what string, into **Checker) field {
 				return err
 			},
 		}
-		if what == "interactor" {
+		switch what {
+		case "grader":
+			fields["points"] = number(&c.Points, 0, 1e6)
+		case "interactor":
 			fields["after"] = command(&c.After)
+			fallthrough
+		default:
+			fields["passes"] = integer(&c.Passes, 2, MaxPasses)
 		}
 		err := mapping(n, what, fields)
 		if err == nil && c.Run == nil {

@@ -77,7 +77,7 @@ func (p *parser) whole(raw []byte) error {
 	fields := d.fields(p)
 	for key, read := range map[string]field{
 		"timeout": span(&p.plan.Timeout), "files": p.paths(&p.plan.Files), "build": commands(&p.plan.Build),
-		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker("checker", &p.plan.Checker), "interactor": p.checker("interactor", &p.plan.Interactor),
+		"build_cache": truth(&p.plan.BuildCache), "build_limits": p.limits(&p.plan.BuildLimits), "checker": p.checker("checker", &p.plan.Checker), "interactor": p.checker("interactor", &p.plan.Interactor), "grader": p.checker("grader", &p.plan.Grader),
 		"tests": later(&tests), "groups": later(&groups), "factors": factors(&p.plan.Factors),
 	} {
 		fields[key] = read

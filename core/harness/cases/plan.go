@@ -18,6 +18,7 @@ type Plan struct {
 	Factors     map[string]Factor // of the limits of tests, by language; For applies them
 	Checker     *Checker          // nil where no test has one
 	Interactor  *Checker          // talks with the submission while it judges it; nil where no test has one
+	Grader      *Checker          // computes the points of all tests together; nil where groups have them
 	Groups      []Group
 }
 
@@ -125,6 +126,8 @@ type Checker struct {
 	Passes int     // how often a submission may run for one test; 0: once
 	Limits Limits
 	Staff  bool // its standard error is for staff alone
+
+	Points float64 // the most that a grader gives
 }
 
 // The ways to compare.

@@ -71,6 +71,7 @@ func Ended(e wire.Exit, exit *int, l Limits) (verdict, why string, by core.Decid
 type Report struct {
 	Build    *Outcome // nil if all commands went well
 	Outcomes []Outcome
+	Graded   *float64 // the points by the grader; nil if there is none
 }
 
 // Notes is what checkers say to staff, by test.
@@ -86,7 +87,7 @@ func (r *Report) Notes(p *Plan) string {
 
 // Coarse is the report with what hidden tests of the plan have used in the steps of core.Usage.Coarse.
 func (r *Report) Coarse(p *Plan) *Report {
-	coarse := Report{Build: r.Build, Outcomes: slices.Clone(r.Outcomes)}
+	coarse := Report{Build: r.Build, Outcomes: slices.Clone(r.Outcomes), Graded: r.Graded}
 	next := 0
 	for _, g := range p.Groups {
 		for i := range g.Tests {
@@ -153,6 +154,9 @@ func (r *Report) JSON(p *Plan) ([]byte, error) {
 				out.Score += share * *g.Points
 			}
 		}
+	}
+	if r.Graded != nil {
+		out.Score, out.MaxScore = *r.Graded, p.Grader.Points
 	}
 	return json.Marshal(out)
 }

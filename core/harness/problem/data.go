@@ -55,8 +55,11 @@ func (p *Problem) data() error {
 		return nil
 	}
 	old := slices.IndexFunc(p.files, func(f string) bool { return strings.HasPrefix(f, "data/") && path.Base(f) == "testdata.yaml" })
+	p.graders()
 	var err error
 	switch {
+	case p.Grader != "":
+		return p.gradedData()
 	case p.Format == Legacy, p.draft && old >= 0: // drafts of 2025-09 kept this file
 		err = p.legacyData()
 	default:
@@ -69,6 +72,22 @@ func (p *Problem) data() error {
 		p.allOrNothing(1)
 	}
 	return err
+}
+
+// graders finds the package's grader.
+func (p *Problem) graders() {
+	switch found := p.programsIn("graders"); {
+	case len(found) == 0:
+		if p.custom {
+			p.refuse(File, 0, "grading is custom, and graders has no program")
+		}
+	case p.Format != Legacy || !p.Scoring:
+		p.refuse("graders", 0, "only scoring problems of the legacy format have a grader")
+	case len(found) > 1:
+		p.refuse("graders", 0, "there are %d graders (%s); the format has one", len(found), strings.Join(found, ", "))
+	default:
+		p.Grader = found[0]
+	}
 }
 
 // allOrNothing gives points for all groups together: each needs those before it, and the last has the points.

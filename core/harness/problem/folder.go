@@ -52,6 +52,9 @@ func (p *Problem) write(w *writer) error {
 		}
 		file["compare"], file[what] = what, is
 	}
+	if len(p.nodes) > 0 {
+		file["grader"] = w.grader()
+	}
 	w.handout()
 	w.origin()
 	return w.finish(file)
@@ -215,18 +218,7 @@ func (w *writer) validator() map[string]any {
 	w.text(buildFile, buildScript(p.Languages))
 	w.text(validateFile, validateScript(p.Interactive))
 	w.text(verdictFile, verdictScript(p.Passes))
-	all := p.below(p.Validator)
-	if p.has(p.Validator) {
-		all = []string{p.Validator}
-	}
-	for _, f := range all {
-		to := validatorDir + "/" + strings.TrimPrefix(f, p.Validator+"/")
-		if f == p.Validator {
-			to = validatorDir + "/" + path.Base(f)
-		}
-		w.copy(f, to)
-		files = append(files, to)
-	}
+	files = append(files, w.program(p.Validator, validatorDir)...)
 	limits := map[string]any{"time": l.Check.String()}
 	if l.CheckMemory > 0 {
 		limits["memory"] = l.CheckMemory
@@ -243,6 +235,23 @@ func (w *writer) validator() map[string]any {
 		program["passes"] = p.Passes
 	}
 	return program
+}
+
+// program copies a program of the package, a file or a folder, into a folder, and returns its files there.
+func (w *writer) program(from, into string) (files []string) {
+	all := w.p.below(from)
+	if w.p.has(from) {
+		all = []string{from}
+	}
+	for _, f := range all {
+		to := into + "/" + strings.TrimPrefix(f, from+"/")
+		if f == from {
+			to = into + "/" + path.Base(f)
+		}
+		w.copy(f, to)
+		files = append(files, to)
+	}
+	return files
 }
 
 func (w *writer) groups() []any {

@@ -11,6 +11,7 @@ import (
 // legacyConfig is what testdata.yaml says of a folder; what it leaves out its parent's says.
 type legacyConfig struct {
 	goOn   bool // on_reject: continue
+	own    bool // grading: custom
 	grader []string
 	accept float64
 	most   float64 // the upper end of range; 0 if there is none
@@ -36,12 +37,13 @@ func (p *Problem) legacyConfig(folder string, c legacyConfig) (legacyConfig, err
 				p.bad(e, "this is break or continue")
 			}
 		case "grading":
-			if p.text(e) != "default" {
-				p.bad(e, "graders of its own compute the verdict; drover has none")
+			if c.own = p.text(e) == "custom"; c.own && p.Grader == "" {
+				p.bad(e, "the package has no grader of its own that drover can run")
 			}
 		case "grader_flags":
-			c.grader, c.at = p.words(e, true), e
-			p.graderFlags(e, c.grader)
+			if c.grader, c.at = p.words(e, true), e; p.Grader == "" {
+				p.graderFlags(e, c.grader)
+			}
 		case "accept_score":
 			c.accept = p.number(e, 0, 1e6)
 		case "reject_score":

@@ -54,7 +54,7 @@ func (w *writer) origin() {
 	const most = 200 // characters of a title
 	p := w.p
 	title := []rune(strings.ToValidUTF8(p.Title, "\ufffd"))
-	is := school.Problem{Title: string(title[:min(len(title), most)]), Format: p.Format, Type: p.Type(), TimeMs: p.Limits.Time.Milliseconds(), Memory: p.Limits.Memory}
+	is := school.Origin{Title: string(title[:min(len(title), most)]), Format: p.Format, Type: p.Type(), TimeMs: p.Limits.Time.Milliseconds(), Memory: p.Limits.Memory}
 	for i := range p.Groups {
 		is.Tests += len(p.Groups[i].Tests)
 	}

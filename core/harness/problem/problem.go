@@ -29,6 +29,7 @@ type Problem struct {
 	Passes      int  // most runs of a submission for a test; 0: the problem is not multi-pass
 	Answers     bool // submissions are answers, not programs
 	Limits      Limits
+	Grader      string // computes the points of folders of tests; "" for none
 	Validator   string // the output validator: a file or a folder; "" for comparing
 	Groups      []Group
 	Languages   []string // of submissions, by the table's names; empty for all
@@ -45,10 +46,13 @@ type Problem struct {
 	compare   flags    // the whole package's, by validator_flags
 	shown     []shown  // to students
 	constants map[string]string
-	passes    entry // validation_passes
-	scores    entry // validation, if the validator computes scores
-	draft     bool  // of 2025-09
-	worst     bool  // the worst outcome of all tests is a submission's, not the first bad one
+	passes    entry   // validation_passes
+	scores    entry   // validation, if the validator computes scores
+	custom    bool    // the grader is for all folders that do not say otherwise
+	nodes     []node  // folders of tests, those below first, if there is a grader
+	outOf     float64 // the most points by the grader
+	draft     bool    // of 2025-09
+	worst     bool    // the worst outcome of all tests is a submission's, not the first bad one
 
 	planned bool
 }
@@ -211,7 +215,7 @@ func (p *Problem) note(file string, line int, format string, args ...any) {
 func (p *Problem) programs() error {
 	p.answers()
 	for folder, what := range map[string]string{
-		"graders": "graders of its own compute the verdict", "static_validator": "a static validator judges source code", "static_validators": "a static validator judges source code",
+		"static_validator": "a static validator judges source code", "static_validators": "a static validator judges source code",
 	} {
 		if len(p.below(folder)) > 0 {
 			p.refuse(folder, 0, "%s; drover has none", what)

@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 		"refused": {
 			"problem.yaml, line 3: validation: the validator computes the points of data/secret", "problem.yaml, line 6: objective: less is better",
 			"problem.yaml, line 9: validation_passes: the problem is not multi-pass", "problem.yaml, line 10: cores: this limit is not known",
-			"problem.yaml, line 11: validators: this key is not known", "graders: graders of its own", "data/testdata.yaml, line 1: grading: graders of its own",
+			"problem.yaml, line 11: validators: this key is not known", "data/testdata.yaml, line 1: grading: the package has no grader of its own",
 			"data/secret/testdata.yaml, line 1: grader_flags: avg", "data/secret/testdata.yaml, line 2: reject_score: a failed test",
 			"data/secret/1.in: it has no answer 1.ans", "problem.yaml: validation is custom, and output_validators has no program",
 		},
@@ -100,7 +100,7 @@ func TestHarnessOfGroups(t *testing.T) {
 // A harness says of which package it was made, and two copies of one have the same digest.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
-	made := func(from string) *school.Problem {
+	made := func(from string) *school.Origin {
 		dir := t.TempDir()
 		require.NoError(t, open(t, from).Write(dir))
 		pack, err := harness.Pack(dir)
@@ -108,7 +108,7 @@ func TestOrigin(t *testing.T) {
 		return pack.Problem
 	}
 	was := made("testdata/passes-talk")
-	assert.Equal(t, school.Problem{Title: "Ask twice", Format: "2025-09", Type: "pass-fail interactive multi-pass", Tests: 1, TimeMs: 1000, Digest: was.Digest}, *was)
+	assert.Equal(t, school.Origin{Title: "Ask twice", Format: "2025-09", Type: "pass-fail interactive multi-pass", Tests: 1, TimeMs: 1000, Digest: was.Digest}, *was)
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/passes-talk")))
 	assert.Equal(t, was, made(dir))

@@ -1,7 +1,7 @@
 package school
 
-// Problem says which problem package a harness was made of.
-type Problem struct {
+// Origin says which problem package a harness was made of.
+type Origin struct {
 	Title  string `json:"title"`
 	Format string `json:"format"`
 	Type   string `json:"type"`

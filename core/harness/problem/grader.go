@@ -1,0 +1,173 @@
+package problem
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The files of a harness folder with a grader.
+const (
+	gradeFile   = "drover-grade"
+	treeFile    = "drover-tree"
+	defaultFile = "drover-default"
+	graderDir   = "drover-grader"
+)
+
+// node is a folder of tests whose result a grader computes, from those of its tests and folders.
+type node struct {
+	name  string // its path, with a / at the end
+	own   bool   // by the package's grader
+	goOn  bool   // results after one that is not accepted count
+	flags []string
+	of    []string // tests and folders, in order
+}
+
+// gradedData reads the data of a problem with a grader: all tests run, and the grader gets what counts.
+func (p *Problem) gradedData() error {
+	root := legacyConfig{accept: 1, own: p.custom}
+	root, err := p.legacyConfig("data", root)
+	if err != nil {
+		return err
+	}
+	whole := node{name: "./", own: root.own, goOn: root.goOn, flags: root.grader}
+	for _, folder := range []string{"sample", "secret"} {
+		if len(p.below("data/"+folder)) == 0 {
+			continue
+		}
+		if err := p.gradedFolder(folder, root); err != nil {
+			return err
+		}
+		whole.of = append(whole.of, folder+"/")
+	}
+	p.nodes = append(p.nodes, whole)
+	secret, err := p.legacyConfig("data/secret", root)
+	if p.outOf = root.most; p.outOf == 0 {
+		p.outOf = secret.most
+	}
+	if p.outOf == 0 {
+		p.refuse("data/testdata.yaml", 0, "range: a problem with a grader needs one with an upper end, out of which points are shown")
+	}
+	return err
+}
+
+func (p *Problem) gradedFolder(folder string, parent legacyConfig) error {
+	c, err := p.legacyConfig("data/"+folder, parent)
+	if err != nil {
+		return err
+	}
+	like := Test{Points: c.accept, flags: c.flags, inputs: c.inputs}
+	if like.Scores = p.scores.key != ""; like.Scores {
+		if like.Points = c.most; c.most == 0 {
+			p.refuse("data/"+folder, 0, "the validator computes points of its tests, which need a range up to a number")
+		}
+	}
+	n := node{name: folder + "/", own: c.own, goOn: c.goOn, flags: c.grader}
+	tests := p.tests("data/"+folder, false, like)
+	if len(tests) > 0 {
+		p.Groups = append(p.Groups, Group{Name: folder, Sample: strings.HasPrefix(folder+"/", "sample/"), Stop: !c.goOn && p.scores.key == "", Tests: tests})
+	}
+	for _, name := range p.children("data/" + folder) {
+		stem, is := strings.CutSuffix(name, ".in")
+		switch {
+		case is && slices.ContainsFunc(tests, func(t Test) bool { return t.Name == stem }):
+			n.of = append(n.of, folder+"/"+stem)
+		case p.has("data/"+folder+"/"+name) || strings.HasSuffix(name, ".files"):
+		default:
+			if err := p.gradedFolder(folder+"/"+name, c); err != nil {
+				return err
+			}
+			n.of = append(n.of, folder+"/"+name+"/")
+		}
+	}
+	p.nodes = append(p.nodes, n)
+	return nil
+}
+
+// grader writes what computes the points.
+func (w *writer) grader() map[string]any {
+	var tree strings.Builder
+	for _, n := range w.p.nodes {
+		how, stop := "default", "break"
+		if n.own {
+			how = "own"
+		}
+		if n.goOn {
+			stop = "continue"
+		}
+		fmt.Fprintf(&tree, "%s|%s|%s|%s|%s\n", n.name, how, stop, strings.Join(n.flags, " "), strings.Join(n.of, " "))
+	}
+	w.text(treeFile, tree.String())
+	w.text(gradeFile, gradeScript)
+	w.text(defaultFile, defaultGrader)
+	w.text(buildFile, buildScript(w.p.Languages))
+	files := append([]string{treeFile, gradeFile, defaultFile, buildFile}, w.program(w.p.Grader, graderDir)...)
+	limits := map[string]any{"time": w.p.Limits.Check.String()}
+	if w.p.Limits.CheckMemory > 0 {
+		limits["memory"] = w.p.Limits.CheckMemory
+	}
+	return map[string]any{
+		"files": files, "build": []any{[]string{"sh", buildFile, graderDir, "own"}}, "run": []string{"sh", gradeFile}, "limits": limits, "points": w.p.outOf,
+	}
+}
+
+const gradeScript = `#!/bin/sh
+# Computes the result of each folder of tests, those below first, by the grader that it has. A line of the tree has the
+# folder, its grader, whether results after a rejected one count, flags, and tests and folders.
+set -f
+cat >results
+while IFS='|' read -r node how stop flags children; do
+	: >sub
+	for child in $children; do
+		line=$(awk -v name="$child" '$1 == name { print $2, $3; exit }' results)
+		[ -n "$line" ] || continue
+		echo "$line" >>sub
+		case $line in
+		"AC "*) ;;
+		*) [ "$stop" = continue ] || break ;;
+		esac
+	done
+	[ -s sub ] || continue
+	if [ "$how" = own ]; then
+		./` + graderDir + `/run $flags <sub >said || { echo "the grader failed for $node" >&2; exit 1; }
+	else
+		sh ./` + defaultFile + ` $flags <sub >said || exit 1
+	fi
+	awk -v node="$node" '
+		{ for (i = 1; i <= NF; i++) word[++n] = $i }
+		END {
+			if (n != 2 || word[1] !~ /^(AC|WA|RTE|TLE)$/ || word[2] !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) exit 1
+			print node, word[1], (word[1] == "AC" ? word[2] : 0)
+		}' said >>results || { echo "the grader does not print a verdict and points for $node" >&2; head -c 200 said >&2; exit 1; }
+done <` + treeFile + `
+awk '$1 == "./" { print $2, $3 }' results
+`
+
+const defaultGrader = `#!/bin/sh
+# The default grader of the legacy format.
+awk -v flags="$*" '
+{ verdict[++n] = $1; score[n] = $2 }
+END {
+	mode = "worst_error"; how = "sum"
+	k = split(flags, flag, " ")
+	for (i = 1; i <= k; i++) {
+		if (flag[i] ~ /^(worst_error|first_error|always_accept)$/) mode = flag[i]
+		if (flag[i] ~ /^(sum|avg|min|max)$/) how = flag[i]
+		if (flag[i] == "ignore_sample") ignore = 1
+		if (flag[i] == "accept_if_any_accepted") any = 1
+	}
+	if (ignore && n > 1) { print verdict[2], score[2]; exit }
+	said = "AC"
+	rank["RTE"] = 3; rank["TLE"] = 2; rank["WA"] = 1; rank["AC"] = 0
+	for (i = 1; i <= n; i++) {
+		if (verdict[i] == "AC") accepted = 1
+		if (mode == "first_error" ? said == "AC" : rank[verdict[i]] > rank[said]) said = verdict[i]
+		sum += score[i]
+		if (i == 1 || score[i] < least) least = score[i]
+		if (i == 1 || score[i] > most) most = score[i]
+	}
+	if (mode == "always_accept" || any && accepted) said = "AC"
+	points = how == "sum" ? sum : how == "avg" ? sum / n : how == "min" ? least : most
+	printf "%s %.10g\n", said, points
+}'
+`
