@@ -41,8 +41,10 @@ func TestStatementsAreInert(t *testing.T) {
 		{`<h2 onclick="x()">A</h2><style>p{}</style><p style="position:fixed" class="c" id="main">B<sub>1</sub></p>`, true, `<h2>A</h2><p>B<sub>1</sub></p>`},
 		{`<img src="a%20b.svg" onerror="x()" srcset="//evil.example/x 2x"><img src="data:image/svg+xml,x"><img src="//evil.example/x">`, true, `<img src="/own/a%20b.svg"><img src="">`},
 		{`<iframe src="/users"></iframe><form action="/sign-out"><input name=a><button>go</button></form><svg><script>x()</script></svg><math><mi>x</mi></math>`, true, `gox`},
-		{`<a href="/sign-out">x</a><a href="javascript:x()">y</a><a href="https://example.org/">z</a><base href="//evil.example"><meta http-equiv="refresh" content="0;url=//evil.example">`, true,
-			`xy<a href="https://example.org/" rel="nofollow noreferrer">z</a>`},
+		{
+			`<a href="/sign-out">x</a><a href="javascript:x()">y</a><a href="https://example.org/">z</a><base href="//evil.example"><meta http-equiv="refresh" content="0;url=//evil.example">`, true,
+			`xy<a href="https://example.org/" rel="nofollow noreferrer">z</a>`,
+		},
 		{`<html><head><title>T</title></head><body><!-- c --><table><tr><td colspan="2" onclick=x>1</td></tr></table>`, true, `<table><tr><td colspan="2">1</td></tr></table>`},
 	} {
 		require.Equal(t, tt.want, string(page.Statement(tt.text, tt.isHTML, picture)))

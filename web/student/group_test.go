@@ -17,7 +17,8 @@ func TestPointsByGroup(t *testing.T) {
 	w.grade(func(r *core.Result) {
 		r.Tests = []core.Test{
 			{Name: "s/1", Group: "s", Verdict: "accepted", Score: 1, MaxScore: 1},
-			{Name: "s/a/1", Group: "s/a", Verdict: "accepted", Score: 20, MaxScore: 20}, {Name: "s/a/2", Group: "s/a", Verdict: "wrong_answer", MaxScore: 20},
+			{Name: "s/a/1", Group: "s/a", Verdict: "accepted", Score: 20, MaxScore: 20},
+			{Name: "s/a/2", Group: "s/a", Verdict: "wrong_answer", MaxScore: 20},
 			{Name: "b/1", Group: "b", Verdict: "skipped", MaxScore: 5},
 		}
 	})
