@@ -45,7 +45,7 @@ var comparedNames = map[requests.Compared]string{
 func (d *student) readComparison(r *page.Request, id string) (*comparison, error) {
 	is, err := d.deps.Requests.Compare(r.Context(), r.Actor(), id)
 	if core.Is(err, core.CodeConflict) || core.Is(err, core.CodeForbidden) {
-		return nil, nil //nolint:nilnil,nilerr // the result is shown without
+		return nil, nil //nolint:nilnil // the result is shown without
 	}
 	if err != nil {
 		return nil, err

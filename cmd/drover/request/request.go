@@ -157,6 +157,11 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	if err := terminal.PrintTable(w, "", table.Row{"", ""}, rows); err != nil {
 		return err
 	}
+	return printAttempts(w, history)
+}
+
+// printAttempts prints the attempts of a request that has several.
+func printAttempts(w io.Writer, history []core.Attempt) error {
 	var tries []table.Row
 	for _, a := range history {
 		accepted := "refused: too late"
