@@ -134,6 +134,10 @@ func (w *fixture) sampleRequests() []string {
 			r.Times = core.Times{Submitted: start, Claimed: 1200, Started: 1500, Finished: 3900}
 		})
 	}
+	replay := w.post("rosa", ended+"/replay", nil).Header().Get("Location")
+	for c := range w.claims() {
+		w.end(c, func(r *core.Result) { r.Stdout = "step 7: 0.126\n" })
+	}
 	stopped := w.request("rosa", "sleep 1000")
 	w.post("rosa", stopped+"/cancel", nil)
 	w.post("rosa", stopped+"/rerun", nil)
@@ -143,7 +147,7 @@ func (w *fixture) sampleRequests() []string {
 		w.run(c)
 	}
 	waits := w.request("rosa", "make test")
-	return append([]string{"/requests", "/requests/new", ended, stopped, runs, waits}, w.sampleBatches()...)
+	return append([]string{"/requests", "/requests/new", ended, replay, stopped, runs, waits}, w.sampleBatches()...)
 }
 
 // sampleBatches makes batches of rosa: one in the middle of its work, and one that was stopped.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/harness"
+	"drover/core/harness/cases"
 	"drover/core/requests"
 	"drover/web/page"
 )
@@ -39,6 +41,23 @@ var comparedNames = map[requests.Compared]string{
 	requests.ComparedHarness:     page.Sentence("Harness"),
 	requests.ComparedFiles:       page.Sentence("Files"),
 	requests.ComparedLimits:      page.Sentence("Limits"),
+}
+
+// wholeVerdicts are the words for how a whole run ended.
+var wholeVerdicts = map[harness.Verdict]string{
+	harness.Passed:        page.Sentence("passed"),
+	harness.Partial:       page.Sentence("some points"),
+	harness.Failed:        page.Sentence("failed"),
+	harness.Crashed:       page.Sentence("crashed"),
+	harness.TimeLimit:     page.Sentence("took too long"),
+	harness.MemoryLimit:   page.Sentence("too much memory"),
+	harness.ProcessLimit:  page.Sentence("too many processes"),
+	harness.OutputLimit:   page.Sentence("printed too much"),
+	harness.BuildError:    page.Sentence("could not be built"),
+	harness.Rejected:      page.Sentence("not graded: refused"),
+	harness.HarnessFault:  page.Sentence("a fault of the grading program"),
+	harness.PlatformFault: page.Sentence("our fault"),
+	harness.Cancelled:     page.Sentence("cancelled"),
 }
 
 // readComparison reads how a replay compares; nil if the request that it runs again has no result any more.
@@ -77,11 +96,16 @@ func differingRows(r *page.Request, all []requests.Difference) []comparedRow {
 
 // comparedText returns one side of a difference in the reader's language; of a digest its beginning.
 func comparedText(r *page.Request, what requests.Compared, text string) string {
-	switch known, state := verdicts[text], states[core.RequestState(text)]; {
+	whole, known, state := wholeVerdicts[harness.Verdict(text)], verdicts[text], states[core.RequestState(text)]
+	switch {
+	case what == requests.ComparedTestVerdict && text == "":
+		return r.T(verdicts[cases.Accepted])
 	case text == "":
 		return "–"
 	case what == requests.ComparedTestVerdict && known != "":
 		return r.T(known)
+	case what == requests.ComparedVerdict && whole != "":
+		return r.T(whole)
 	case what == requests.ComparedState && state.Text != "":
 		return r.T(state.Text)
 	}

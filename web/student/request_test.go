@@ -155,7 +155,7 @@ func TestHowAResultCameAbout(t *testing.T) {
 	for _, want := range []string{
 		"How this result came about", "computed for 1.02 s, and its limit of processor time is 1 s: took too long", "6.12.9", "2 × EPYC &lt;b&gt;",
 		"1 process,", "v1.2.3", "1.5 s of 2 s", "not measured", "The host was busy: in 1.5 s of the 2 s",
-		"other programs used 83 % of the host", "the first run computed for 1.08 s and came to took too long", "Checked again, alone",
+		"other programs used 83 % of the host", "the first run computed for 1.08 s, and its verdict was: took too long", "Checked again, alone",
 	} {
 		assert.Contains(t, staff, want)
 	}

@@ -142,7 +142,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 		said := text(&r, explain.About{Grading: true})
 		require.Contains(t, said, "Test 3 was checked again, because ", because)
 		require.Contains(t, said, "62 %")
-		require.Contains(t, said, "1.01 s and came to time limit")
+		require.Contains(t, said, "1.01 s, and its verdict was: time limit")
 		require.Contains(t, said, "In the second run of test 3 others used 4 % of the host's processors")
 	}
 	for _, left := range []core.LeftSuch{core.LeftSlow, core.LeftHost} {

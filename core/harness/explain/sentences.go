@@ -67,9 +67,9 @@ const (
 // The sentences about tests that were in doubt, by why they were, and by why they were not run again.
 var (
 	doubted = map[core.Doubt]string{
-		core.DoubtBusy:   "Test %s was checked again, because other programs used %d %% of the host's processors while it ran: the first run computed for %s and came to %s",
-		core.DoubtStolen: "Test %s was checked again, because the machine below the host took processor time from it while it ran; others used %d %%. The first run computed for %s and came to %s",
-		core.DoubtHot:    "Test %s was checked again, because heat slowed the host's processors down while it ran; others used %d %%. The first run computed for %s and came to %s",
+		core.DoubtBusy:   "Test %s was checked again, because other programs used %d %% of the host's processors while it ran: the first run computed for %s, and its verdict was: %s",
+		core.DoubtStolen: "Test %s was checked again, because the machine below the host took processor time from it while it ran; others used %d %%. The first run computed for %s, and its verdict was: %s",
+		core.DoubtHot:    "Test %s was checked again, because heat slowed the host's processors down while it ran; others used %d %%. The first run computed for %s, and its verdict was: %s",
 	}
 	undecided = map[core.LeftSuch]string{
 		core.LeftSlow: "Test %s was not checked again, although others used %d %% of the host's processors: tests before it came to the same verdict again, or took the time for it",
