@@ -126,7 +126,7 @@ func TestProblemIsImported(t *testing.T) {
 	out, errs, code := h.run("assignment", "show", "--json", "cs1/sum")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `"title": "Sum"`)
-	require.Contains(t, out, "Print the sum of two numbers.")
+	require.Contains(t, out, `"statement/problem.en.md"`)
 
 	out, errs, code = h.run("problem", "list", "cs1")
 	require.Zero(t, code, errs)

@@ -84,7 +84,7 @@ type function struct {
 }
 
 // functions reads each function of library once, for all scripts that use it.
-var functions = func() map[string]func() function {
+var functions = sync.OnceValue(func() map[string]func() function {
 	all := make(map[string]func() function, len(library))
 	for _, name := range library {
 		all[name] = sync.OnceValue(func() function {
@@ -93,7 +93,7 @@ var functions = func() map[string]func() function {
 		})
 	}
 	return all
-}()
+})
 
 // assemble puts the keys, records and library functions that a script uses on the script's first line, so that line
 // numbers in errors are those of the file.
@@ -103,7 +103,7 @@ func assemble(name string) string {
 	var shared []string
 	for _, called := range slices.Backward(library) {
 		if used[called] {
-			f := functions[called]()
+			f := functions()[called]()
 			maps.Copy(used, f.calls)
 			maps.Copy(uses, f.names)
 			shared = append(shared, f.text)
