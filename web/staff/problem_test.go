@@ -32,7 +32,7 @@ func TestAssignmentOfAProblemPackage(t *testing.T) {
 		{"x", good, "is no number of seconds above 0"},
 		{"1", []string{"cases.yaml", "tests: []\n"}, "there is no problem.yaml in it"},
 		{"1", []string{"problem.yaml", "name: [\n"}, "problem.yaml is not YAML"},
-		{"1", append([]string{"echo/graders/g.py", ""}, good...), "<li>graders: graders of its own compute the verdict; drover has none</li>"},
+		{"1", append([]string{"echo/graders/g.py", ""}, good...), "<li>graders: only scoring problems of the legacy format have a grader</li>"},
 	} {
 		code, body := send(bad.time, bad.files...)
 		require.Equal(t, http.StatusUnprocessableEntity, code, bad.says)
