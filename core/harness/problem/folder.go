@@ -223,8 +223,13 @@ func (w *writer) validator() map[string]any {
 	if l.CheckMemory > 0 {
 		limits["memory"] = l.CheckMemory
 	}
-	if l.CheckOutput > 0 {
+	switch {
+	case l.CheckOutput > 0:
 		limits["output"] = l.CheckOutput
+	case p.Interactive: // it is also what the submission reads
+		limits["output"] = core.MaxOutputBytes
+	default:
+		limits["output"] = defaultOutput
 	}
 	run := []string{"sh", validateFile, "{input}", "{answer}"}
 	program := map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits, "stderr": "staff"}

@@ -12,6 +12,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/harness/cases"
 	"drover/core/harness/problem"
 	"drover/core/school"
 )
@@ -79,6 +80,20 @@ func TestRefusals(t *testing.T) {
 }
 
 // Groups, points and flags arrive in cases.yaml.
+// What an interactor prints is all that a submission reads, and more than a validator says.
+func TestOutputOfAnInteractor(t *testing.T) {
+	t.Parallel()
+	read := func(name string) *cases.Plan {
+		dir := t.TempDir()
+		require.NoError(t, open(t, "testdata/"+name).Write(dir))
+		pack, err := harness.Pack(dir)
+		require.NoError(t, err)
+		return pack.Cases
+	}
+	assert.Equal(t, int64(core.MaxOutputBytes), read("pseudo").Interactor.Limits.Output)
+	assert.Equal(t, int64(8<<20), read("passes").Checker.Limits.Output)
+}
+
 func TestHarnessOfGroups(t *testing.T) {
 	t.Parallel()
 	p := open(t, "testdata/points")
