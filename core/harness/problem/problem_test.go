@@ -79,7 +79,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Groups, points and flags arrive in cases.yaml.
 // What an interactor prints is all that a submission reads, and more than a validator says.
 func TestOutputOfAnInteractor(t *testing.T) {
 	t.Parallel()
@@ -94,6 +93,7 @@ func TestOutputOfAnInteractor(t *testing.T) {
 	assert.Equal(t, int64(8<<20), read("passes").Checker.Limits.Output)
 }
 
+// Groups, points and flags arrive in cases.yaml.
 func TestHarnessOfGroups(t *testing.T) {
 	t.Parallel()
 	p := open(t, "testdata/points")
