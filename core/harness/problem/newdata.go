@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// newConfig is what test_group.yaml says of a folder. Nothing is inherited from the folder above.
+// newConfig is what test_group.yaml says of a folder. Nothing is inherited from the folder above, but see wholeConfig.
 type newConfig struct {
 	score       float64
 	unbounded   bool
@@ -19,7 +19,7 @@ type newConfig struct {
 func (p *Problem) newConfig(folder string, c newConfig) (newConfig, error) {
 	file := folder + "/test_group.yaml"
 	all, err := p.mapping(file)
-	c.at.file = file
+	c.at.file, c.test = file, p.whole
 	for _, e := range all {
 		switch e.key {
 		case "max_score":
@@ -56,7 +56,25 @@ func (p *Problem) ofTests(t *Test, e entry) {
 	}
 }
 
+// wholeConfig reads data/test_group.yaml. The format does not have it, but BAPCtools does, and packages that are made
+// by it.
+func (p *Problem) wholeConfig() error {
+	const file = "data/test_group.yaml"
+	if !p.has(file) {
+		return nil
+	}
+	p.note(file, 0, "the format has no such file; as in BAPCtools, all tests begin with what it says")
+	all, err := p.mapping(file)
+	for _, e := range all {
+		p.ofTests(&p.whole, e)
+	}
+	return err
+}
+
 func (p *Problem) newData() error {
+	if err := p.wholeConfig(); err != nil {
+		return err
+	}
 	sample, err := p.newConfig("data/sample", newConfig{})
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type Problem struct {
 	shown     []shown  // to students
 	constants map[string]string
 	passes    entry   // validation_passes
+	whole     Test    // of 2025-09: what all tests begin with
 	scores    entry   // validation, if the validator computes scores
 	custom    bool    // the grader is for all folders that do not say otherwise
 	nodes     []node  // folders of tests, those below first, if there is a grader

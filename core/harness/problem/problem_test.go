@@ -93,6 +93,27 @@ func TestOutputOfAnInteractor(t *testing.T) {
 	assert.Equal(t, int64(8<<20), read("passes").Checker.Limits.Output)
 }
 
+// What data/test_group.yaml says is where all tests begin; a folder's own words take its place.
+func TestFlagsOfAllTests(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"problem.yaml": "problem_format_version: 2025-09\nname: x\nuuid: 1\nlimits: {time_limit: 1}\n", "data/sample/1.in": "", "data/sample/1.ans": "1", "data/secret/1.in": "", "data/secret/1.ans": "1",
+		"data/test_group.yaml": "output_validator_args: [float_tolerance, 1e-6]\n", "data/secret/test_group.yaml": "output_validator_args: [float_tolerance, 1e-3]\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	made := t.TempDir()
+	require.NoError(t, open(t, dir).Write(made))
+	pack, err := harness.Pack(made)
+	require.NoError(t, err)
+	tests := pack.Cases.Tests()
+	require.Len(t, tests, 2)
+	assert.InDelta(t, 1e-6, tests[0].Compare.Relative, 1e-12)
+	assert.InDelta(t, 1e-3, tests[1].Compare.Relative, 1e-12)
+}
+
 // Groups, points and flags arrive in cases.yaml.
 func TestHarnessOfGroups(t *testing.T) {
 	t.Parallel()
