@@ -29,10 +29,7 @@ func (r *Service) CreateGraded(ctx context.Context, a core.Actor, as school.Assi
 	if err != nil {
 		return school.Assignment{}, err
 	}
-	if as.Pool == "" {
-		return school.Assignment{}, unpooled(as)
-	}
-	p, err := unpack(as, tar)
+	p, err := unpackFor(as, tar)
 	if err != nil {
 		return school.Assignment{}, err
 	}

@@ -18,10 +18,7 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 	if err != nil {
 		return school.Assignment{}, err
 	}
-	if as.Pool == "" {
-		return school.Assignment{}, unpooled(as)
-	}
-	p, err := unpack(as, tar)
+	p, err := unpackFor(as, tar)
 	if err != nil {
 		return school.Assignment{}, err
 	}
@@ -46,6 +43,14 @@ func unpooled(as school.Assignment) error {
 }
 
 // unpack reads a harness for an assignment and validates all of it.
+// unpackFor reads a harness that is to grade an assignment.
+func unpackFor(as school.Assignment, tar io.Reader) (harness.Package, error) {
+	if as.Pool == "" {
+		return harness.Package{}, unpooled(as)
+	}
+	return unpack(as, tar)
+}
+
 func unpack(as school.Assignment, tar io.Reader) (harness.Package, error) {
 	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
 	if err != nil {

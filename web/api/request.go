@@ -68,7 +68,11 @@ func (s *server) submitRequest(ctx context.Context, a core.Actor, in *struct {
 	}
 	draft := f.draft()
 	draft.Idempotency, draft.Files = in.Key, each(form, broughtAs)
-	v, created, err := s.Requests.Submit(ctx, a, draft)
+	return wasRequested(s.Requests.Submit(ctx, a, draft))
+}
+
+// wasRequested answers with a request, which may be one of before.
+func wasRequested(v requests.View, created bool, err error) (*requested, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -170,15 +174,7 @@ func (s *server) replayRequest(ctx context.Context, a core.Actor, in *struct {
 	Body ReplayFields
 },
 ) (*requested, error) {
-	v, created, err := s.Requests.Replay(ctx, a, in.ID, requests.ReplayOptions{Pool: in.Body.Pool, Idempotency: in.Key})
-	if err != nil {
-		return nil, err
-	}
-	out := &requested{http.StatusOK, at("requests", v.ID), v}
-	if created {
-		out.Status = http.StatusCreated
-	}
-	return out, nil
+	return wasRequested(s.Requests.Replay(ctx, a, in.ID, requests.ReplayOptions{Pool: in.Body.Pool, Idempotency: in.Key}))
 }
 
 func (s *server) compareRequest(ctx context.Context, a core.Actor, in *One) (*answer[requests.Comparison], error) {

@@ -2,6 +2,7 @@ package student
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/url"
 	"strconv"
@@ -233,13 +234,19 @@ func (d *student) inline(r *page.Request, files *classes.Files, path string) err
 		return err
 	}
 	defer content.Close() //nolint:errcheck // only read from
+	return d.show(r, f, content, "")
+}
+
+// show sends a file for a browser to show, if its beginning says that it is a picture or a PDF, or as the other kind
+// unless that is "". All else is a download.
+func (d *student) show(r *page.Request, f core.File, content io.Reader, other string) error {
 	var head [512]byte
 	n, err := io.ReadFull(content, head[:])
 	if err != nil && n == 0 && f.Size > 0 {
 		return core.Wrap(err, core.CodeUnavailable, f.Path, "the file cannot be read")
 	}
 	all := io.MultiReader(bytes.NewReader(head[:n]), content)
-	kind := source.MediaType(head[:n])
+	kind := cmp.Or(source.MediaType(head[:n]), other)
 	if kind == "" {
 		return d.deliver(r, f.Path, f.Size, all)
 	}

@@ -1,10 +1,8 @@
 package student
 
 import (
-	"bytes"
 	"cmp"
 	"html/template"
-	"io"
 	"net/url"
 	pathpkg "path"
 	"slices"
@@ -13,12 +11,9 @@ import (
 
 	"golang.org/x/text/language"
 
-	"drover/core"
 	"drover/core/classes"
 	"drover/core/harness/handout"
 	"drover/web/page"
-	"drover/web/source"
-	"drover/web/transfer"
 )
 
 // shownHandout is what an assignment's harness has for students.
@@ -187,19 +182,9 @@ func (d *student) handoutFile(r *page.Request) error {
 	if r.URL.Query().Has("download") {
 		return d.deliver(r, f.Path, f.Size, content)
 	}
-	var head [512]byte
-	n, err := io.ReadFull(content, head[:])
-	if err != nil && n == 0 && f.Size > 0 {
-		return core.Wrap(err, core.CodeUnavailable, f.Path, "the file cannot be read")
+	other := ""
+	if strings.EqualFold(pathpkg.Ext(f.Path), ".svg") {
+		other = "image/svg+xml" // the sandbox keeps what is in it from running, and pages show it as a picture only
 	}
-	all := io.MultiReader(bytes.NewReader(head[:n]), content)
-	kind := source.MediaType(head[:n])
-	if kind == "" && strings.EqualFold(pathpkg.Ext(f.Path), ".svg") {
-		kind = "image/svg+xml" // the sandbox keeps what is in it from running, and pages show it as a picture only
-	}
-	if kind == "" {
-		return d.deliver(r, f.Path, f.Size, all)
-	}
-	_, err = io.Copy(transfer.Inline(r.W, f.Path, kind, f.Size), all)
-	return d.sent(r, err)
+	return d.show(r, f, content, other)
 }

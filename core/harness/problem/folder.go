@@ -160,14 +160,7 @@ func (w *writer) put(name string, content []byte, mode os.FileMode) {
 
 // copy copies a file of the package.
 func (w *writer) copy(from, to string) {
-	if w.err != nil {
-		return
-	}
-	content, err := w.p.bytes(from, maxBytes)
-	if err != nil {
-		w.err = err
-		return
-	}
+	content := w.read(from)
 	mode := filePlain
 	if info, err := w.p.root.Stat(from); err == nil && info.Mode()&0o100 != 0 {
 		mode = 0o700
@@ -180,15 +173,17 @@ func (w *writer) copy(from, to string) {
 
 // plain copies a file of the package as it is.
 func (w *writer) plain(from, to string) {
+	w.put(to, w.read(from), filePlain)
+}
+
+// read returns a file of the package; after a failure nothing.
+func (w *writer) read(from string) []byte {
 	if w.err != nil {
-		return
+		return nil
 	}
 	content, err := w.p.bytes(from, maxBytes)
-	if err != nil {
-		w.err = err
-		return
-	}
-	w.put(to, content, filePlain)
+	w.err = err
+	return content
 }
 
 func (w *writer) limits() map[string]any {
