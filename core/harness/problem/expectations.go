@@ -106,6 +106,10 @@ func (p *Problem) expectation(e entry, base Expectation) []Expectation {
 	var below []Expectation
 	said := false
 	rule := base
+	if expand(e.key) == nil {
+		p.bad(e, "its braces stand for more than %d patterns", mostPatterns)
+		return nil
+	}
 	for _, one := range p.entries(e.file, e.value) {
 		switch one.key {
 		case "permitted":
@@ -207,10 +211,13 @@ func (s *Submission) ForTime() bool {
 
 const mostPatterns = 100
 
-// expand replaces braces with alternatives by the patterns that they stand for.
+// expand replaces braces with alternatives by the patterns that they stand for; nil if these are too many.
 func expand(pattern string) []string {
 	done, todo := []string{}, []string{pattern}
-	for len(todo) > 0 && len(todo)+len(done) <= mostPatterns {
+	for len(todo) > 0 {
+		if len(todo)+len(done) > mostPatterns {
+			return nil
+		}
 		one := todo[0]
 		todo = todo[1:]
 		open := strings.LastIndexByte(one, '{')
@@ -223,7 +230,7 @@ func expand(pattern string) []string {
 			continue
 		}
 		for word := range strings.SplitSeq(one[open+1:open+end], ",") {
-			todo = append(todo, one[:open]+word+one[open+end+1:])
+			todo = append(todo, one[:open]+strings.TrimSpace(word)+one[open+end+1:])
 		}
 	}
 	return done

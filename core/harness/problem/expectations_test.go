@@ -61,7 +61,7 @@ func TestBadExpectations(t *testing.T) {
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/expects")))
 	at := filepath.Join(dir, "submissions", "submissions.yaml")
 	require.NoError(t, os.Remove(at))
-	require.NoError(t, os.WriteFile(at, []byte("\"*/*.py\":\n  permitted: [MLE]\n  score: [1, 2, 3]\n  use_for_time_limit: maybe\n  language: cpp\n  what: 1\nnobody.py:\n  message: x\n"), 0o600))
+	require.NoError(t, os.WriteFile(at, []byte("\"*/*.py\":\n  permitted: [MLE]\n  score: [1, 2, 3]\n  use_for_time_limit: maybe\n  language: cpp\n  what: 1\nnobody.py:\n  message: x\nno{ b , c }ody.py:\n  message: x\n\"{0,1,2,3,4,5,6,7,8,9,a}{0,1,2,3,4,5,6,7,8,9}\":\n  message: x\n"), 0o600))
 	p := open(t, dir)
 	err := p.Check()
 	require.ErrorContains(t, err, `submissions.yaml, line 2: permitted: "MLE" is not AC, WA, TLE or RTE`)
@@ -73,5 +73,6 @@ func TestBadExpectations(t *testing.T) {
 	}
 	assert.Contains(t, all, "line 5: language is not read")
 	assert.Contains(t, all, "line 6: what is not known")
+	require.ErrorContains(t, err, "line 11: {0,1,2,3,4,5,6,7,8,9,a}{0,1,2,3,4,5,6,7,8,9}: its braces stand for more than 100 patterns")
 	assert.Contains(t, all, "line 7: no submission is called nobody.py")
 }
