@@ -67,7 +67,11 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	program.Stdin = heard
 	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
 	judge.Stdin = asked
-	program.Closed, judge.Closed = asked.end, heard.end
+	silent, closed := make(chan struct{}), false // closed: the program closed its output before the interactor ended
+	program.Closed, judge.Closed = sync.OnceFunc(func() {
+		close(silent)
+		asked.end()
+	}), heard.end
 
 	var its *ran // the interactor's
 	var failed error
@@ -76,6 +80,11 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 		its, failed = j.execute(ctx, j.peer, judge, c.Limits, min(wall, c.Limits.Wall), heard.hear)
 		if failed != nil {
 			stop(failed)
+		}
+		select {
+		case <-silent:
+			closed = true
+		default:
 		}
 		close(judged) // before the program can notice
 		heard.end()
@@ -103,7 +112,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if its, err = j.afterwards(its); err != nil {
 		return nil, err
 	}
-	return run, j.decide(t, o, run, its, first)
+	return run, j.decide(t, o, run, its, first && !closed)
 }
 
 // afterwards runs the command that judges how the interactor has ended, if there is one and the interactor has ended by
@@ -119,8 +128,8 @@ func (j *job) afterwards(its *ran) (*ran, error) {
 	return j.one(j.peer, j.step(c.AfterCommand(its.exit.Code), j.w.Spec.Env), c.Limits)
 }
 
-// decide judges a conversation. First: the interactor ended before the program, so that the end of the program may be
-// its answer to that.
+// decide judges a conversation. First: the interactor ended before the program had ended or closed its output, so that
+// the end of the program may be its answer to that.
 func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool) error {
 	var said cases.Outcome
 	why := ""

@@ -91,7 +91,9 @@ func TestWhoDecidesAConversation(t *testing.T) {
 		"it closed, and the program was wrong":   {after(well, ""), closing(wrong, "too few"), harness.Failed, 0, "too few"},
 		"it closed, and the program crashed":     {after(died, ""), closing(wrong, ""), harness.Crashed, 0, "SIGSEGV"},
 		"the program closed its output":          {closing(well, ""), after(right, ""), harness.Passed, 1, ""},
-		"it closed, and was wrong":               {closing(died, ""), after(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, and was wrong":               {closing(well, ""), after(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, was wrong, and crashed then": {closing(died, ""), after(wrong, "too few"), harness.Crashed, 0, "SIGSEGV"},
+		"it closed, was wrong, and went on":      {closing(late, ""), after(wrong, "too few"), harness.TimeLimit, 0, ""},
 		"it closed, and crashed then":            {closing(died, ""), after(right, ""), harness.Crashed, 0, "SIGSEGV"},
 		"both closed":                            {closing(well, ""), closing(wrong, "nothing"), harness.Failed, 0, "nothing"},
 	} {

@@ -137,7 +137,7 @@ func (v *verification) validate(ctx context.Context) error {
 			return err
 		}
 		row := verified{Path: program, Wanted: string(problem.Accepted)}
-		r, err := v.wait(ctx, v.submit(ctx, folder, program))
+		r, err := v.wait(ctx, v.submit(ctx, folder, &problem.Submission{Path: program}))
 		if err != nil {
 			return err
 		}
@@ -164,9 +164,9 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 	var all []begun
 	for i := range v.p.Submissions {
 		if s := &v.p.Submissions[i]; which(s) {
-			one := begun{s: s, r: v.submit(ctx, folder, s.Path)}
+			one := begun{s: s, r: v.submit(ctx, folder, s)}
 			if len(s.Expected) > 0 {
-				one.e = v.submit(ctx, every, s.Path)
+				one.e = v.submit(ctx, every, s)
 			}
 			all = append(all, one)
 		}
@@ -232,12 +232,12 @@ type running struct {
 	err error
 }
 
-func (v *verification) submit(ctx context.Context, folder, program string) *running {
-	draft := requests.Draft{Pool: v.pool, Assignment: program}
+func (v *verification) submit(ctx context.Context, folder string, s *problem.Submission) *running {
+	draft := requests.Draft{Pool: v.pool, Assignment: s.Path}
 	if v.pool == verifyPool {
 		draft.Submitter = "verify"
 	}
-	path, err := v.p.CopyProgram(filepath.Join(v.scratch, "programs"), program)
+	path, err := v.p.CopyProgram(filepath.Join(v.scratch, "programs"), s)
 	if err != nil {
 		return &running{err: err}
 	}

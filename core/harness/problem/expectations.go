@@ -4,8 +4,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"drover/core/harness/languages"
 )
 
 // expectationsFile says of submissions what their folders do not.
@@ -85,6 +88,7 @@ func (p *Problem) expectations() error {
 				continue
 			}
 			found = true
+			p.told(s, e)
 			for _, r := range rules {
 				if r.asks() || r.Lower != nil && r.Tests == "" {
 					s.Expected = append(s.Expected, r)
@@ -122,9 +126,7 @@ func (p *Problem) expectation(e entry, base Expectation) []Expectation {
 			rule.Message, said = p.text(one), true
 		case "use_for_time_limit":
 			said = p.useForTime(one, &rule) || said
-		case "authors", "model_solution":
-		case "language", "entrypoint":
-			p.note(one.file, one.line, "%s is not read: suffixes of files say the language, and their names what starts", one.key)
+		case "authors", "model_solution", "language", "entrypoint": // told reads the last two
 		default:
 			if one.value.Kind != yaml.MappingNode || rule.Tests != "" {
 				p.note(one.file, one.line, "%s is not known, and not read", one.key)
@@ -140,6 +142,25 @@ func (p *Problem) expectation(e entry, base Expectation) []Expectation {
 		rule.Permitted, rule.Required = nil, nil
 	}
 	return append([]Expectation{rule}, below...)
+}
+
+// told reads the language of submissions, and what of them starts.
+func (p *Problem) told(s *Submission, e entry) {
+	for _, one := range p.entries(e.file, e.value) {
+		switch one.key {
+		case "language":
+			l, known := languages.Find(p.text(one))
+			if !known {
+				p.note(one.file, one.line, "language: %s is not in drover's table", one.value.Value)
+				continue
+			}
+			s.Language = l.Code
+		case "entrypoint":
+			if s.Entry = p.text(one); strings.ContainsFunc(s.Entry, unicode.IsControl) {
+				p.bad(one, "this is the name of a file or a class")
+			}
+		}
+	}
 }
 
 func (p *Problem) outcomes(e entry) []Outcome {

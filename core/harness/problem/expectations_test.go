@@ -29,7 +29,11 @@ func TestExpectations(t *testing.T) {
 	result := func(score float64, stderr string, verdicts ...string) *core.Result {
 		r := &core.Result{Stderr: stderr}
 		for i, name := range []string{"secret/a/1-easy", "secret/a/2-easy", "secret/b/1-easy", "secret/b/2-hard"} {
-			r.Tests = append(r.Tests, core.Test{Name: name, Verdict: verdicts[i], Score: score / 2})
+			one := core.Test{Name: name, Verdict: verdicts[i]}
+			if one.Verdict == core.TestAccepted {
+				one.Score = score / 2
+			}
+			r.Tests = append(r.Tests, one)
 			if i == 1 {
 				score = 0
 			}
@@ -43,7 +47,7 @@ func TestExpectations(t *testing.T) {
 	}{
 		"as expected":   {result(40, message, ac, ac, ac, wa), ""},
 		"points":        {result(39, message, ac, ac, ac, wa), "39 points, and 40 to 40 are expected"},
-		"not permitted": {result(40, message, ac, wa, ac, wa), "secret/a/2-easy: wrong answer, and accepted is permitted"},
+		"not permitted": {result(80, message, ac, wa, ac, wa), "secret/a/2-easy: wrong answer, and accepted is permitted"},
 		"not required":  {result(40, message, ac, ac, ac, ac), "no test ends with wrong answer, which is required"},
 		"crash":         {result(40, message, ac, ac, core.TestRuntimeError, wa), "secret/b/1-easy: runtime error, and accepted, or wrong answer, or time limit exceeded is permitted"},
 		"time":          {result(40, message, ac, ac, wa, tle), "secret/b/2-hard: time limit, and wrong answer is permitted"},
@@ -61,7 +65,7 @@ func TestBadExpectations(t *testing.T) {
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/expects")))
 	at := filepath.Join(dir, "submissions", "submissions.yaml")
 	require.NoError(t, os.Remove(at))
-	require.NoError(t, os.WriteFile(at, []byte("\"*/*.py\":\n  permitted: [MLE]\n  score: [1, 2, 3]\n  use_for_time_limit: maybe\n  language: cpp\n  what: 1\nnobody.py:\n  message: x\nno{ b , c }ody.py:\n  message: x\n\"{0,1,2,3,4,5,6,7,8,9,a}{0,1,2,3,4,5,6,7,8,9}\":\n  message: x\n"), 0o600))
+	require.NoError(t, os.WriteFile(at, []byte("\"*/*.py\":\n  permitted: [MLE]\n  score: [1, 2, 3]\n  use_for_time_limit: maybe\n  language: klingon\n  what: 1\nnobody.py:\n  message: x\nno{ b , c }ody.py:\n  message: x\n\"{0,1,2,3,4,5,6,7,8,9,a}{0,1,2,3,4,5,6,7,8,9}\":\n  message: x\n"), 0o600))
 	p := open(t, dir)
 	err := p.Check()
 	require.ErrorContains(t, err, `submissions.yaml, line 2: permitted: "MLE" is not AC, WA, TLE or RTE`)
@@ -71,7 +75,7 @@ func TestBadExpectations(t *testing.T) {
 	for _, n := range p.Notes {
 		all += n.String() + "\n"
 	}
-	assert.Contains(t, all, "line 5: language is not read")
+	assert.Contains(t, all, "line 5: language: klingon is not in drover's table")
 	assert.Contains(t, all, "line 6: what is not known")
 	require.ErrorContains(t, err, "line 11: {0,1,2,3,4,5,6,7,8,9,a}{0,1,2,3,4,5,6,7,8,9}: its braces stand for more than 100 patterns")
 	assert.Contains(t, all, "line 7: no submission is called nobody.py")

@@ -38,8 +38,8 @@ func (e *Expectation) unmet(graded, every *core.Result) string {
 	required := len(e.Required) == 0
 	for i := range tests {
 		t := &tests[i]
-		is := outcomeOf(t.Verdict)
-		if t.Verdict == core.TestAccepted {
+		is := outcomeOf(t)
+		if is == "" && t.Verdict != core.TestSkipped {
 			is = Accepted
 		}
 		if len(e.Permitted) > 0 && !slices.Contains(e.Permitted, is) {

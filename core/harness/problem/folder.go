@@ -212,7 +212,7 @@ func (w *writer) validator() map[string]any {
 	files := []string{buildFile, validateFile, verdictFile}
 	w.text(buildFile, buildScript(p.Languages))
 	w.text(validateFile, validateScript(p.Interactive))
-	w.text(verdictFile, verdictScript(p.Passes))
+	w.text(verdictFile, verdictScript(p.Passes, p.Format == Legacy))
 	files = append(files, w.program(p.Validator, validatorDir)...)
 	limits := map[string]any{"time": l.Check.String()}
 	if l.CheckMemory > 0 {

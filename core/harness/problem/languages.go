@@ -16,6 +16,9 @@ const (
 	verdictFile  = "drover-verdict"
 	includeDir   = "drover-include"
 	validatorDir = "drover-validator"
+
+	toldFile   = "drover-program" // beside a submission whose language or entry point the package says: one a line
+	toldSuffix = ".told"
 )
 
 // buildScript returns a shell script that finds the language of the programs in a folder, its first argument, and makes
@@ -30,7 +33,13 @@ if [ -n "$2" ] && [ -f build ]; then
 	exit
 fi
 rm -rf run
-language=
+language= entry=
+if [ -f ` + toldFile + ` ]; then
+	{
+		read -r language
+		read -r entry
+	} <` + toldFile + `
+fi
 for pass in language programs; do
 	set --
 	for suffix in ` + suffixes(only) + `; do
@@ -47,6 +56,11 @@ for pass in language programs; do
 				set -- "$@" "$file"
 			fi
 		done
+	done
+	# A language that was told may have files with suffixes of others.
+	[ -z "$language" ] || [ "$#" -gt 0 ] || for file in ./*; do
+		case $file in ./run | ./drover-*) continue ;; esac
+		[ ! -f "$file" ] || set -- "$@" "$file"
 	done
 	if [ -z "$language" ]; then
 		echo "no file here has the suffix of a language: ` + suffixes(only) + `" >&2
@@ -65,13 +79,24 @@ done
 	[ "$#" -eq 1 ] || grep -q 'static *void *main' "$file" && main=$file && break
 done
 class=${main%.*} class=${class#./}
+[ -z "$entry" ] || class=$entry
+[ -z "$entry" ] || for file in "$@"; do
+	case $file in
+	"./$entry") main=$file class=${entry%.*} ;;
+	"./$entry".*) main=$file ;;
+	esac
+done
 case $language in
 `)
 	for _, l := range chosen(only) {
 		build := cmp.Or(strings.ReplaceAll(l.Build, "$options", l.Options), ":")
 		fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='exec %s \"$@\"'\n\t;;\n", l.Code, build, l.Run)
 	}
-	b.WriteString(`esac
+	b.WriteString(`*)
+	echo "programs in $language are not for this problem" >&2
+	exit 1
+	;;
+esac
 cat >run <<END
 #!/bin/sh
 here=\${0%/*} main='$main' class='$class'

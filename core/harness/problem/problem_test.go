@@ -204,7 +204,7 @@ func TestConstants(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "handout/statement/problem.en.md"))
 	require.NoError(t, err)
 	assert.Equal(t, "A divisor of n, at most 50 (fifty), {{unknown}}.\n", string(text))
-	at, err := p.CopyProgram(t.TempDir(), "submissions/accepted/odd.py")
+	at, err := p.CopyProgram(t.TempDir(), &problem.Submission{Path: "submissions/accepted/odd.py"})
 	require.NoError(t, err)
 	raw, err := os.ReadFile(at)
 	require.NoError(t, err)

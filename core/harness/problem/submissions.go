@@ -31,6 +31,8 @@ type Submission struct {
 	Wanted []Outcome // any of these; empty if the package does not say
 
 	Expected []Expectation // by submissions.yaml, beside Wanted
+	Language string        // by submissions.yaml, a code of the table; "" for what suffixes say
+	Entry    string        // by submissions.yaml, what starts: a file's name with or without suffix, or a class; "" if it does not say
 }
 
 // byFolder are the folders of submissions.
@@ -69,10 +71,6 @@ func (p *Problem) submissions() error {
 			if !p.has(s.Path) {
 				files = p.below(s.Path)
 			}
-			if !p.Answers && !slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
-				p.note(s.Path, 0, "it is not judged: no file of it has the suffix of a language that drover has")
-				continue
-			}
 			for _, f := range files {
 				said, err := p.expected(f)
 				if err != nil {
@@ -85,7 +83,18 @@ func (p *Problem) submissions() error {
 			p.Submissions = append(p.Submissions, s)
 		}
 	}
-	return p.expectations()
+	if err := p.expectations(); err != nil {
+		return err
+	}
+	p.Submissions = slices.DeleteFunc(p.Submissions, func(s Submission) bool {
+		files := append(p.below(s.Path), s.Path)
+		if p.Answers || s.Language != "" || slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
+			return false
+		}
+		p.note(s.Path, 0, "it is not judged: no file of it has the suffix of a language that drover has")
+		return true
+	})
+	return nil
 }
 
 // expected reads the outcomes that a file expects.
@@ -111,17 +120,24 @@ func (p *Problem) expected(file string) ([]Outcome, error) {
 	return all, nil
 }
 
-// CopyProgram copies a program of the package into a folder, with the values of constants, and returns where it is.
-func (p *Problem) CopyProgram(dir, program string) (string, error) {
+// CopyProgram copies a program of the package into a folder, with the values of constants and what submissions.yaml says
+// of its language, and returns where it is.
+func (p *Problem) CopyProgram(dir string, s *Submission) (string, error) {
 	w := &writer{p: p, dir: dir}
-	all := p.below(program)
-	if p.has(program) {
-		all = []string{program}
+	if s.Language+s.Entry == "" {
+		all := p.below(s.Path)
+		if p.has(s.Path) {
+			all = []string{s.Path}
+		}
+		for _, f := range all {
+			w.copy(f, f)
+		}
+		return filepath.Join(dir, filepath.FromSlash(s.Path)), w.err
 	}
-	for _, f := range all {
-		w.copy(f, f)
-	}
-	return filepath.Join(dir, filepath.FromSlash(program)), w.err
+	folder := s.Path + toldSuffix
+	w.program(s.Path, folder)
+	w.text(folder+"/"+toldFile, s.Language+"\n"+s.Entry+"\n")
+	return filepath.Join(dir, filepath.FromSlash(folder)), w.err
 }
 
 // Fits reports whether an outcome is as the package says.
@@ -158,7 +174,7 @@ func (p *Problem) Judged(r *core.Result, wanted []Outcome) Outcome {
 func (p *Problem) failed(r *core.Result) Outcome {
 	found := map[Outcome]bool{}
 	for i := range r.Tests {
-		one := outcomeOf(r.Tests[i].Verdict)
+		one := outcomeOf(&r.Tests[i])
 		if one == "" {
 			continue
 		}
@@ -175,14 +191,18 @@ func (p *Problem) failed(r *core.Result) Outcome {
 	return ""
 }
 
-// outcomeOf is what a test's verdict makes of a submission; "" for those that do not reject it.
-func outcomeOf(verdict string) Outcome {
-	switch verdict {
+// outcomeOf is what a test's verdict makes of a submission; "" for those that do not reject it. A validator that gives
+// a part of the points has accepted the output.
+func outcomeOf(t *core.Test) Outcome {
+	switch t.Verdict {
 	case core.TestAccepted, core.TestSkipped:
 		return ""
 	case core.TestBuildError:
 		return CompileError
 	case core.TestWrongAnswer:
+		if t.Score > 0 {
+			return ""
+		}
 		return WrongAnswer
 	case core.TestTimeLimit:
 		return TimeLimit

@@ -22,7 +22,9 @@ mkdir -p feedback || exit 99
 
 // verdictScript judges how the output validator has ended: only 42 and 43 are verdicts. A share of the points comes first.
 // What it says to the submitter is for standard output; what it says to judges is for standard error, which only staff read.
-func verdictScript(passes int) string {
+// Points for an output that is wrong are a fault, but in the legacy format, which does not say so and whose validators
+// write 0, they do not count.
+func verdictScript(passes int, legacy bool) string {
 	next := `fault "the validator wrote nextpass.in: drover runs a submission once for a test"`
 	if passes > 1 {
 		next = `{
@@ -30,7 +32,11 @@ func verdictScript(passes int) string {
 	exit 42
 }`
 	}
-	return strings.Replace(verdictText, "NEXTPASS", next, 1)
+	wrong := `fault "the validator wrote ${file#*/} for an output that is wrong"`
+	if legacy {
+		wrong = "continue"
+	}
+	return strings.NewReplacer("NEXTPASS", next, "POINTSFORNOTHING", wrong).Replace(verdictText)
 }
 
 const verdictText = `#!/bin/sh
@@ -50,8 +56,8 @@ share= file=
 if [ "$most" != ignore ]; then
 	for file in feedback/score.txt feedback/score_multiplier.txt; do
 		[ -e "$file" ] || continue
+		[ "$code" = 42 ] || POINTSFORNOTHING
 		[ "$most" != none ] || fault "the validator wrote ${file#*/}, and the test is all or nothing"
-		[ "$code" = 42 ] || fault "the validator wrote ${file#*/} for an output that is wrong"
 		[ -z "$share" ] || fault "the validator wrote both score.txt and score_multiplier.txt"
 		of=$most
 		[ "$file" = feedback/score.txt ] || of=1

@@ -1,0 +1,2 @@
+import numbers_of
+print(numbers_of.twice(int(input())))
