@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Group is a group of tests.
@@ -54,6 +56,7 @@ func (p *Problem) data() error {
 		p.refuse("data", 0, "there are no tests in data/sample and data/secret")
 		return nil
 	}
+	p.generated()
 	old := slices.IndexFunc(p.files, func(f string) bool { return strings.HasPrefix(f, "data/") && path.Base(f) == "testdata.yaml" })
 	p.graders()
 	var err error
@@ -72,6 +75,29 @@ func (p *Problem) data() error {
 		p.allOrNothing(1)
 	}
 	return err
+}
+
+// generated refuses a package whose secret tests are still to be made: its samples alone would judge nothing.
+func (p *Problem) generated() {
+	if slices.ContainsFunc(p.below("data/secret"), func(f string) bool { return path.Ext(f) == ".in" }) {
+		return
+	}
+	const rules = "generators/generators.yaml"
+	if raw, err := p.bytes(rules, maxYAML); err == nil {
+		var made struct {
+			Data map[string]struct{ Data yaml.Node }
+		}
+		if yaml.Unmarshal(raw, &made) == nil && len(made.Data["secret"].Data.Content) > 0 {
+			p.refuse(rules, 0, "there are no secret tests yet, and this file says how to make them: run bt generate of BAPCtools in the package")
+			return
+		}
+	}
+	for _, f := range p.files {
+		if ok, err := path.Match("data/gen*.*", f); ok && err == nil && path.Ext(f) != ".yaml" {
+			p.refuse(f, 0, "there are no secret tests yet, and this program makes them: run it in the folder data")
+			return
+		}
+	}
 }
 
 // graders finds the package's grader.

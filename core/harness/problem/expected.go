@@ -42,10 +42,10 @@ func (e *Expectation) unmet(graded, every *core.Result) string {
 		if is == "" && t.Verdict != core.TestSkipped {
 			is = Accepted
 		}
-		if len(e.Permitted) > 0 && !slices.Contains(e.Permitted, is) {
+		if len(e.Permitted) > 0 && !among(e.Permitted, is) {
 			return fmt.Sprintf("%s: %s, and %s is permitted", t.Name, t.Verdict, Either(e.Permitted))
 		}
-		required = required || slices.Contains(e.Required, is)
+		required = required || among(e.Required, is)
 	}
 	if !required {
 		return fmt.Sprintf("no test ends with %s, which is required", Either(e.Required))

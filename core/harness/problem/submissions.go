@@ -21,6 +21,7 @@ const (
 	WrongAnswer  Outcome = "wrong answer"
 	TimeLimit    Outcome = "time limit exceeded"
 	RunTimeError Outcome = "run-time error"
+	OutputLimit  Outcome = "output limit exceeded" // fits both of the two before, as the formats have no word for it
 	CompileError Outcome = "compile error"
 	JudgeError   Outcome = "judge error" // a validator, or drover, failed
 )
@@ -48,7 +49,7 @@ var byWord = map[string]Outcome{
 	"ACCEPTED": Accepted, "CORRECT": Accepted, "AC": Accepted,
 	"WRONG_ANSWER": WrongAnswer, "WA": WrongAnswer, "NO_OUTPUT": WrongAnswer,
 	"TIME_LIMIT_EXCEEDED": TimeLimit, "TIMELIMIT": TimeLimit, "TLE": TimeLimit,
-	"RUN_TIME_ERROR": RunTimeError, "RUN_ERROR": RunTimeError, "RTE": RunTimeError, "MEMORY_LIMIT": RunTimeError, "OUTPUT_LIMIT": RunTimeError,
+	"RUN_TIME_ERROR": RunTimeError, "RUN_ERROR": RunTimeError, "RTE": RunTimeError, "MEMORY_LIMIT": RunTimeError, "OUTPUT_LIMIT": OutputLimit,
 	"COMPILER_ERROR": CompileError, "COMPILE_ERROR": CompileError, "CE": CompileError,
 }
 
@@ -141,7 +142,13 @@ func (p *Problem) CopyProgram(dir string, s *Submission) (string, error) {
 }
 
 // Fits reports whether an outcome is as the package says.
-func (s *Submission) Fits(o Outcome) bool { return len(s.Wanted) == 0 || slices.Contains(s.Wanted, o) }
+func (s *Submission) Fits(o Outcome) bool { return len(s.Wanted) == 0 || among(s.Wanted, o) }
+
+// among reports whether an outcome is one of several. A program that prints without end would run until its time is up where
+// output is measured afterwards, as problemtools does.
+func among(of []Outcome, o Outcome) bool {
+	return slices.Contains(of, o) || o == OutputLimit && (slices.Contains(of, RunTimeError) || slices.Contains(of, TimeLimit))
+}
 
 // Judged returns the outcome of a grading: that of the first test that failed, or, of a scoring problem's submission
 // that has some of the points, that it has.
@@ -183,7 +190,7 @@ func (p *Problem) failed(r *core.Result) Outcome {
 		}
 		found[one] = true
 	}
-	for _, one := range []Outcome{CompileError, RunTimeError, TimeLimit, WrongAnswer} {
+	for _, one := range []Outcome{CompileError, RunTimeError, OutputLimit, TimeLimit, WrongAnswer} {
 		if found[one] {
 			return one
 		}
@@ -206,6 +213,8 @@ func outcomeOf(t *core.Test) Outcome {
 		return WrongAnswer
 	case core.TestTimeLimit:
 		return TimeLimit
+	case core.TestOutputLimit:
+		return OutputLimit
 	}
 	return RunTimeError
 }
