@@ -64,7 +64,11 @@ func (p *Problem) data() error {
 	case p.Grader != "":
 		return p.gradedData()
 	case p.Format == Legacy, p.draft && old >= 0: // drafts of 2025-09 kept this file
-		err = p.legacyData()
+		was := *p
+		if err = p.legacyData(); err == nil && p.tree {
+			p.Groups, p.Refused, p.Notes = nil, was.Refused, was.Notes
+			return p.gradedData()
+		}
 	default:
 		if old >= 0 {
 			p.refuse(p.files[old], 0, "the format %s has test_group.yaml in its place", p.Format)

@@ -55,6 +55,9 @@ func (e *Expectation) unmet(graded, every *core.Result) string {
 		for _, t := range of(graded) {
 			score += t.Score
 		}
+		if e.Tests == "" && graded.Score != nil { // a grader has computed it
+			score = *graded.Score
+		}
 		const near = 1e-6
 		if score < e.Score[0]-near || score > e.Score[1]+near || math.IsNaN(score) {
 			return fmt.Sprintf("%s points, and %s to %s are expected", number(score), number(e.Score[0]), number(e.Score[1]))

@@ -21,6 +21,28 @@ type node struct {
 	goOn  bool   // results after one that is not accepted count
 	flags []string
 	of    []string // tests and folders, in order
+
+	reject float64 // points of a test that is rejected
+}
+
+// most is the most that the default grader can make of the most that tests and folders have.
+func (n *node) most(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range of {
+		sum += v
+	}
+	switch {
+	case slices.Contains(n.flags, "avg"):
+		return sum / float64(len(of))
+	case slices.Contains(n.flags, "min"):
+		return slices.Min(of)
+	case slices.Contains(n.flags, "max"):
+		return slices.Max(of)
+	}
+	return sum
 }
 
 // gradedData reads the data of a problem with a grader: all tests run, and the grader gets what counts.
@@ -31,12 +53,17 @@ func (p *Problem) gradedData() error {
 		return err
 	}
 	whole := node{name: "./", own: root.own, goOn: root.goOn, flags: root.grader}
+	var most []float64
 	for _, folder := range []string{"sample", "secret"} {
 		if len(p.below("data/"+folder)) == 0 {
 			continue
 		}
-		if err := p.gradedFolder(folder, root); err != nil {
+		its, err := p.gradedFolder(folder, root)
+		if err != nil {
 			return err
+		}
+		if most = append(most, its); folder == "secret" && slices.Contains(whole.flags, "ignore_sample") {
+			most = []float64{its}
 		}
 		whole.of = append(whole.of, folder+"/")
 	}
@@ -45,24 +72,30 @@ func (p *Problem) gradedData() error {
 	if p.outOf = root.most; p.outOf == 0 {
 		p.outOf = secret.most
 	}
+	if p.outOf == 0 && p.Grader == "" {
+		p.outOf = whole.most(most)
+	}
 	if p.outOf == 0 {
 		p.refuse("data/testdata.yaml", 0, "range: a problem with a grader needs one with an upper end, out of which points are shown")
 	}
 	return err
 }
 
-func (p *Problem) gradedFolder(folder string, parent legacyConfig) error {
+// gradedFolder reads a folder of tests and those in it, and returns the most points that the default grader can give it.
+func (p *Problem) gradedFolder(folder string, parent legacyConfig) (float64, error) {
 	c, err := p.legacyConfig("data/"+folder, parent)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	p.worst = p.worst || c.goOn && p.Grader == "" && !slices.Contains(c.grader, "first_error")
+	var most []float64
 	like := Test{Points: c.accept, flags: c.flags, inputs: c.inputs}
 	if like.Scores = p.scores.key != ""; like.Scores {
 		if like.Points = c.most; c.most == 0 {
 			p.refuse("data/"+folder, 0, "the validator computes points of its tests, which need a range up to a number")
 		}
 	}
-	n := node{name: folder + "/", own: c.own, goOn: c.goOn, flags: c.grader}
+	n := node{name: folder + "/", own: c.own, goOn: c.goOn, flags: c.grader, reject: c.reject}
 	tests := p.tests("data/"+folder, false, like)
 	if len(tests) > 0 {
 		p.Groups = append(p.Groups, Group{Name: folder, Sample: strings.HasPrefix(folder+"/", "sample/"), Stop: !c.goOn && p.scores.key == "", Tests: tests})
@@ -71,17 +104,18 @@ func (p *Problem) gradedFolder(folder string, parent legacyConfig) error {
 		stem, is := strings.CutSuffix(name, ".in")
 		switch {
 		case is && slices.ContainsFunc(tests, func(t Test) bool { return t.Name == stem }):
-			n.of = append(n.of, folder+"/"+stem)
+			n.of, most = append(n.of, folder+"/"+stem), append(most, max(like.Points, c.reject))
 		case p.has("data/"+folder+"/"+name) || strings.HasSuffix(name, ".files"):
 		default:
-			if err := p.gradedFolder(folder+"/"+name, c); err != nil {
-				return err
+			its, err := p.gradedFolder(folder+"/"+name, c)
+			if err != nil {
+				return 0, err
 			}
-			n.of = append(n.of, folder+"/"+name+"/")
+			n.of, most = append(n.of, folder+"/"+name+"/"), append(most, its)
 		}
 	}
 	p.nodes = append(p.nodes, n)
-	return nil
+	return n.most(most), nil
 }
 
 // grader writes what computes the points.
@@ -95,31 +129,39 @@ func (w *writer) grader() map[string]any {
 		if n.goOn {
 			stop = "continue"
 		}
-		fmt.Fprintf(&tree, "%s|%s|%s|%s|%s\n", n.name, how, stop, strings.Join(n.flags, " "), strings.Join(n.of, " "))
+		fmt.Fprintf(&tree, "%s|%s|%s|%s|%s|%s\n", n.name, how, stop, number(n.reject), strings.Join(n.flags, " "), strings.Join(n.of, " "))
 	}
 	w.text(treeFile, tree.String())
 	w.text(gradeFile, gradeScript)
 	w.text(defaultFile, defaultGrader)
-	w.text(buildFile, buildScript(w.p.Languages))
-	files := append([]string{treeFile, gradeFile, defaultFile, buildFile}, w.program(w.p.Grader, graderDir)...)
+	files, build := []string{treeFile, gradeFile, defaultFile}, []any{}
+	if w.p.Grader != "" {
+		w.text(buildFile, buildScript(w.p.Languages))
+		files = append(append(files, buildFile), w.program(w.p.Grader, graderDir)...)
+		build = append(build, []string{"sh", buildFile, graderDir, "own"})
+	}
 	limits := map[string]any{"time": w.p.Limits.Check.String()}
 	if w.p.Limits.CheckMemory > 0 {
 		limits["memory"] = w.p.Limits.CheckMemory
 	}
-	return map[string]any{
-		"files": files, "build": []any{[]string{"sh", buildFile, graderDir, "own"}}, "run": []string{"sh", gradeFile}, "limits": limits, "points": w.p.outOf,
+	is := map[string]any{"files": files, "run": []string{"sh", gradeFile}, "limits": limits, "points": w.p.outOf}
+	if len(build) > 0 {
+		is["build"] = build
 	}
+	return is
 }
 
 const gradeScript = `#!/bin/sh
 # Computes the result of each folder of tests, those below first, by the grader that it has. A line of the tree has the
-# folder, its grader, whether results after a rejected one count, flags, and tests and folders.
+# folder, its grader, whether results after a rejected one count, the points of a rejected test, flags, and tests and
+# folders.
 set -f
 cat >results
-while IFS='|' read -r node how stop flags children; do
+while IFS='|' read -r node how stop reject flags children; do
 	: >sub
 	for child in $children; do
-		line=$(awk -v name="$child" '$1 == name { print $2, $3; exit }' results)
+		line=$(awk -v name="$child" -v reject="$reject" '
+			$1 == name { print $2, (reject != 0 && $2 != "AC" && name !~ /\/$/ ? reject : $3); exit }' results)
 		[ -n "$line" ] || continue
 		echo "$line" >>sub
 		case $line in

@@ -14,10 +14,10 @@ type legacyConfig struct {
 	own    bool // grading: custom
 	grader []string
 	accept float64
+	reject float64
 	most   float64 // the upper end of range; 0 if there is none
 	flags  flags
 	inputs inputFlags
-	at     entry // grader_flags
 }
 
 // partial reports whether a submission that fails some of the tests is accepted.
@@ -41,14 +41,14 @@ func (p *Problem) legacyConfig(folder string, c legacyConfig) (legacyConfig, err
 				p.bad(e, "the package has no grader of its own that drover can run")
 			}
 		case "grader_flags":
-			if c.grader, c.at = p.words(e, true), e; p.Grader == "" {
+			if c.grader = p.words(e, true); p.Grader == "" {
 				p.graderFlags(e, c.grader)
 			}
 		case "accept_score":
 			c.accept = p.number(e, 0, 1e6)
 		case "reject_score":
-			if p.number(e, -1e6, 1e6) != 0 {
-				p.bad(e, "a failed test has no points in drover")
+			if c.reject = p.number(e, 0, 1e6); c.reject != 0 {
+				p.tree = p.tree || p.Scoring
 			}
 		case "range":
 			c.most = p.upper(e)
@@ -113,9 +113,9 @@ func (p *Problem) graderFlags(e entry, words []string) {
 			if !p.Scoring {
 				p.bad(e, "%s in a pass-fail problem; drover accepts a submission that passes all tests", word)
 			}
-		case "sum", "min", "ignore_sample", "first_error", "worst_error":
+		case "sum", "min", "ignore_sample", "first_error", "worst_error", "no_errors":
 		case "max", "avg":
-			p.bad(e, "%s of the tests' points; drover takes their sum, or all or nothing (min)", word)
+			p.tree = p.tree || p.Scoring
 		default:
 			p.bad(e, "the flag %q is not known", word)
 		}
@@ -208,7 +208,7 @@ func (p *Problem) legacyFolder(folder string, parent legacyConfig) error {
 		}
 	}
 	if p.Scoring && folders > 1 && slices.Contains(c.grader, "min") {
-		p.bad(c.at, "min over groups; drover takes the sum of the points of groups")
+		p.tree = true
 	}
 	return nil
 }
@@ -224,8 +224,10 @@ func (p *Problem) leaf(folder string, c legacyConfig, sample bool) {
 	whole := slices.Contains(c.grader, "min") || len(tests) == 1
 	switch points := c.accept; {
 	case !p.Scoring:
-	case tests[0].Scores && (c.most == 0 || !whole):
-		p.bad(p.scores, "the validator computes the points of data/%s, which drover can take if its testdata.yaml has a range up to a number and the grader min", g.Name)
+	case tests[0].Scores && c.most == 0:
+		p.bad(p.scores, "the validator computes the points of data/%s, which drover can take if its testdata.yaml has a range up to a number", g.Name)
+	case tests[0].Scores && !whole:
+		p.tree = true
 	case tests[0].Scores:
 		points = c.most
 		g.Points, g.Least, g.Stop = &points, true, false

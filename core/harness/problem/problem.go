@@ -52,6 +52,7 @@ type Problem struct {
 	custom    bool    // the grader is for all folders that do not say otherwise
 	nodes     []node  // folders of tests, those below first, if there is a grader
 	outOf     float64 // the most points by the grader
+	tree      bool    // folders need a grader, if only the default one: their points are more than sums
 	draft     bool    // of 2025-09
 	worst     bool    // the worst outcome of all tests is a submission's, not the first bad one
 

@@ -55,10 +55,10 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, wants := range map[string][]string{
 		"refused": {
-			"problem.yaml, line 3: validation: the validator computes the points of data/secret", "problem.yaml, line 6: objective: less is better",
+			"data/secret: the validator computes points of its tests, which need a range", "problem.yaml, line 6: objective: less is better",
 			"problem.yaml, line 9: validation_passes: the problem is not multi-pass", "problem.yaml, line 10: cores: this limit is not known",
 			"problem.yaml, line 11: validators: this key is not known", "data/testdata.yaml, line 1: grading: the package has no grader of its own",
-			"data/secret/testdata.yaml, line 1: grader_flags: avg", "data/secret/testdata.yaml, line 2: reject_score: a failed test",
+			"data/testdata.yaml: range: a problem with a grader needs one", "data/secret/testdata.yaml, line 2: reject_score: this must be a number from 0",
 			"data/secret/1.in: it has no answer 1.ans", "problem.yaml: validation is custom, and output_validators has no program",
 		},
 		"refused-new": {

@@ -1,0 +1,2 @@
+n = int(input())
+print(n * n if abs(n) > 3 else 0)

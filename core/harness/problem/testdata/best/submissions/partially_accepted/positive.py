@@ -1,0 +1,2 @@
+n = int(input())
+print(n * n if n > 0 else 0)
