@@ -83,6 +83,7 @@ func (p *Problem) gradedData() error {
 
 // gradedFolder reads a folder of tests and those in it, and returns the most points that the default grader can give it.
 func (p *Problem) gradedFolder(folder string, parent legacyConfig) (float64, error) {
+	parent.grader = slices.DeleteFunc(slices.Clone(parent.grader), func(flag string) bool { return flag == "ignore_sample" }) // of the root
 	c, err := p.legacyConfig("data/"+folder, parent)
 	if err != nil {
 		return 0, err
