@@ -26,6 +26,7 @@ type Decision struct {
 	By     DecidedBy `json:"by"`
 	TimeMs int64     `json:"time_ms,omitempty"` // limit of processor time
 	WallMs int64     `json:"wall_ms,omitempty"` // limit by the clock
+	LostMs int64     `json:"lost_ms,omitempty"` // by which that was put off: the run waited for processors that others used
 	Memory int64     `json:"memory,omitempty"`  // limit, bytes
 	Output int64     `json:"output,omitempty"`  // limit of each stream, bytes
 	Pids   int       `json:"pids,omitempty"`    // limit

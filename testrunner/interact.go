@@ -57,8 +57,8 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	wall, err := j.span(max(t.Limits.Wall, c.Limits.Wall))
-	if err != nil {
+	mine, theirs, before := j.bounds(t.Limits), j.bounds(c.Limits), j.r.watch.look()
+	if err := j.running(max(mine.all(), theirs.all())); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(j.ctx)
@@ -77,7 +77,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	var failed error
 	judged := make(chan struct{})
 	go func() {
-		its, failed = j.execute(ctx, j.peer, judge, c.Limits, min(wall, c.Limits.Wall), heard.hear)
+		its, failed = j.execute(ctx, j.peer, judge, c.Limits, theirs, heard.hear)
 		if failed != nil {
 			stop(failed)
 		}
@@ -89,7 +89,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 		close(judged) // before the program can notice
 		heard.end()
 	}()
-	run, err := j.execute(ctx, j.vm, program, t.Limits, min(wall, t.Limits.Wall), asked.hear)
+	run, err := j.execute(ctx, j.vm, program, t.Limits, mine, asked.hear)
 	if err != nil {
 		stop(err)
 	}
@@ -105,8 +105,9 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if err != nil || failed != nil {
 		return nil, context.Cause(ctx)
 	}
-	j.account(run, t.Limits, wall)
-	j.account(its, c.Limits, wall)
+	j.account(run, t.Limits, mine)
+	j.account(its, c.Limits, theirs)
+	j.repay(run, mine, before)
 	o.Input = []byte(its.stdout.String()) // what the program was given
 	its.stdout.Reset()
 	if its, err = j.afterwards(its); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/agent/wire"
 	"drover/core/service/clock"
 )
 
@@ -108,7 +109,8 @@ func (w *watch) read(now time.Time) look {
 	w.looks++
 	l := look{at: now}
 	l.waited, l.hasPSI = pressureTotal(w.head(filePressure))
-	l.busy, l.stolen, l.total, l.hasStat = processors(w.head(fileStat))
+	all, ok := wire.ReadProcessors(w.head(fileStat))
+	l.busy, l.stolen, l.total, l.hasStat = all.Busy, all.Stolen, all.Total, ok
 	l.throttled, _ = strconv.ParseInt(string(bytes.TrimSpace(w.head(fileThrottle))), 10, 64) // few hosts have it
 	l.running, l.hasLoad = runnable(w.head(fileLoad))
 	w.last = l
@@ -133,32 +135,6 @@ func pressureTotal(text []byte) (ms int64, ok bool) {
 	_, total, found := strings.Cut(string(line), "total=")
 	us, err := strconv.ParseInt(strings.TrimSpace(total), 10, 64)
 	return us / 1000, found && err == nil
-}
-
-// processors reads the line of all processors, in ms: how long they were used, and how long the hypervisor took them.
-// Its numbers are hundredths of a second: user, nice, system, idle, waiting for disks, two kinds of interrupts, stolen.
-func processors(text []byte) (busy, lost, total int64, ok bool) {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	const idle, disks, stolen, tick = 3, 4, 7, 10
-	words := strings.Fields(string(line))
-	if len(words) <= 1+stolen || words[0] != "cpu" {
-		return 0, 0, 0, false
-	}
-	for i, word := range words[1 : 2+stolen] {
-		n, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			return 0, 0, 0, false
-		}
-		total += n * tick
-		switch i {
-		case idle, disks:
-		case stolen:
-			lost = n * tick
-		default:
-			busy += n * tick
-		}
-	}
-	return busy, lost, total, true
 }
 
 // runnable reads how many processes run or wait for a processor: "0.10 0.20 0.30 2/345 6789".

@@ -33,6 +33,7 @@ type suite struct {
 	marked  int // tests that ended
 	second  seconds
 	lent    time.Duration // by which a second run has put off until
+	spare   time.Duration // by which until may be put off yet for what runs lose to others
 	alone   bool          // the present test runs again, while no other slot runs one
 }
 
@@ -109,7 +110,8 @@ func (j *job) grade() (core.Result, error) {
 	if limit := s.plan.Timeout; limit > 0 && limit < j.limits.Timeout {
 		j.limits.Timeout = limit
 	}
-	if err := j.running(j.limits.Timeout); err != nil {
+	s.spare = j.limits.Timeout
+	if err := j.running(j.limits.Timeout + s.spare); err != nil {
 		return core.Result{}, err
 	}
 	j.begins()
@@ -230,13 +232,14 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	now := *t
 	j.suite.left = nil
 	var used core.Usage
+	var lost int64
 	for pass := 1; ; pass++ {
 		run, err := j.surely(&now, o)
 		if err != nil || run == nil {
 			return err
 		}
 		o.Ran, o.Usage = run.unstarted == nil, most(used, run.usage())
-		o.Signal = run.exit.Signal != ""
+		o.Signal, o.LostMs = run.exit.Signal != "", max(lost, run.exit.LostMs)
 		again, err := j.again(&now, o, pass)
 		if err != nil {
 			return err
@@ -244,7 +247,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		if !again {
 			return j.quote(&now, o, run)
 		}
-		used = o.Usage
+		used, lost = o.Usage, o.LostMs
 		*o = cases.Outcome{Checked: o.Checked}
 	}
 }

@@ -43,35 +43,30 @@ func (j *job) one(vm VM, run agent.Run, l cases.Limits) (*ran, error) {
 		return nil, err
 	}
 	defer leave()
-	wall, err := j.span(l.Wall)
-	if err != nil {
+	b, before := j.bounds(l), j.r.watch.look()
+	if err := j.running(b.all()); err != nil {
 		return nil, err
 	}
-	out, err := j.execute(j.ctx, vm, run, l, wall, func(string, []byte) {})
+	out, err := j.execute(j.ctx, vm, run, l, b, func(string, []byte) {})
 	if err == nil {
-		j.account(out, l, wall)
+		j.account(out, l, b)
+		j.repay(out, b, before)
 	}
 	return out, err
 }
 
-// span reports that a run begins, and returns for how long it may take by the clock.
-func (j *job) span(most time.Duration) (time.Duration, error) {
-	wall := min(most, max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond))
-	return wall, j.running(wall)
-}
-
 // execute runs one command; tap hears what it prints.
-func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits, wall time.Duration, tap func(stream string, data []byte)) (*ran, error) {
+func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits, b bounds, tap func(stream string, data []byte)) (*ran, error) {
 	out := &ran{capture: capture{limit: l.Output}}
-	late := wall + j.r.cfg.RunGrace
+	late := b.all() + j.r.cfg.RunGrace
 	if run.Reset != nil {
 		late += resetTime
 	}
 	inner, cancel := context.WithTimeoutCause(ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
-	run.CPU = l.Time
-	run.Share = core.Limits{Timeout: wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids}
+	run.CPU, run.Stretch = l.Time, b.more
+	run.Share = core.Limits{Timeout: b.wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids}
 	out.exit, err = vm.Run(inner, run, func(stream string, data []byte) {
 		out.add(stream, data)
 		tap(stream, data)
@@ -89,7 +84,7 @@ func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits,
 }
 
 // account adds a run to what the grading has used.
-func (j *job) account(out *ran, l cases.Limits, wall time.Duration) {
+func (j *job) account(out *ran, l cases.Limits, b bounds) {
 	if out.unstarted != nil {
 		return
 	}
@@ -97,5 +92,5 @@ func (j *job) account(out *ran, l cases.Limits, wall time.Duration) {
 	s.held = out.exit.HeldBy
 	s.usage.CPUMs += out.exit.CPUMs
 	s.usage.MemoryPeakBytes = max(s.usage.MemoryPeakBytes, out.exit.MemoryPeakBytes)
-	s.late = s.late || out.exit.TimedOut && wall < l.Wall && out.exit.CPUMs < l.Time.Milliseconds()
+	s.late = s.late || b.over(out, l)
 }

@@ -85,6 +85,9 @@ type Run struct {
 	// several runs in a VM. Zero is no bound. Limits bind all later runs of the VM as well; a Share does not.
 	Share core.Limits
 	CPU   time.Duration
+	// Stretch is the most time by which the limit by the clock of Share is put off for what the run loses to others on the
+	// host.
+	Stretch time.Duration
 	// Reset, if it is not nil, names a state, or nothing, that a Reset before the run restores: as a call of Reset, with
 	// its errors, but one call less.
 	Reset *string

@@ -105,6 +105,7 @@ func parse(args []string, out io.Writer) (*call, error) {
 	}
 	if c.spec.Share.Timeout == 0 && c.spec.CPU > 0 {
 		c.spec.Share.Timeout = wallTimes*c.spec.CPU + wallMore
+		c.spec.Stretch = wire.MaxStretch * c.spec.Share.Timeout // nobody has chosen that limit
 	}
 	c.spec.Args = f.Args()
 	return c, nil
@@ -142,6 +143,7 @@ type ended struct {
 	Limit           string `json:"limit,omitempty"` // that was reached: time, memory, pids, output
 	CPUMs           int64  `json:"cpu_ms"`
 	WallMs          int64  `json:"wall_ms"`
+	LostMs          int64  `json:"lost_ms,omitempty"` // of that: lost to others on a busy host, and not counted by the limit
 	MemoryPeakBytes int64  `json:"memory_peak_bytes"`
 	HarnessHeldBy   string `json:"harness_held_by"` // what protects the harness from the command: user, landlock; "" is nothing
 	Error           string `json:"error,omitempty"` // why nothing ran, or could not be kept
@@ -214,7 +216,7 @@ func (c *call) do(stdin, stdout, stderr *os.File) ended {
 		return failed(err)
 	}
 	e := ended{
-		Exit: exit.Code, Signal: exit.Signal, Limit: exit.Limit(), CPUMs: exit.CPUMs, WallMs: exit.WallMs, MemoryPeakBytes: exit.MemoryPeakBytes,
+		Exit: exit.Code, Signal: exit.Signal, Limit: exit.Limit(), CPUMs: exit.CPUMs, WallMs: exit.WallMs, LostMs: exit.LostMs, MemoryPeakBytes: exit.MemoryPeakBytes,
 		HarnessHeldBy: exit.HeldBy[wire.LimitHarness],
 	}
 	if exit.Truncated && (e.Limit == "" || e.Limit == core.LimitTime) { // as the stock harness judges

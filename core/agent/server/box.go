@@ -234,6 +234,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		cmd.cell = own
 	}
 	j.cell, j.limits, j.compute, j.held = cmd.cell, cmd.share, spec.CPU, b.agent.heldBy(cmd.share)
+	j.stretch = stretch(spec.Spec, cmd)
 	if j.cell == shared && cmd.share.Pids < b.limits.Pids {
 		j.held[core.LimitPids] = wire.HeldByWatchdog
 	}

@@ -48,6 +48,8 @@ type job struct {
 	floor   int64         // the agent's own peak of resident bytes: a child counts them until its exec
 	over    chan struct{} // closed when the run has ended and everything is dead
 	failure error         // why the VM is bad; read after over
+	stretch time.Duration // by which its limit by the clock may be put off
+	lost    time.Duration // by which it was
 	waited  time.Duration // when the clock ended it: how long it had waited for a processor
 
 	mu      sync.Mutex
@@ -137,6 +139,7 @@ func (j *job) start(req *request) (*pipes, error) {
 		cmd.cell = own
 	}
 	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)
+	j.stretch = stretch(spec, cmd)
 	if j.cell == shared && cmd.share.Pids < cmd.limits.Pids {
 		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's limit stays for later runs
 	}
@@ -155,6 +158,11 @@ func (j *job) start(req *request) (*pipes, error) {
 		err = errors.Join(err, j.lends.close())
 	}
 	return ends, err
+}
+
+// stretch returns by how much a run's limit by the clock may be put off.
+func stretch(spec wire.Spec, cmd *command) time.Duration {
+	return min(max(spec.Stretch, 0), wire.MaxStretch*cmd.share.Timeout)
 }
 
 // begin starts the command with pipes for its streams.
@@ -220,16 +228,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	guards.Go(func() { j.feed(req, in, ends.ours[0], dead) })
 	guards.Go(func() { j.keepAlive(dead) })
 
-	clock := time.NewTimer(j.limits.Timeout)
-	defer clock.Stop()
-	select {
-	case <-j.exited:
-		j.lastLook()
-	case <-clock.C:
-		j.waited = j.agent.tree.waited(j.has)
-		j.stop(causeTimeout)
-	case <-j.stopped:
-	}
+	j.await()
 	if j.lends != nil {
 		j.lends.shut() // nothing may be started any more
 	}
@@ -340,6 +339,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 		Truncated:      j.frames.cut.Load(),
 		WallMs:         wall.Milliseconds(),
 		WaitedMs:       j.waited.Milliseconds(),
+		LostMs:         j.lost.Milliseconds(),
 		HeldBy:         j.held,
 		Unsaved:        j.unsaved,
 	}

@@ -24,6 +24,7 @@ const (
 	MaxTaken      = 256       // files of a collection
 	MaxTakenBytes = 16 << 20  // bytes of them
 	MaxSkipped    = 64        // things of which a collection says why it did not take them
+	MaxStretch    = 2         // times its limit by the clock, by which that of a run may be put off
 	MaxBoxCalls   = 8         // calls for a run in the box that are heard at a time; one runs
 )
 

@@ -103,6 +103,10 @@ type Spec struct {
 	Share core.Limits   `json:"share"`
 	CPU   time.Duration `json:"cpu_ns,omitempty"`
 
+	// Stretch is the most time by which the limit by the clock is put off for what the run loses to others on the host,
+	// at most MaxStretch times the limit.
+	Stretch time.Duration `json:"stretch_ns,omitempty"`
+
 	// Reset is the name of a reset that comes first; nil is none. It saves a call.
 	Reset *string `json:"reset,omitempty"`
 
@@ -188,6 +192,7 @@ type Exit struct {
 	CPUMs           int64             `json:"cpu_ms"`
 	WallMs          int64             `json:"wall_ms"`
 	WaitedMs        int64             `json:"waited_ms,omitempty"` // of a run that the clock ended: for how long the process that waited longest for a processor did
+	LostMs          int64             `json:"lost_ms,omitempty"`   // of wall_ms, at most: that the limit by the clock did not count
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what enforced it; "" if nothing did
 	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept

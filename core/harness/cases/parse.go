@@ -385,7 +385,7 @@ func (l Limits) filled(most time.Duration) Limits {
 		l.Time = most
 	}
 	if l.Wall == 0 {
-		l.Wall = min(wallTimes*l.Time+wallMore, core.MaxTimeout)
+		l.Wall, l.Loose = min(wallTimes*l.Time+wallMore, core.MaxTimeout), true
 	}
 	if l.Output == 0 {
 		l.Output = defaultOutput

@@ -32,6 +32,7 @@ type Outcome struct {
 	Staff   string  // what it says to staff alone
 	Share   float64 // of the points, from 0 to 1
 	Usage   core.Usage
+	LostMs  int64 // of the time by the clock: that its limit did not count
 	Ran     bool
 
 	Input, Want, Stdout, Stderr []byte // beginnings, to be quoted where the test is public
@@ -250,6 +251,7 @@ func (r *Report) Decide(p *Plan, tests []core.Test) {
 func (o *Outcome) decision(l Limits) *core.Decision {
 	d := core.Decision{By: o.By}
 	if o.Ran {
+		d.LostMs = o.LostMs
 		d.TimeMs, d.WallMs, d.Memory, d.Output, d.Pids = l.Time.Milliseconds(), l.Wall.Milliseconds(), l.Memory, l.Output, l.Pids
 	}
 	return &d

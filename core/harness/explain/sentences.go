@@ -61,6 +61,7 @@ const (
 	sayDecided    = "Test %s: %s"
 	sayMore       = "and %d more tests"
 	sayOthersFine = "Tests passed: %d"
+	sayLost       = "Test %s lost time to others on the host: its limit of %s by the clock did not count %s of it"
 	sayClose      = "Of those passed, %s came closest to its limit: it computed for %s of %s"
 )
 
@@ -121,7 +122,7 @@ func Sentences() []string {
 		sayFaultOf, sayFault, sayAttempt, sayGeneration, sayUnfinished, sayCancelled, sayDead, sayPlatform, sayWaited, sayHarness, sayRefused,
 		sayUnstarted, saySignal, sayExit, sayHidden, sayWholeTimeOf, sayWholeTime, sayWholeMemoryOf, sayWholeMemory, sayWholePidsOf,
 		sayWholePids, sayWholeOutputOf, sayWholeOutput, sayWholeOther, sayNoScore, saySum, sayScore, sayScoreOf, sayOtherSum, sayBusy,
-		sayStolen, sayUnmeasured, sayAgain, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayClose,
+		sayStolen, sayUnmeasured, sayAgain, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayLost, sayClose,
 	}
 	for _, group := range []map[core.DecidedBy]string{decided, limits, passes} {
 		all = slices.AppendSeq(all, maps.Values(group))

@@ -38,7 +38,20 @@ func (e *explaining) tests() {
 		}
 	}
 	e.closest()
+	e.lost()
 	e.checked()
+}
+
+// lost says for which tests the limit by the clock was put off.
+func (e *explaining) lost() {
+	said := 0
+	for i := range e.r.Tests {
+		t := &e.r.Tests[i]
+		if t.Decision != nil && t.Decision.LostMs > 0 && said < mostTests {
+			said++
+			e.say(sayLost, t.Name, ms(t.Decision.WallMs), ms(t.Decision.LostMs))
+		}
+	}
 }
 
 // checked says which tests were in doubt because of noise, and what was done about it.

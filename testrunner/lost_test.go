@@ -1,0 +1,104 @@
+package testrunner_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/agent"
+	"drover/core/service/clock"
+	"drover/testrunner"
+)
+
+// lends grades by these tests, whose runs end with exit while others use so much of the host's two processors, and
+// returns what each run was given, and the result.
+func (w *fixture) lends(yaml string, exit agent.Exit, busy float64) ([]agent.Run, core.Result) {
+	w.t.Helper()
+	k := newKernel(w.t)
+	var runs []agent.Run
+	w.script.run = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
+		runs = append(runs, run)
+		seconds := float64(exit.WallMs) / 1000
+		k.pass(seconds, busy*seconds)
+		return exit, nil
+	}
+	spec := w.stock(map[string]string{"cases.yaml": yaml})
+	spec.Limits.Timeout = time.Minute
+	w.submit(spec)
+	w.cluster.AddVMs(w.t, 1)
+	w.start(func(c *testrunner.Config, d *testrunner.Deps) { c.Proc, d.Clock = k.proc, clock.NewManual(time.Now()) })
+	r := w.result()
+	require.Equal(w.t, core.RequestCompleted, r.State, r.Reason)
+	return runs, r
+}
+
+// A limit by the clock that nobody has chosen is put off on a busy host; the author's is not.
+func TestOnlyADerivedLimitIsPutOff(t *testing.T) {
+	t.Parallel()
+	for limits, want := range map[string]time.Duration{
+		"time: 1":           2 * 15 * time.Second,
+		"time: 1, wall: 15": 0,
+	} {
+		t.Run(limits, func(t *testing.T) {
+			t.Parallel()
+			runs, r := newFixture(t).lends(fmt.Sprintf("timeout: 60s\nrun: [prog]\nlimits: {%s}\ntests: [{}]", limits), agent.Exit{WallMs: 20_000, LostMs: 6000}, 0)
+			require.Len(t, runs, 1)
+			require.Equal(t, 15*time.Second, runs[0].Share.Timeout)
+			require.Equal(t, want, runs[0].Stretch)
+			require.Equal(t, int64(6000), r.Tests[0].Decision.LostMs)
+			require.Equal(t, int64(15_000), r.Tests[0].Decision.WallMs)
+		})
+	}
+}
+
+// What runs lose to others does not count towards the time of the whole grading, up to as much again.
+func TestTheWholeGradingsTimeIsPutOff(t *testing.T) {
+	t.Parallel()
+	const yaml = "timeout: 20s\nrun: [prog]\nlimits: {time: 5, wall: 100}\ntests: [{}, {}, {}, {}]"
+	for name, test := range map[string]struct {
+		exit agent.Exit
+		busy float64
+		want []float64 // seconds that are left
+	}{
+		"it computes":              {agent.Exit{CPUMs: 8000, WallMs: 8000}, 2, []float64{20, 20, 20, 20}},
+		"others compute":           {agent.Exit{CPUMs: 2000, WallMs: 8000}, 2, []float64{20, 26, 32, 38}},
+		"others compute now, then": {agent.Exit{CPUMs: 1000, WallMs: 8000}, 1, []float64{20, 23.5, 27, 30.5}},
+		"nobody computes":          {agent.Exit{CPUMs: 0, WallMs: 8000}, 0, []float64{20, 20, 20, 20}},
+		"others always compute":    {agent.Exit{CPUMs: 100, WallMs: 15_000}, 2, []float64{20, 34.9, 40, 40}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs, _ := newFixture(t).lends(yaml, test.exit, test.busy)
+			require.Len(t, runs, len(test.want))
+			for i, run := range runs {
+				require.InDelta(t, test.want[i], run.Share.Timeout.Seconds(), 0.3, "run %d", i+1)
+				require.LessOrEqual(t, run.Stretch, 20*time.Second)
+			}
+		})
+	}
+}
+
+// A run that the end of the whole grading cut off is put off until its own limit at most, and is skipped beyond the whole.
+func TestARunAtTheEndOfTheWholeGrading(t *testing.T) {
+	t.Parallel()
+	const yaml = "timeout: 5s\nrun: [prog]\nlimits: {time: 1, wall: 8}\ntests: [{}]"
+	for name, test := range map[string]struct {
+		exit agent.Exit
+		want core.DecidedBy
+	}{
+		"the whole's time is up": {agent.Exit{TimedOut: true, Signal: "SIGKILL", WallMs: 6000, LostMs: 1000}, core.ByWhole},
+		"its own is":             {agent.Exit{TimedOut: true, Signal: "SIGKILL", WallMs: 8010, LostMs: 3010}, core.ByClock},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs, r := newFixture(t).lends(yaml, test.exit, 0)
+			require.InDelta(t, 5, runs[0].Share.Timeout.Seconds(), 0.001)
+			require.InDelta(t, 3, runs[0].Stretch.Seconds(), 0.001)
+			require.Equal(t, test.want, r.Tests[0].Decision.By)
+		})
+	}
+}
