@@ -50,6 +50,15 @@ func Markdown(text string) template.HTML {
 	return template.HTML(policy.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
 }
 
+// Task renders what is to be done, as Markdown does, with formulas.
+func Task(text string) template.HTML {
+	var b bytes.Buffer
+	if !strings.Contains(text, "$") || len(text) > MaxMarkdown || cells(text) > maxCells || withFormulas().Convert([]byte(text), &b) != nil {
+		return Markdown(text)
+	}
+	return template.HTML(typeset(policy.SanitizeBytes(b.Bytes()), false)) //nolint:gosec // sanitized
+}
+
 // cells returns an upper bound of the number of cells in all tables of a text.
 func cells(text string) int {
 	lines, columns := 0, 0

@@ -23,7 +23,7 @@ func Statement(text string, isHTML bool, picture func(src string) string) templa
 	switch {
 	case isHTML && len(text) <= MaxStatement:
 		b.WriteString(text)
-	case isHTML || len(text) > MaxMarkdown || cells(text) > maxCells || markdown.Convert([]byte(text), &b) != nil:
+	case isHTML || len(text) > MaxMarkdown || cells(text) > maxCells || withFormulas().Convert([]byte(text), &b) != nil:
 		return template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
 	p := texts()
@@ -42,5 +42,5 @@ func Statement(text string, isHTML bool, picture func(src string) string) templa
 		}
 		*u = url.URL{Path: to}
 	})
-	return template.HTML(p.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
+	return template.HTML(typeset(p.SanitizeBytes(b.Bytes()), isHTML)) //nolint:gosec // sanitized
 }

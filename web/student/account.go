@@ -58,9 +58,7 @@ func explained(r *page.Request, l explain.Line) string {
 		case explain.Points:
 			arg = r.Number(float64(is))
 		case explain.Word:
-			if known := verdicts[string(is)]; known != "" {
-				arg = r.T(known)
-			}
+			arg = r.TestVerdict(string(is))
 		}
 		args[i] = arg
 	}

@@ -43,23 +43,6 @@ var comparedNames = map[requests.Compared]string{
 	requests.ComparedLimits:      page.Sentence("Limits"),
 }
 
-// wholeVerdicts are the words for how a whole run ended.
-var wholeVerdicts = map[harness.Verdict]string{
-	harness.Passed:        page.Sentence("passed"),
-	harness.Partial:       page.Sentence("some points"),
-	harness.Failed:        page.Sentence("failed"),
-	harness.Crashed:       page.Sentence("crashed"),
-	harness.TimeLimit:     page.Sentence("took too long"),
-	harness.MemoryLimit:   page.Sentence("too much memory"),
-	harness.ProcessLimit:  page.Sentence("too many processes"),
-	harness.OutputLimit:   page.Sentence("printed too much"),
-	harness.BuildError:    page.Sentence("could not be built"),
-	harness.Rejected:      page.Sentence("not graded: refused"),
-	harness.HarnessFault:  page.Sentence("a fault of the grading program"),
-	harness.PlatformFault: page.Sentence("our fault"),
-	harness.Cancelled:     page.Sentence("cancelled"),
-}
-
 // readComparison reads how a replay compares; nil if the request that it runs again has no result any more.
 func (d *student) readComparison(r *page.Request, id string) (*comparison, error) {
 	is, err := d.deps.Requests.Compare(r.Context(), r.Actor(), id)
@@ -96,16 +79,14 @@ func differingRows(r *page.Request, all []requests.Difference) []comparedRow {
 
 // comparedText returns one side of a difference in the reader's language; of a digest its beginning.
 func comparedText(r *page.Request, what requests.Compared, text string) string {
-	whole, known, state := wholeVerdicts[harness.Verdict(text)], verdicts[text], states[core.RequestState(text)]
+	state := states[core.RequestState(text)]
 	switch {
-	case what == requests.ComparedTestVerdict && text == "":
-		return r.T(verdicts[cases.Accepted])
+	case what == requests.ComparedTestVerdict:
+		return r.TestVerdict(cmp.Or(text, cases.Accepted))
 	case text == "":
 		return "–"
-	case what == requests.ComparedTestVerdict && known != "":
-		return r.T(known)
-	case what == requests.ComparedVerdict && whole != "":
-		return r.T(whole)
+	case what == requests.ComparedVerdict:
+		return r.Verdict(harness.Verdict(text))
 	case what == requests.ComparedState && state.Text != "":
 		return r.T(state.Text)
 	}

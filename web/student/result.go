@@ -131,24 +131,8 @@ func judged(r *page.Request, t core.Test) badge {
 	case t.Verdict == cases.Skipped:
 		b.Kind = "" // it has no meaning
 	}
-	switch known := verdicts[t.Verdict]; {
-	case known != "":
-		b.Text = r.T(known)
-	case t.Verdict != "":
-		b.Text = t.Verdict
+	if t.Verdict != "" {
+		b.Text = r.TestVerdict(t.Verdict)
 	}
 	return b
-}
-
-// verdicts are the texts for the stock harness's words; others are shown unchanged.
-var verdicts = map[string]string{
-	cases.Accepted:     page.Sentence("passed"),
-	cases.WrongAnswer:  page.Sentence("wrong answer"),
-	cases.TimeLimit:    page.Sentence("took too long"),
-	cases.MemoryLimit:  page.Sentence("too much memory"),
-	cases.ProcessLimit: page.Sentence("too many processes"),
-	cases.OutputLimit:  page.Sentence("printed too much"),
-	cases.RuntimeError: page.Sentence("crashed"),
-	cases.BuildError:   page.Sentence("could not be built"),
-	cases.Skipped:      page.Sentence("skipped"),
 }
