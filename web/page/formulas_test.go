@@ -13,7 +13,7 @@ func TestStatementsHaveFormulas(t *testing.T) {
 	t.Parallel()
 	const (
 		n    = `<span class="formula"><math><mi>n</mi></math></span>`
-		rows = `<p><span class="formula" tabindex="0"><math display="block"><mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></math></span></p>`
+		rows = `<p><span class="formula"><math display="block"><mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></math></span></p>`
 	)
 	for _, tt := range []struct {
 		text   string
@@ -26,7 +26,7 @@ func TestStatementsHaveFormulas(t *testing.T) {
 			` and <span class="formula"><math><mrow><mi>a</mi><mo>∗</mo><mi>b</mi><mo>∗</mo><mi>c</mi></mrow></math></span></p>` + "\n"},
 		{"$$\nn\n- 1\n$$\n", false, rows + "\n"},
 		{"text\n$$n\n-1$$\ntext", false, "<p>text</p>\n" + rows + "\n<p>text</p>\n"},
-		{"so $$n$$ it", false, `<p>so <span class="formula" tabindex="0"><math display="block"><mi>n</mi></math></span> it</p>` + "\n"},
+		{"so $$n$$ it", false, `<p>so <span class="formula"><math display="block"><mi>n</mi></math></span> it</p>` + "\n"},
 		{"| a |\n|---|\n| $n$ |\n", false, "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>" + n + "</td>\n</tr>\n</tbody>\n</table>\n"},
 		{"- $n$\n\n> $$n - 1$$", false, "<ul>\n<li>" + n + "</li>\n</ul>\n<blockquote>\n" + rows + "\n</blockquote>\n"},
 		{"`$n$` costs $5 or $10 and \\$n", false, "<p><code>$n$</code> costs $5 or $10 and $n</p>\n"},

@@ -235,6 +235,7 @@ func (p *parser) alphabet(a alphabet) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		p.atoms += len(text) / 2
 		class := ""
 		if a.class != "" {
 			class = ` class="` + a.class + `"`

@@ -31,14 +31,15 @@ func MathML(tex string, block bool) (string, bool) {
 		return "", false
 	}
 	var b strings.Builder
-	switch {
-	case block:
-		b.WriteString(`<span class="formula" tabindex="0"><math display="block">`)
-	case p.atoms >= longAtoms:
-		b.WriteString(`<span class="formula long"><math>`)
-	default:
-		b.WriteString(`<span class="formula"><math>`)
+	b.WriteString(`<span class="formula`)
+	if p.atoms >= longAtoms { // the keyboard can scroll it
+		b.WriteString(` long" tabindex="0`)
 	}
+	b.WriteString(`"><math`)
+	if block {
+		b.WriteString(` display="block"`)
+	}
+	b.WriteString(">")
 	if len(rows) == 1 && len(rows[0]) == 1 {
 		b.WriteString(rows[0][0])
 	} else {
@@ -189,6 +190,9 @@ func (p *parser) scripted() (string, error) {
 	}
 }
 
+// bar begins a line that may open or close something: it has no room of its own on any side.
+const bar = `<mo stretchy="false" lspace="0em" rspace="0em">`
+
 func withScripts(base, below, above string, limits bool) string {
 	sub, sup, both := "msub", "msup", "msubsup"
 	if limits {
@@ -250,7 +254,9 @@ func (p *parser) atom() (one string, limits bool, err error) {
 		return element("mo", "−"), false, nil
 	case c == '*':
 		return element("mo", "∗"), false, nil
-	case strings.ContainsRune("()[]|", c):
+	case c == '|':
+		return bar + "|</mo>", false, nil
+	case strings.ContainsRune("()[]", c):
 		return `<mo stretchy="false">` + string(c) + "</mo>", false, nil
 	case strings.ContainsRune("+=<>/,;:!?.@", c):
 		return element("mo", html.EscapeString(string(c))), false, nil

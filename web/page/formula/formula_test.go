@@ -39,6 +39,7 @@ func TestFormulasAreWrittenAsMathML(t *testing.T) {
 		`\sum_{i=1}^n`:                      `<munderover><mo movablelimits="true" largeop="true">∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>`,
 		`a \bmod m`:                         `<mrow><mi>a</mi><mo>mod</mo><mi>m</mi></mrow>`,
 		`\{1,\ldots\}`:                      `<mrow><mo stretchy="false">{</mo><mn>1</mn><mo>,</mo><mi mathvariant="normal">…</mi><mo stretchy="false">}</mo></mrow>`,
+		`|x|`:                               `<mrow><mo stretchy="false" lspace="0em" rspace="0em">|</mo><mi>x</mi><mo stretchy="false" lspace="0em" rspace="0em">|</mo></mrow>`,
 		`\not\in`:                           "<mo>∈\u0338</mo>",
 		`\begin{cases}1&x\\2\end{cases}`: `<mrow><mo stretchy="true">{</mo><mtable><mtr><mtd class="start"><mn>1</mn></mtd><mtd class="start"><mi>x</mi></mtd></mtr>` +
 			`<mtr><mtd class="start"><mn>2</mn></mtd></mtr></mtable></mrow>`,
@@ -72,7 +73,7 @@ func TestWhatIsNoFormulaIsRefused(t *testing.T) {
 
 // elements are the elements of MathML that a formula may have, and what they may say: none of it acts or loads anything.
 var elements = map[string]string{
-	"span": "class tabindex", "math": "display", "mrow": "", "mi": "mathvariant class", "mn": "", "mo": "stretchy movablelimits largeop",
+	"span": "class tabindex", "math": "display", "mrow": "", "mi": "mathvariant class", "mn": "", "mo": "stretchy movablelimits largeop lspace rspace",
 	"mtext": "class", "mspace": "width", "msub": "", "msup": "", "msubsup": "", "munder": "", "mover": "accent", "munderover": "",
 	"mfrac": "linethickness", "msqrt": "", "mroot": "", "mtable": "displaystyle", "mtr": "", "mtd": "class",
 }

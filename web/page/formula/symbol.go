@@ -39,6 +39,9 @@ func (s symbol) element() string {
 	case integral:
 		return `<mo largeop="true">` + text + "</mo>"
 	case fence:
+		if s.text == "|" || s.text == "‖" {
+			return bar + text + "</mo>"
+		}
 		return `<mo stretchy="false">` + text + "</mo>"
 	case relation:
 	}
