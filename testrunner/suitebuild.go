@@ -206,6 +206,9 @@ func (j *job) build(vm VM, files []string, commands []cases.Command, limits case
 		if verdict == "" {
 			continue
 		}
+		if j.suite.late {
+			why, by = j.timeIsUp(), core.ByWhole
+		}
 		said := run.stderr.String()
 		if strings.TrimSpace(said) == "" {
 			said = run.stdout.String()
