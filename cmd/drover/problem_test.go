@@ -19,7 +19,7 @@ func TestProblemsAreVerified(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t)
 	wrong := map[string]map[string]string{
-		"lies":     {"input_validators/positive.py": "wrong answer", "submissions/accepted/wrong.py": "wrong answer", "submissions/wrong_answer/right.py": "accepted"},
+		"lies":     {"input_validators/nothing": "wrong answer", "input_validators/positive.py": "wrong answer", "submissions/accepted/wrong.py": "wrong answer", "submissions/wrong_answer/right.py": "accepted"},
 		"expects":  {"submissions/others/lies.py": "wrong answer"},
 		"crashing": {"submissions/accepted/any.py": "judge error"},
 	}

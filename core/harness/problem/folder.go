@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness/cases"
+	"drover/core/service/pattern"
 )
 
 // filePlain is the mode of files that are not run.
@@ -119,11 +121,30 @@ func (p *Problem) WriteInputs(dir, program string) error {
 		groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
 	}
 	w.text(buildFile, buildScript(nil))
+	run := "./run"
+	if w.withTestlib(program) { // which ends with 0 where the format wants 42; arguments come last
+		run = fmt.Sprintf(`run() { ./run "$@" && exit %d; }; run`, accepts)
+	}
 	return w.finish(map[string]any{
-		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": "exec >/dev/null; ./run",
+		"files": []string{buildFile}, "build": []any{[]string{"sh", buildFile, ".", "own"}}, "run": "exec >/dev/null; " + run,
 		"build_limits": w.buildLimits(), "limits": map[string]any{"time": defaultWork.String()}, "groups": groups,
 	})
 }
+
+// withTestlib reports whether a program includes testlib.
+func (w *writer) withTestlib(program string) bool {
+	files := w.p.below(program)
+	if w.p.has(program) {
+		files = []string{program}
+	}
+	return slices.ContainsFunc(files, func(name string) bool {
+		return path.Base(name) != testlibFile && includesTestlib().Match(w.read(name))
+	})
+}
+
+const testlibFile = "testlib.h"
+
+var includesTestlib = pattern.New(`(?m)^\s*#\s*include\s*["<]testlib\.h[">]`)
 
 // writer writes a harness folder, up to the first error.
 type writer struct {
