@@ -9,6 +9,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/agent/wire"
 	"drover/core/harness/cases"
 )
 
@@ -113,7 +114,32 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if its, err = j.afterwards(its); err != nil {
 		return nil, err
 	}
-	return run, j.decide(t, o, run, its, first && !closed)
+	if err := j.decide(t, o, run, its, first && !closed); err != nil {
+		return nil, err
+	}
+	return run, j.checkWritten(t, o)
+}
+
+// checkWritten has the checker judge what an interactor of testlib has accepted and written for it.
+func (j *job) checkWritten(t *cases.Test, o *cases.Outcome) error {
+	c := j.suite.plan.Interactor
+	if !c.Testlib || j.suite.plan.Checker == nil || o.Verdict != cases.Accepted {
+		return nil
+	}
+	var written []byte
+	want := agent.Collection{Paths: []string{cases.CheckOutput}, Files: 1, Bytes: cases.MaxFeedback}
+	skipped, err := j.peer.Collect(j.ctx, wire.Work, want, func(_ agent.Taken, in io.Reader) (err error) {
+		written, err = io.ReadAll(in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		return j.checkerFailed(c, t, "what it wrote for the checker cannot be read: "+s.Path+": "+s.Why)
+	}
+	*o = cases.Outcome{Input: o.Input, Checked: o.Checked, By: core.ByChecker}
+	return j.check(t, o, string(written))
 }
 
 // afterwards runs the command that judges how the interactor has ended, if there is one and the interactor has ended by
@@ -135,7 +161,7 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 	var said cases.Outcome
 	why := ""
 	if _, why, _ = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
-		why = j.suite.plan.Interactor.Judge(&said, its.exit.Code, its.stdout.String(), its.stderr.String())
+		why = j.suite.plan.Interactor.Judge(t, &said, its.exit.Code, its.stdout.String(), its.stderr.String())
 	}
 	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
 	decided := first && (why != "" || !said.Passed()) // whatever the program did then

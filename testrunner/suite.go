@@ -330,7 +330,7 @@ func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
 	o.Verdict, o.Share = cases.Accepted, 1
 	if t.Compare.By == cases.Check {
 		o.By = core.ByChecker
-		return j.check(t, o, run)
+		return j.check(t, o, run.stdout.String())
 	}
 	if t.Output == nil {
 		return nil
@@ -350,8 +350,8 @@ func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
 	return nil
 }
 
-// check runs the checker, in a VM where only the submission's output is left.
-func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
+// check runs the checker, in a VM where only what it judges is left.
+func (j *job) check(t *cases.Test, o *cases.Outcome, output string) error {
 	s := j.suite
 	if err := j.vm.Reset(j.ctx, keptChecker); err != nil {
 		return err
@@ -361,13 +361,13 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		if err := s.addQuestion(w, t); err != nil {
 			return err
 		}
-		return s.add(w, cases.CheckOutput, cases.Content{Text: run.stdout.String()})
+		return s.add(w, cases.CheckOutput, cases.Content{Text: output})
 	}); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
 	c := s.plan.Checker
 	command := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
-	command.Stdin = strings.NewReader(run.stdout.String())
+	command.Stdin = strings.NewReader(output)
 	done, err := j.one(j.vm, command, c.Limits)
 	if err != nil {
 		return err
@@ -378,7 +378,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, run *ran) error {
 		return nil
 	}
 	if verdict == "" {
-		why = c.Judge(o, done.exit.Code, done.stdout.String(), done.stderr.String())
+		why = c.Judge(t, o, done.exit.Code, done.stdout.String(), done.stderr.String())
 	}
 	if why != "" {
 		return j.checkerFailed(c, t, why)

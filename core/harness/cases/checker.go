@@ -46,7 +46,10 @@ func (c *Checker) AfterCommand(code int) Command { return c.After.with(Command{s
 
 // Judge converts a checker's exit code and output to a test's outcome. It knows the codes of testlib and of Kattis,
 // which do not conflict. Fault says what is wrong with the checker, if anything.
-func (c *Checker) Judge(o *Outcome, code int, stdout, stderr string) (fault string) {
+func (c *Checker) Judge(t *Test, o *Outcome, code int, stdout, stderr string) (fault string) {
+	if c.Testlib {
+		return c.judgeTestlib(t, o, code, stderr)
+	}
 	said := strings.TrimSpace(stdout)
 	if said == "" {
 		said = strings.TrimSpace(stderr)
@@ -88,11 +91,7 @@ func (o *Outcome) partly(said string) (fault string) {
 	if !(share >= 0 && share <= 1) {
 		return "it ended with exit code 7, and what it says does not begin with a share of the points from 0 to 1"
 	}
-	if o.Share = share; share == 1 {
-		o.Verdict = Accepted
-		return ""
-	}
-	o.Verdict, o.Why = WrongAnswer, fmt.Sprintf("a share of %g of the points", share)
+	o.share(share)
 	return ""
 }
 
@@ -116,11 +115,14 @@ func (p *parser) checker(what string, into **Checker) field {
 			fields["after"] = command(&c.After)
 			fallthrough
 		default:
-			fields["passes"] = integer(&c.Passes, 2, MaxPasses)
+			fields["passes"], fields["testlib"] = integer(&c.Passes, 2, MaxPasses), truth(&c.Testlib)
 		}
 		err := mapping(n, what, fields)
 		if err == nil && c.Run == nil {
 			err = wrong(n, "the %s has nothing to run", what)
+		}
+		if err == nil && c.Testlib && (c.After != nil || c.Passes > 0) {
+			err = wrong(n, "the %s is testlib's, which has neither passes nor after", what)
 		}
 		c.Limits = c.Limits.filled(defaultBuild)
 		*into = c

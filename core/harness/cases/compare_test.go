@@ -96,7 +96,7 @@ func TestJudge(t *testing.T) {
 	} {
 		var c cases.Checker
 		var o cases.Outcome
-		fault := c.Judge(&o, test.code, test.out, "")
+		fault := c.Judge(&cases.Test{}, &o, test.code, test.out, "")
 		assert.Equal(t, test.fault, fault != "", "%+v", test)
 		if !test.fault {
 			assert.Equal(t, test.verdict, o.Verdict, "%+v", test)
@@ -113,8 +113,8 @@ func TestStaffNotes(t *testing.T) {
 	c := cases.Checker{Word: "checker", Staff: true}
 	plan := &cases.Plan{Groups: []cases.Group{{Name: "g", Tests: []cases.Test{{Group: "g", Name: "a", Points: 1}, {Group: "g", Name: "b", Points: 1}}}}}
 	r := cases.Report{Outcomes: make([]cases.Outcome, 2)}
-	require.Empty(t, c.Judge(&r.Outcomes[0], 43, "for teams\n", "for judges\n"))
-	require.Empty(t, c.Judge(&r.Outcomes[1], 7, "", "0.5\nhalf\n"))
+	require.Empty(t, c.Judge(&cases.Test{}, &r.Outcomes[0], 43, "for teams\n", "for judges\n"))
+	require.Empty(t, c.Judge(&cases.Test{}, &r.Outcomes[1], 7, "", "0.5\nhalf\n"))
 	assert.InDelta(t, 0.5, r.Outcomes[1].Share, 0)
 	assert.Equal(t, "g/a: for judges\ng/b: 0.5\nhalf\n", r.Notes(plan))
 	text, err := r.JSON(plan)
@@ -123,6 +123,6 @@ func TestStaffNotes(t *testing.T) {
 	assert.NotContains(t, string(text), "judges")
 	assert.NotContains(t, string(text), "half")
 	c.Staff = false
-	require.Empty(t, c.Judge(&r.Outcomes[0], 43, "", "for judges\n"))
+	require.Empty(t, c.Judge(&cases.Test{}, &r.Outcomes[0], 43, "", "for judges\n"))
 	assert.Equal(t, "for judges", r.Outcomes[0].Note)
 }

@@ -181,9 +181,10 @@ func (p *parser) group(g *Group, tests *yaml.Node, d defaults) error {
 	if len(g.Tests) == 0 {
 		return wrong(tests, "there are no tests here")
 	}
-	if g.Points != nil {
-		for i := range g.Tests {
-			g.Tests[i].Points = *g.Points / float64(len(g.Tests))
+	for i := range g.Tests {
+		t := &g.Tests[i]
+		if t.OutOf = t.Points; g.Points != nil {
+			t.OutOf, t.Points = *g.Points, *g.Points/float64(len(g.Tests))
 		}
 	}
 	return nil
@@ -286,13 +287,13 @@ func (p *parser) from(g *Group, n *yaml.Node, t Test, pattern string) error {
 		stem := strings.TrimSuffix(at, path.Ext(at))
 		one := t
 		one.Name, one.Input = path.Base(stem), Content{Path: at}
-		for _, ext := range []string{".out", ".ans"} {
+		for _, ext := range []string{".out", ".ans", ".a"} {
 			if _, there := p.folder.Size(stem + ext); there && stem+ext != at {
 				one.Output = &Content{Path: stem + ext}
 			}
 		}
 		if one.Output == nil {
-			return wrong(n, "%s has no %s.out or %s.ans beside it", at, stem, stem)
+			return wrong(n, "%s has no %s.out, .ans or .a beside it", at, stem)
 		}
 		if err := p.add(g, n, one); err != nil {
 			return err

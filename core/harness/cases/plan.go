@@ -79,6 +79,7 @@ type Test struct {
 	Exit        *int    // nil if how it exits does not matter
 	Limits      Limits
 	Points      float64 // to be won; a share of its group's where the group has points
+	OutOf       float64 // to be won by the test, or by its group where the group has points
 	Hidden      bool
 	Final       bool   // it is for final submissions only
 	Message     string // the author's hint, shown if the answer is wrong
@@ -127,6 +128,8 @@ type Checker struct {
 	Passes int     // how often a submission may run for one test; 0: once
 	Limits Limits
 	Staff  bool // its standard error is for staff alone
+
+	Testlib bool // it is written with testlib, and ends and speaks as programs with it do
 
 	Points float64 // the most that a grader gives
 }
