@@ -115,6 +115,9 @@ func shownOf(p *problem.Problem) shownProblem {
 	if p.Passes > 0 {
 		s.Judging += fmt.Sprintf(", in up to %d passes", p.Passes)
 	}
+	if p.Static != "" {
+		s.Judging += ", after " + p.Static
+	}
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		one := shownGroup{Name: g.Name, Tests: len(g.Tests), Whole: g.Points != nil, Needs: g.Needs}

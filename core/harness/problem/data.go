@@ -25,7 +25,8 @@ type Test struct {
 	Args                []string
 	Files               map[string]string
 	Points              float64
-	Scores              bool // the output validator may give points
+	Scores              bool // the validator may give points
+	Static              bool // the static validator decides; there is no input and no answer
 
 	flags   flags      // of the output validator, without the package's
 	inputs  inputFlags // of input validators

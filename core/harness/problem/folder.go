@@ -54,6 +54,7 @@ func (p *Problem) write(w *writer) error {
 		}
 		file["compare"], file[what] = what, is
 	}
+	w.staticChecker(file)
 	if len(p.nodes) > 0 {
 		file["grader"] = w.grader()
 	}
@@ -70,20 +71,20 @@ func (p *Problem) Plan() {
 	p.planned = true
 	for i := range p.Groups {
 		g := &p.Groups[i]
-		var last flags
+		var last *Test // one that is compared
 		for j := range g.Tests {
 			t := &g.Tests[j]
 			f := p.flagsOf(t)
-			if p.Validator != "" {
+			switch {
+			case t.Static:
+				t.checker = slices.Concat([]string{"static:" + p.most(g, t)}, t.flags.words)
+			case p.Validator != "":
 				t.checker = slices.Concat([]string{p.most(g, t)}, f.words)
-				continue
+			case last != nil && p.flagsOf(last).file == f.file && p.flagsOf(last).line == f.line:
+				t.compare = last.compare // what is wrong with it is said once
+			default:
+				t.compare, last = p.comparison(f), t
 			}
-			if j > 0 && f.file == last.file && f.line == last.line {
-				t.compare = g.Tests[j-1].compare // what is wrong with it is said once
-			} else {
-				t.compare = p.comparison(f)
-			}
-			last = f
 		}
 	}
 }
@@ -110,6 +111,9 @@ func (p *Problem) WriteInputs(dir, program string) error {
 		var tests []any
 		for j := range p.Groups[i].Tests {
 			t := &p.Groups[i].Tests[j]
+			if t.Static {
+				continue
+			}
 			w.copy(t.Input, t.Input)
 			one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "exit": accepts}
 			if args := t.inputs.of(program, t); len(args) > 0 {
@@ -118,7 +122,9 @@ func (p *Problem) WriteInputs(dir, program string) error {
 			w.beside(one, t)
 			tests = append(tests, one)
 		}
-		groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
+		if len(tests) > 0 {
+			groups = append(groups, map[string]any{"name": p.Groups[i].Name, "tests": tests})
+		}
 	}
 	w.text(buildFile, buildScript(nil))
 	run := "./run"
@@ -228,13 +234,16 @@ func (w *writer) buildLimits() map[string]any {
 	return all
 }
 
-func (w *writer) validator() map[string]any {
+// validators is the program that runs validators, without any.
+func (w *writer) validators(interactive bool) map[string]any {
 	p, l := w.p, w.p.Limits
-	files := []string{buildFile, validateFile, verdictFile}
+	file := validateFile
+	if interactive {
+		file = converseFile
+	}
 	w.text(buildFile, buildScript(p.Languages))
-	w.text(validateFile, validateScript(p.Interactive))
+	w.text(file, validateScript(interactive))
 	w.text(verdictFile, verdictScript(p.Passes, p.Format == Legacy))
-	files = append(files, w.program(p.Validator, validatorDir)...)
 	limits := map[string]any{"time": l.Check.String()}
 	if l.CheckMemory > 0 {
 		limits["memory"] = l.CheckMemory
@@ -242,20 +251,37 @@ func (w *writer) validator() map[string]any {
 	switch {
 	case l.CheckOutput > 0:
 		limits["output"] = l.CheckOutput
-	case p.Interactive: // it is also what the submission reads
+	case interactive: // it is also what the submission reads
 		limits["output"] = core.MaxOutputBytes
 	default:
 		limits["output"] = defaultOutput
 	}
-	run := []string{"sh", validateFile, "{input}", "{answer}"}
-	program := map[string]any{"files": files, "build": []any{[]string{"sh", buildFile, validatorDir, "own"}}, "run": run, "limits": limits, "stderr": "staff"}
-	if p.Interactive {
+	program := map[string]any{
+		"files": []string{buildFile, file, verdictFile}, "build": []any{},
+		"run": []string{"sh", file, "{input}", "{answer}"}, "limits": limits, "stderr": "staff",
+	}
+	if interactive {
 		program["after"] = []string{"sh", verdictFile}
 	}
-	if p.Passes > 0 {
+	if p.Passes > 0 && p.Validator != "" {
 		program["passes"] = p.Passes
 	}
 	return program
+}
+
+// validator is the output validator.
+func (w *writer) validator() map[string]any {
+	is := w.validators(w.p.Interactive)
+	w.built(is, w.p.Validator, validatorDir)
+	return is
+}
+
+// built adds a program of the package to those of a checker.
+func (w *writer) built(is map[string]any, program, dir string) {
+	files, _ := is["files"].([]string)
+	build, _ := is["build"].([]any)
+	is["files"] = append(files, w.program(program, dir)...)
+	is["build"] = append(build, []string{"sh", buildFile, dir, "own"})
 }
 
 // program copies a program of the package, a file or a folder, into a folder, and returns its files there.
@@ -304,6 +330,10 @@ func (w *writer) tests(g *Group) []any {
 	var all []any
 	for i := range g.Tests {
 		t := &g.Tests[i]
+		if t.Static {
+			all = append(all, w.archived(g, t))
+			continue
+		}
 		w.copy(t.Input, t.Input)
 		w.copy(t.Answer, t.Answer)
 		one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "output": map[string]any{"file": t.Answer}}

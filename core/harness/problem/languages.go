@@ -13,6 +13,7 @@ import (
 const (
 	buildFile    = "drover-build"
 	validateFile = "drover-validate"
+	converseFile = "drover-converse"
 	verdictFile  = "drover-verdict"
 	includeDir   = "drover-include"
 	validatorDir = "drover-validator"
@@ -103,6 +104,9 @@ here=\${0%/*} main='$main' class='$class'
 $start
 END
 chmod +x run
+entry=${main#./}
+[ "$language" != java ] || entry=$class
+printf '%s\n' "$language" "$entry" >` + languageFile + `
 `)
 	return b.String()
 }

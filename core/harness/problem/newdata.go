@@ -12,6 +12,7 @@ type newConfig struct {
 	unbounded   bool
 	aggregation string
 	needs       []string
+	static      static
 	test        Test  // what its tests begin with
 	at          entry // max_score
 }
@@ -32,8 +33,12 @@ func (p *Problem) newConfig(folder string, c newConfig) (newConfig, error) {
 			}
 		case "require_pass":
 			c.needs = p.words(e, false)
-		case "static_validation_score", "static_validator_args":
-			p.bad(e, "a static validator judges source code; drover has none")
+		case "static_validation_score":
+			p.staticScore(&c.static, e)
+		case "static_validator_args":
+			if c.static.args = p.words(e, false); !c.static.asked {
+				c.static.at = e
+			}
 		default:
 			p.ofTests(&c.test, e)
 		}
@@ -79,7 +84,7 @@ func (p *Problem) newData() error {
 	if err != nil {
 		return err
 	}
-	if tests := p.tests("data/sample", true, sample.test); len(tests) > 0 {
+	if tests := p.staticTest(&sample, p.tests("data/sample", true, sample.test)); len(tests) > 0 {
 		p.Groups = append(p.Groups, Group{Name: "sample", Sample: true, Stop: true, Tests: tests})
 	}
 	secret, err := p.newConfig("data/secret", newConfig{score: 100, aggregation: "sum"})
@@ -90,7 +95,7 @@ func (p *Problem) newData() error {
 		return path.Base(f) == "test_group.yaml" && f != "data/secret/test_group.yaml"
 	}) {
 		err = p.newGroups(secret)
-	} else if tests := p.tests("data/secret", true, secret.test); len(tests) > 0 {
+	} else if tests := p.staticTest(&secret, p.tests("data/secret", true, secret.test)); len(tests) > 0 {
 		p.newGroup("secret", secret, tests)
 	}
 	if err != nil {
@@ -102,6 +107,7 @@ func (p *Problem) newData() error {
 // newGroups reads the groups of secret, each of which is a folder with a test_group.yaml.
 func (p *Problem) newGroups(secret newConfig) error {
 	first := len(p.Groups)
+	needs := p.staticOfSecret(&secret)
 	for _, name := range p.children("data/secret") {
 		folder := "data/secret/" + name
 		switch {
@@ -115,11 +121,11 @@ func (p *Problem) newGroups(secret newConfig) error {
 			if err != nil {
 				return err
 			}
-			c.needs = slices.Concat(secret.needs, c.needs)
+			c.needs = slices.Concat(needs, c.needs)
 			if p.Scoring && secret.aggregation == "pass-fail" {
 				c.unbounded = false
 			}
-			if tests := p.tests(folder, true, c.test); len(tests) > 0 {
+			if tests := p.staticTest(&c, p.tests(folder, true, c.test)); len(tests) > 0 {
 				p.newGroup("secret/"+name, c, tests)
 			}
 		}
@@ -156,6 +162,7 @@ func (p *Problem) total(secret newConfig, first int) {
 
 func (p *Problem) newGroup(name string, c newConfig, tests []Test) {
 	g := Group{Name: name, Tests: tests, Stop: c.aggregation != "sum", Needs: c.needs}
+	p.staticFits(&c)
 	if !p.Scoring {
 		g.Stop = true
 		p.Groups = append(p.Groups, g)
@@ -163,15 +170,24 @@ func (p *Problem) newGroup(name string, c newConfig, tests []Test) {
 	}
 	file := "data/" + name + "/test_group.yaml"
 	own := len(p.below("output_validator")) > 0 && c.aggregation != "pass-fail"
+	rest := c.score // of the tests with an input
 	for i := range g.Tests {
-		g.Tests[i].Scores = own
+		if t := &g.Tests[i]; t.Static {
+			rest -= t.Points
+		} else {
+			t.Scores = own
+		}
 	}
 	switch {
 	case c.unbounded:
 		p.refuse(file, c.at.line, "max_score: the group's points have no maximum; drover needs one: give a number")
 	case c.aggregation == "sum":
 		for i := range g.Tests {
-			g.Tests[i].Points = c.score / float64(len(g.Tests))
+			if n := len(g.Tests); c.static.asked && i > 0 {
+				g.Tests[i].Points = rest / float64(n-1)
+			} else if !c.static.asked {
+				g.Tests[i].Points = rest / float64(n)
+			}
 		}
 	default:
 		g.Points = &c.score
@@ -196,6 +212,9 @@ func (p *Problem) testConfigs() error {
 	for i := range p.Groups {
 		for j := range p.Groups[i].Tests {
 			t := &p.Groups[i].Tests[j]
+			if t.Static {
+				continue
+			}
 			all, err := p.mapping(strings.TrimSuffix(t.Input, ".in") + ".yaml")
 			if err != nil {
 				return err

@@ -31,6 +31,7 @@ type Problem struct {
 	Limits      Limits
 	Grader      string // computes the points of folders of tests; "" for none
 	Validator   string // the output validator: a file or a folder; "" for comparing
+	Static      string // the static validator; "" for none
 	Groups      []Group
 	Languages   []string // of submissions, by the table's names; empty for all
 
@@ -107,6 +108,9 @@ func (p *Problem) read() error {
 	err := p.list()
 	if err == nil && !p.has(File) {
 		err = core.Errorf(core.CodeInvalid, "", "there is no %s", File)
+	}
+	if p.Static = "static_validator"; len(p.below(p.Static)) == 0 {
+		p.Static = ""
 	}
 	for _, step := range []func() error{p.settings, p.time, p.data, p.programs, p.showable, p.submissions} {
 		if err == nil {
@@ -216,12 +220,8 @@ func (p *Problem) note(file string, line int, format string, args ...any) {
 // programs finds validators, and refuses programs that nothing here runs.
 func (p *Problem) programs() error {
 	p.answers()
-	for folder, what := range map[string]string{
-		"static_validator": "a static validator judges source code", "static_validators": "a static validator judges source code",
-	} {
-		if len(p.below(folder)) > 0 {
-			p.refuse(folder, 0, "%s; drover has none", what)
-		}
+	if p.Format == Legacy && len(p.below("static_validator")) > 0 {
+		p.refuse("static_validator", 0, "the format %s has no static validator", p.Format)
 	}
 	p.InputValidators = p.programsIn("input_validators", "input_format_validators")
 	if p.Format == Format {

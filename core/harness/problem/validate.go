@@ -15,7 +15,7 @@ const validateText = `#!/bin/sh
 # Runs the output validator. Its feedback folder is made here, and may have files of an earlier pass.
 # The third argument is what points are out of: a number, "none" if it may give none, "ignore" if they do not count.
 input=$1 answer=$2
-echo "$3" >most
+` + staticText + `echo "$3" >most
 shift 3
 mkdir -p feedback || exit 99
 `

@@ -1,0 +1,2 @@
+import plus
+print(sum(plus.numbers()))
