@@ -19,6 +19,9 @@ type Noise struct {
 	Waited  *int64 `json:"cpu_waited_ms"` // time in which some process of the host waited for a processor
 	Stolen  *int64 `json:"stolen_ms"`     // time that the hypervisor took from the host's processors, of all together
 	Running *int   `json:"running"`       // processes of the host that ran or waited for a processor at its end
+
+	Others *int  `json:"others"`          // percent of the host's processors that others used
+	Doubt  Doubt `json:"doubt,omitempty"` // why an exceeded limit of time may be owed to that; "" if there was little noise
 }
 
 // Decision says what decided the verdict of a test, and within which limits the test ran. Limits that are not known are 0.

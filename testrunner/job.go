@@ -31,6 +31,7 @@ type job struct {
 	arrived time.Time         // when the claim arrived, by our clock
 	started time.Time         // when its command started; zero before
 	before  look              // at the host, when its command started
+	after   look              // and when its result was made
 	phase   core.RequestState // as last reported to Redis
 	until   time.Time         // when it ends or is reported again, as last reported to Redis
 

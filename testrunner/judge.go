@@ -15,6 +15,7 @@ func (j *job) judge(exit agent.Exit) core.Result {
 	res := j.result()
 	res.ExitCode, res.Signal, res.HeldBy = exit.Code, exit.Signal, exit.HeldBy
 	res.Usage = core.Usage{CPUMs: exit.CPUMs, WallMs: exit.WallMs, MemoryPeakBytes: exit.MemoryPeakBytes}
+	j.heard(&res)
 	res.Truncated = exit.Truncated || j.out.cutOut || j.out.cutErr
 	if j.w.Spec.Harness == nil {
 		judgeCommand(&res, exit, j.limits)

@@ -10,6 +10,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/coretest"
 	"drover/core/service/clock"
 	"drover/testrunner"
 )
@@ -99,6 +100,35 @@ func TestARunAtTheEndOfTheWholeGrading(t *testing.T) {
 			require.InDelta(t, 5, runs[0].Share.Timeout.Seconds(), 0.001)
 			require.InDelta(t, 3, runs[0].Stretch.Seconds(), 0.001)
 			require.Equal(t, test.want, r.Tests[0].Decision.By)
+		})
+	}
+}
+
+// What others did while a plain command, or a harness of its own, ran is in its receipt: it is not run again by itself.
+func TestAReceiptSaysWhatOthersDid(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		busy float64
+		want core.Doubt
+		part int
+	}{"a busy host": {1.8, core.DoubtBusy, 65}, "a quiet host": {0.6, "", 5}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			k, now := newKernel(t), clock.NewManual(time.Now())
+			w.script.run = func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+				k.pass(10, 10*test.busy)
+				now.Advance(10 * time.Second)
+				return agent.Exit{TimedOut: true, Signal: "SIGKILL", CPUMs: 5000, WallMs: 10_000}, nil
+			}
+			w.submit(coretest.Spec("r1", w.cluster.Pool, "ann"))
+			w.cluster.AddVMs(t, 1)
+			w.start(func(c *testrunner.Config, d *testrunner.Deps) { c.Proc, d.Clock = k.proc, now })
+			r := w.result()
+			require.Equal(t, core.RequestTimedOut, r.State)
+			require.NotNil(t, r.Receipt.Noise.Others)
+			require.Equal(t, test.part, *r.Receipt.Noise.Others)
+			require.Equal(t, test.want, r.Receipt.Noise.Doubt)
 		})
 	}
 }

@@ -183,9 +183,21 @@ func (j *job) receipt() *core.Receipt {
 		r.Harness = spec.Harness.Digest
 	}
 	if !j.started.IsZero() {
-		r.Noise = j.r.watch.look().since(j.before)
+		j.after = j.r.watch.look()
+		r.Noise = j.after.since(j.before)
 	}
 	return r
+}
+
+// heard adds to a result's receipt what others did while it ran, since what it used itself is known.
+func (j *job) heard(res *core.Result) {
+	if res.Receipt == nil || res.Receipt.Noise == nil {
+		return
+	}
+	if n, ok := j.after.around(j.before, time.Duration(res.Usage.CPUMs)*time.Millisecond); ok {
+		others := int(n.others)
+		res.Receipt.Noise.Others, res.Receipt.Noise.Doubt = &others, n.loud()
+	}
 }
 
 // filesDigest returns one digest of all files: of their paths, modes and digests.

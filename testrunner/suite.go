@@ -127,6 +127,7 @@ func (j *job) grade() (core.Result, error) {
 	res := j.result()
 	s.usage.WallMs = j.r.deps.Clock.Now().Sub(j.started).Milliseconds()
 	res.Usage, res.HeldBy = s.usage, s.held
+	j.heard(&res)
 	judgeReport(&res, text, harness.ParseReport)
 	res.Stderr += report.Notes(s.plan) // students see it only where they see all output
 	// Students may see this report, too.

@@ -17,6 +17,7 @@ type account struct {
 	Waited  string // how much noise there was; "" without a receipt or where nothing ran
 	Stolen  string
 	Running string
+	Others  string
 }
 
 // readAccount reads what is said of how a result came about.
@@ -39,6 +40,9 @@ func readAccount(r *page.Request, is *core.Result, lines []explain.Line) *accoun
 			return r.T("%s of %s", r.Span(*ms), r.Span(n.Ms))
 		}
 		a.Waited, a.Stolen, a.Running = part(n.Waited), part(n.Stolen), r.T("not measured")
+		if n.Others != nil {
+			a.Others = r.T("%s %%", r.Number(float64(*n.Others)))
+		}
 		if n.Running != nil {
 			a.Running = r.Number(float64(*n.Running))
 		}

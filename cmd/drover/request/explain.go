@@ -63,5 +63,9 @@ func noise(n *core.Noise) string {
 	if n.Running != nil {
 		running = fmt.Sprint(*n.Running)
 	}
-	return fmt.Sprintf("in %s: waited for processors %s, stolen %s, runnable %s", terminal.Millis(n.Ms), part(n.Waited), part(n.Stolen), running)
+	others := "not measured"
+	if n.Others != nil {
+		others = fmt.Sprintf("%d %%", *n.Others)
+	}
+	return fmt.Sprintf("in %s: others used %s of the processors, waited for processors %s, stolen %s, runnable %s", terminal.Millis(n.Ms), others, part(n.Waited), part(n.Stolen), running)
 }

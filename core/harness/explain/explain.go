@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -246,6 +247,17 @@ func (e *explaining) noise() {
 	if n.Stolen != nil && *n.Stolen > 0 {
 		e.say(sayStolen, ms(*n.Stolen))
 	}
+	if sentence, ok := owed[n.Doubt]; ok && n.Others != nil && e.outOfTime() {
+		e.say(sentence, *n.Others)
+	}
+}
+
+// outOfTime reports whether a limit of time was exceeded by what is not run again by itself: a command, or a test of a
+// harness that runs tests itself.
+func (e *explaining) outOfTime() bool {
+	return e.r.Limit == core.LimitTime || !e.about.Hidden && slices.ContainsFunc(e.r.Tests, func(t core.Test) bool {
+		return t.Verdict == core.TestTimeLimit && t.Decision == nil
+	})
 }
 
 // maxDetail bounds what is quoted.

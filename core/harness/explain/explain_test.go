@@ -125,6 +125,32 @@ func TestExplanationIsBounded(t *testing.T) {
 	require.Less(t, len(strings.Join(lines, "")), 60*1000)
 }
 
+// Where a limit of time was exceeded and nobody checks that again, the reader learns that noise may be the cause.
+func TestNoiseIsSaidOfWhatIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	others := 62
+	late := core.Test{Name: "3", Verdict: core.TestTimeLimit, MaxScore: 1}
+	stock := late
+	stock.Decision = &core.Decision{By: core.ByTime}
+	for name, test := range map[string]struct {
+		r    core.Result
+		of   explain.About
+		said bool
+	}{
+		"a command":                    {core.Result{State: core.RequestTimedOut, Limit: core.LimitTime}, explain.About{}, true},
+		"a command that ended":         {core.Result{State: core.RequestCompleted}, explain.About{}, false},
+		"a harness of its own":         {core.Result{State: core.RequestCompleted, Tests: []core.Test{late}}, explain.About{Grading: true}, true},
+		"its tests are hidden":         {core.Result{State: core.RequestCompleted, Tests: []core.Test{late}}, explain.About{Grading: true, Hidden: true}, false},
+		"tests that are checked again": {core.Result{State: core.RequestCompleted, Tests: []core.Test{stock}}, explain.About{Grading: true}, false},
+	} {
+		for _, because := range []core.Doubt{core.DoubtBusy, core.DoubtStolen, core.DoubtHot, ""} {
+			test.r.Receipt = &core.Receipt{Noise: &core.Noise{Others: &others, Doubt: because}}
+			said := text(&test.r, test.of)
+			require.Equal(t, test.said && because != "", strings.Contains(said, "62 %") && strings.Contains(said, "it may end otherwise"), "%s, %s: %s", name, because, said)
+		}
+	}
+}
+
 // Of a test that was in doubt the reader learns why, what the first run came to, and why there was no second.
 func TestDoubtsAreSaid(t *testing.T) {
 	t.Parallel()

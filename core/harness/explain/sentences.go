@@ -78,6 +78,13 @@ var (
 	}
 )
 
+// owed are the sentences about an exceeded limit of time that nobody checked again.
+var owed = map[core.Doubt]string{
+	core.DoubtBusy:   "A limit of time was exceeded while others used %d %% of the host's processors. Run again as it was, it may end otherwise",
+	core.DoubtStolen: "A limit of time was exceeded while the machine below the host took processor time from it; others used %d %%. Run again as it was, it may end otherwise",
+	core.DoubtHot:    "A limit of time was exceeded while heat slowed the host's processors down; others used %d %%. Run again as it was, it may end otherwise",
+}
+
 const sayAgain = "In the second run of test %s others used %d %% of the host's processors; the verdict is that run's"
 
 // decided are the sentences about a test that was not passed, by what decided it.
@@ -128,5 +135,6 @@ func Sentences() []string {
 		all = slices.AppendSeq(all, maps.Values(group))
 	}
 	all = slices.AppendSeq(all, maps.Values(doubted))
+	all = slices.AppendSeq(all, maps.Values(owed))
 	return slices.AppendSeq(all, maps.Values(undecided))
 }
