@@ -38,8 +38,9 @@ type Submission struct {
 
 // byFolder are the folders of submissions.
 var byFolder = map[string][]Outcome{
-	"accepted": {Accepted}, "slow_accepted": {Accepted}, "partially_accepted": {Partly},
-	"wrong_answer": {WrongAnswer}, "time_limit_exceeded": {TimeLimit}, "run_time_error": {RunTimeError}, "runtime_error": {RunTimeError},
+	"accepted": {Accepted}, "slow_accepted": {Accepted, TimeLimit}, // right, but too slow to count for the time limit
+	"partially_accepted": {Partly},
+	"wrong_answer":       {WrongAnswer}, "time_limit_exceeded": {TimeLimit}, "run_time_error": {RunTimeError}, "runtime_error": {RunTimeError},
 	"compile_error": {CompileError}, "compiler_error": {CompileError},
 	"rejected": {WrongAnswer, TimeLimit, RunTimeError}, "brute_force": {TimeLimit, RunTimeError},
 }
@@ -67,6 +68,10 @@ func (p *Problem) submissions() error {
 			p.note("submissions/"+folder, 0, "this folder does not say what is expected")
 		}
 		for _, name := range p.children("submissions/" + folder) {
+			if slices.Contains([]string{".disabled", ".template"}, path.Ext(name)) { // as in BAPCtools
+				p.note("submissions/"+folder+"/"+name, 0, "it is not judged: its name ends with %s", path.Ext(name))
+				continue
+			}
 			s := Submission{Path: path.Join("submissions", folder, name), Wanted: wanted}
 			files := []string{s.Path}
 			if !p.has(s.Path) {
