@@ -186,11 +186,13 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 	files := &blobs{files: map[string][]byte{}}
 	pack, err := harness.Pack(filepath.Join(name, "harness"))
 	require.NoError(t, err)
+	tar, err := io.ReadAll(pack.Tar())
+	require.NoError(t, err)
 	for _, s := range want.Submissions {
 		spec := coretest.Spec("r-"+s.Name, about.Pool.Name, s.Name)
 		spec.Command, spec.Limits, spec.Assignment = nil, about.Pool.Limits, about.Name
 		spec.Submitted = time.Now().UnixMilli()
-		archive := files.put("harness.tar", pack.Tar)
+		archive := files.put("harness.tar", tar)
 		spec.Harness, spec.Input = &archive, harness.NewInput(pack.Config, harness.TestPublic)
 		spec.Files = files.submission(t, path.Join(name, "submissions", s.Name))
 		_, _, err := store.Create(ctx, spec)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -87,7 +88,9 @@ func (x *trial) tar(what string) []byte {
 	require.NoError(x.t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n# "+what+"\n"), 0o755))
 	p, err := harness.Pack(dir)
 	require.NoError(x.t, err)
-	return p.Tar
+	tar, err := io.ReadAll(p.Tar())
+	require.NoError(x.t, err)
+	return tar
 }
 
 func (x *trial) submit(user string) school.Submission {

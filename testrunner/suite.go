@@ -2,7 +2,6 @@ package testrunner
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/agent/wire"
+	"drover/core/blobs/nameless"
 	"drover/core/harness"
 	"drover/core/harness/cases"
 )
@@ -96,9 +96,11 @@ func seekable(in io.ReadCloser) (io.ReaderAt, int64, error) {
 		}
 		return f, info.Size(), nil
 	}
-	const most = 128 << 20
-	whole, err := io.ReadAll(io.LimitReader(in, most))
-	return bytes.NewReader(whole), int64(len(whole)), err
+	whole, err := nameless.Read(in, harness.MaxPackBytes, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	return whole, whole.Size(), nil
 }
 
 // grade builds, tests, and judges. An error is a platform fault, or an *ended.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,7 +60,7 @@ func (h *testCluster) homework(dir string, students ...string) {
 	require.NoError(h.t, err)
 	pack, err := harness.Pack(dir)
 	require.NoError(h.t, err)
-	_, err = reg.SetHarness(ctx, op, "cs", "hw1", bytes.NewReader(pack.Tar))
+	_, err = reg.SetHarness(ctx, op, "cs", "hw1", pack.Tar())
 	require.NoError(h.t, err)
 	for _, user := range students {
 		_, err := reg.CreateUser(ctx, op, school.User{Handle: user})

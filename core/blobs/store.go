@@ -34,16 +34,19 @@ func (s *Store) Put(ctx context.Context, r io.Reader, limit int64) (digest strin
 	if limit < 1 {
 		return "", 0, core.Errorf(core.CodeInvalid, "", "limit %d of a file to store must be above 0", limit)
 	}
-	whole, err := spool(ctx, r, limit, s.spool)
+	whole, digits, err := drain(ctx, r, limit, s.spool)
 	if err != nil {
 		return "", 0, fault(err, "")
 	}
 	defer func() { err = errors.Join(err, fault(whole.Close(), "")) }()
-	digest = scheme + whole.digits
-	if err := s.write(ctx, keyOf(whole.digits), whole.writeTo); err != nil {
+	digest = scheme + digits
+	if err := s.write(ctx, keyOf(digits), func(w io.Writer) error {
+		_, err := io.Copy(w, whole.Whole())
+		return err
+	}); err != nil {
 		return "", 0, fault(err, digest)
 	}
-	return digest, whole.size, nil
+	return digest, whole.Size(), nil
 }
 
 // write makes a key's file of what content writes, atomically.

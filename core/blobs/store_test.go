@@ -3,7 +3,6 @@ package blobs
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -98,25 +96,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	_, err := Open(t.Context(), "gs://bucket")
 	require.ErrorContains(t, err, "file://PATH, s3://BUCKET?region=REGION, mem://")
-}
-
-// A process that is killed while it stores a file leaves nothing.
-func TestSpooledFilesNeverHaveAName(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := spool(t.Context(), bytes.NewReader(make([]byte, spoolMemory+1)), 2*spoolMemory, dir)
-	require.NoError(t, err)
-	held, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", s.file.Fd()))
-	require.NoError(t, err)
-	require.Contains(t, held, "(deleted)")
-	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600); err == nil {
-		require.NoError(t, unix.Close(fd))
-		require.NotContains(t, held, ".put-", "here it never needs one")
-	}
-	require.NoError(t, s.Close())
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, entries)
 }
 
 func TestFilesAreTheirOwnersAlone(t *testing.T) {

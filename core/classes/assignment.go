@@ -33,7 +33,7 @@ func (r *Service) CreateGraded(ctx context.Context, a core.Actor, as school.Assi
 	if err != nil {
 		return school.Assignment{}, err
 	}
-	return r.putHarness(ctx, a, as, p, fmt.Sprintf("creates assignment %s with a harness of %d bytes", as.Name(), len(p.Tar)))
+	return r.putHarness(ctx, a, as, p, fmt.Sprintf("creates assignment %s with a harness of %d bytes", as.Name(), p.Size()))
 }
 
 // newAssignment checks an assignment that is to be made, without a harness.

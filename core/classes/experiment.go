@@ -46,7 +46,7 @@ func (r *Service) StartExperiment(ctx context.Context, a core.Actor, class, hand
 	}
 	var p harness.Package
 	if t.Harness != nil {
-		if p, err = unpack(as, t.Harness); err != nil {
+		if p, err = harness.Read(t.Harness); err != nil {
 			return school.Experiment{}, err
 		}
 	}

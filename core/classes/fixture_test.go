@@ -2,6 +2,7 @@ package classes_test
 
 import (
 	"bytes"
+	"io"
 	"iter"
 	"maps"
 	"os"
@@ -166,7 +167,9 @@ func harnessTar(t *testing.T) []byte {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
-	return p.Tar
+	tar, err := io.ReadAll(p.Tar())
+	require.NoError(t, err)
+	return tar
 }
 
 // stockTar is a harness that drover grades by itself.
@@ -176,7 +179,9 @@ func stockTar(t *testing.T) []byte {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, cases.File), []byte("run: ./a.out\ngroups:\n- name: all\n  tests:\n  - name: one\n    output: x\n"), 0o644))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
-	return p.Tar
+	tar, err := io.ReadAll(p.Tar())
+	require.NoError(t, err)
+	return tar
 }
 
 // files are what somebody submits: path and content in turn.

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"drover/core"
+	"drover/core/harness/cases"
 	"drover/core/harness/handout"
 	"drover/core/school"
 )
 
 // keepHandout stores what students may see of a packed harness; nil if it has nothing of the kind.
-func (r *Service) keepHandout(ctx context.Context, as school.Assignment, tar []byte) ([]core.File, error) {
-	page, files, err := handout.Read(tar)
+func (r *Service) keepHandout(ctx context.Context, as school.Assignment, folder *cases.Archive) ([]core.File, error) {
+	page, files, err := handout.Read(folder)
 	if err != nil || page == nil {
 		return nil, err
 	}

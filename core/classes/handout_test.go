@@ -23,7 +23,7 @@ func (w *fixture) explain(handle string, pairs ...string) {
 	}
 	p, err := harness.PackFiles(files)
 	require.NoError(w.t, err)
-	_, err = w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, bytes.NewReader(p.Tar))
+	_, err = w.reg.SetHarness(w.t.Context(), w.as("tess"), "cs101", handle, p.Tar())
 	require.NoError(w.t, err)
 }
 
@@ -74,7 +74,7 @@ func TestCreateGraded(t *testing.T) {
 	files := map[string]pack.File{"main": {Run: true}, "handout/.hidden": {}}
 	bad, err := harness.PackFiles(files)
 	require.NoError(t, err)
-	_, err = w.reg.CreateGraded(ctx, tess, as, bytes.NewReader(bad.Tar))
+	_, err = w.reg.CreateGraded(ctx, tess, as, bad.Tar())
 	requireCode(t, core.CodeInvalid, err)
 	_, err = w.reg.ViewAssignment(ctx, tess, "cs101", "hw1")
 	requireCode(t, core.CodeNotFound, err)

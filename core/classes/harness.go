@@ -1,7 +1,6 @@
 package classes
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ func (r *Service) SetHarness(ctx context.Context, a core.Actor, class, handle st
 	if err != nil {
 		return school.Assignment{}, err
 	}
-	text := fmt.Sprintf("sets the harness of %s, of %d bytes", as.Name(), len(p.Tar))
+	text := fmt.Sprintf("sets the harness of %s, of %d bytes", as.Name(), p.Size())
 	return r.putHarness(ctx, a, as, p, text)
 }
 
@@ -48,24 +47,16 @@ func unpackFor(as school.Assignment, tar io.Reader) (harness.Package, error) {
 	if as.Pool == "" {
 		return harness.Package{}, unpooled(as)
 	}
-	return unpack(as, tar)
-}
-
-func unpack(as school.Assignment, tar io.Reader) (harness.Package, error) {
-	raw, err := io.ReadAll(io.LimitReader(tar, harness.MaxPackBytes+1))
-	if err != nil {
-		return harness.Package{}, core.Wrap(err, core.CodeInvalid, as.Name(), "the harness cannot be read")
-	}
-	return harness.Read(raw)
+	return harness.Read(tar)
 }
 
 // keepHarness stores the files of a harness.
 func (r *Service) keepHarness(ctx context.Context, as school.Assignment, p harness.Package) (*school.Harness, error) {
-	digest, size, err := r.Blobs.Put(ctx, bytes.NewReader(p.Tar), harness.MaxPackBytes)
+	digest, size, err := r.Blobs.Put(ctx, p.Tar(), harness.MaxPackBytes)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be stored", as.Name())
 	}
-	shown, err := r.keepHandout(ctx, as, p.Tar)
+	shown, err := r.keepHandout(ctx, as, p.Folder)
 	if err != nil {
 		return nil, err
 	}

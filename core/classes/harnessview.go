@@ -1,7 +1,6 @@
 package classes
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -60,12 +59,12 @@ func (r *Service) openHarness(ctx context.Context, as school.Assignment, digest 
 		return harness.Package{}, core.Wrap(err, core.CodeOf(err), as.Name(), "the harness of %s cannot be opened", as.Name())
 	}
 	defer tar.Close() //nolint:errcheck // only read from
-	return unpack(as, tar)
+	return harness.Read(tar)
 }
 
 func (r *Service) viewHarness(ctx context.Context, as school.Assignment, h *school.Harness, p harness.Package) (HarnessView, error) {
 	v := HarnessView{Assignment: as, Harness: h, Package: p, Limits: as.Limits}
-	if p.Tar == nil {
+	if p.Folder == nil {
 		return v, nil
 	}
 	var err error
@@ -91,7 +90,7 @@ func (r *Service) StageHarness(ctx context.Context, a core.Actor, class, handle 
 	if err != nil {
 		return HarnessView{}, err
 	}
-	p, err := unpack(as, tar)
+	p, err := harness.Read(tar)
 	if err != nil {
 		return HarnessView{}, err
 	}
@@ -113,7 +112,7 @@ func (r *Service) ViewStagedHarness(ctx context.Context, a core.Actor, class, ha
 	if err != nil {
 		return HarnessView{}, err
 	}
-	file := core.File{Path: harness.TarFile, Digest: digest, Size: int64(len(p.Tar))}
+	file := core.File{Path: harness.TarFile, Digest: digest, Size: p.Size()}
 	return r.viewHarness(ctx, as, recordOf(file, p), p)
 }
 
@@ -175,11 +174,7 @@ func (r *Service) OpenHarness(ctx context.Context, a core.Actor, class, handle, 
 	}
 	p, err := r.readHarness(ctx, as)
 	if err != nil || path == "" {
-		return bytes.NewReader(p.Tar), int64(len(p.Tar)), err
+		return p.Tar(), p.Size(), err
 	}
-	folder, err := cases.Index(bytes.NewReader(p.Tar), int64(len(p.Tar)))
-	if err != nil {
-		return nil, 0, err
-	}
-	return folder.Open(path)
+	return p.Folder.Open(path)
 }

@@ -40,7 +40,7 @@ func TestRead_TakesWhatPeoplePack(t *testing.T) {
 
 	read := func(name string, packed []byte) {
 		t.Helper()
-		got, err := harness.Read(packed)
+		got, err := harness.Read(bytes.NewReader(packed))
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
 		file := filepath.Join(t.TempDir(), "packed")
@@ -110,14 +110,14 @@ func TestRead_RefusesWhatHarms(t *testing.T) {
 		"\"h\" in":               with(tar.Header{Name: "h", Typeflag: tar.TypeLink, Linkname: "main"}),
 		"\"p\" in":               with(tar.Header{Name: "p", Typeflag: tar.TypeFifo}),
 		"8000 files and folders": with(many...),
-		"64 MiB":                 with(tar.Header{Name: "bomb", Typeflag: tar.TypeReg, Size: harness.MaxPackBytes + 1}),
-		"or 64 MiB":              long.Bytes(),
+		"or 512 MiB":             long.Bytes(),
+		"at most 64 MiB":         with(tar.Header{Name: "bomb", Typeflag: tar.TypeReg, Size: harness.MaxProgramBytes + 1}),
 		"a file and a folder":    with(tar.Header{Name: "main/x", Typeflag: tar.TypeReg}),
 		"no file in it":          tarred(t),
 		"neither main":           {},
 		"cannot be decompressed": with()[:40],
 	} {
-		_, err := harness.Read(packed)
+		_, err := harness.Read(bytes.NewReader(packed))
 		require.Error(t, err, says)
 		require.Contains(t, []core.Code{core.CodeInvalid, core.CodeLimit}, core.CodeOf(err), "%s: %v", says, err)
 		require.ErrorContains(t, err, says)

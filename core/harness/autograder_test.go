@@ -43,21 +43,21 @@ exit 3
 // An autograder's zip is a harness as it is, and its program finds everything where Gradescope has it.
 func TestAutograderRuns(t *testing.T) {
 	t.Parallel()
-	p, err := harness.Read(zipped(t, map[string]string{
+	p, err := harness.Read(bytes.NewReader(zipped(t, map[string]string{
 		"setup.sh": "apt-get install -y cowsay", "run_autograder": grader, "words.txt": "and words", "lib/x.py": "1", "main": "theirs",
-	}))
+	})))
 	require.NoError(t, err)
 	require.True(t, p.IsAutograder())
-	again, err := harness.Read(p.Tar)
+	again, err := harness.Read(p.Tar())
 	require.NoError(t, err)
-	require.Equal(t, p.Tar, again.Tar, "what was made of it stays")
+	require.Equal(t, p, again, "what was made of it stays")
 
 	dir := t.TempDir()
 	for _, sub := range []string{"harness", "submission", "image"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
 	untar := exec.CommandContext(t.Context(), "tar", "-xf", "-", "-C", filepath.Join(dir, "harness"))
-	untar.Stdin = bytes.NewReader(p.Tar)
+	untar.Stdin = p.Tar()
 	require.NoError(t, untar.Run())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "submission", "hello.txt"), []byte("hello "), 0o600))
 	place := func(name string) string { return filepath.Join(dir, name) }
@@ -119,19 +119,19 @@ func TestAutograderRuns(t *testing.T) {
 // Only an autograder is taken for one, and no archive gets out of its folder or grows without end.
 func TestAutograderArchives(t *testing.T) {
 	t.Parallel()
-	p, err := harness.Read(zipped(t, map[string]string{"top/run_autograder": grader, "top/setup.sh": ""}))
+	p, err := harness.Read(bytes.NewReader(zipped(t, map[string]string{"top/run_autograder": grader, "top/setup.sh": ""})))
 	require.NoError(t, err)
 	require.True(t, p.IsAutograder(), "in one folder")
-	p, err = harness.Read(zipped(t, map[string]string{"main": "#!/bin/sh\n", "run_autograder": "x"}))
+	p, err = harness.Read(bytes.NewReader(zipped(t, map[string]string{"main": "#!/bin/sh\n", "run_autograder": "x"})))
 	require.NoError(t, err)
 	require.False(t, p.IsAutograder(), "a harness with a file of that name")
 	for name, files := range map[string]map[string]string{
 		"../x":      {"run_autograder": grader, "setup.sh": "", "../x": ""},
 		"a/../../x": {"run_autograder": grader, "setup.sh": "", "a/../../x": ""},
-		"bomb":      {"run_autograder": grader, "setup.sh": "", "zeros": strings.Repeat("\x00", harness.MaxPackBytes+1)},
+		"bomb":      {"run_autograder": grader, "setup.sh": "", "zeros": strings.Repeat("\x00", harness.MaxProgramBytes+1)},
 		"nothing":   {"setup.sh": ""},
 	} {
-		_, err := harness.Read(zipped(t, files))
+		_, err := harness.Read(bytes.NewReader(zipped(t, files)))
 		require.Contains(t, []core.Code{core.CodeInvalid, core.CodeLimit}, core.CodeOf(err), name)
 	}
 	_, err = harness.ParseConfig([]byte(`{"drover/format": "junit"}`))

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"io"
 	"io/fs"
 	"path"
@@ -9,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobs/archive"
+	"drover/core/blobs/nameless"
 	"drover/core/blobs/pack"
 	"drover/core/harness/cases"
 )
@@ -19,26 +19,27 @@ const TarFile = "harness.tar"
 // Read is Pack for a folder packed by any program, as a tar, compressed or not, or a zip, which is not trusted. The
 // same folder gives the same bytes as with Pack; owners, times, order, litter and a single top folder are ignored.
 // Returns INVALID or LIMIT.
-func Read(packed []byte) (Package, error) {
-	if len(packed) > MaxPackBytes {
-		return Package{}, core.Errorf(core.CodeLimit, "", "the harness has more than %d bytes", int64(MaxPackBytes))
+func Read(packed io.Reader) (Package, error) {
+	whole, err := nameless.Read(packed, MaxPackBytes, "")
+	if err != nil {
+		return Package{}, core.Wrap(err, core.CodeOr(err, core.CodeInvalid), "", "the harness cannot be read")
 	}
-	if _, err := pack.Check(bytes.NewReader(packed), packLimits()); err == nil {
-		return read(packed) // drover packed it
+	if _, err := pack.Check(whole.Whole(), packLimits()); err == nil {
+		return read(whole) // drover packed it
 	}
-	files, err := unpack(packed)
+	files, err := unpack(whole.Whole())
 	if err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness's archive cannot be used")
 	}
-	return PackFiles(files)
+	return files.Pack()
 }
 
 func packLimits() pack.Limits { return pack.Limits{Entries: MaxPackFiles, Bytes: MaxPackBytes} }
 
-// unpack returns the files of an archive, by path. Of two with the same path the last counts, as for tar.
-func unpack(packed []byte) (map[string]pack.File, error) {
-	files, room := map[string]pack.File{}, int64(MaxPackBytes)
-	for f, err := range archive.Files("harness", bytes.NewReader(packed)) {
+// unpack returns the files of an archive.
+func unpack(packed io.Reader) (*Incoming, error) {
+	in := NewIncoming()
+	for f, err := range archive.Files("harness", packed) {
 		if err != nil {
 			return nil, err
 		}
@@ -49,30 +50,26 @@ func unpack(packed []byte) (map[string]pack.File, error) {
 		if !fs.ValidPath(name) {
 			return nil, core.Errorf(core.CodeInvalid, f.Path, "%.80q leads out of its folder: pack the folder with tar -C FOLDER -cf harness.tar .", f.Path)
 		}
-		one := pack.File{Folder: f.Mode.IsDir(), Run: f.Mode&0o111 != 0}
-		if !one.Folder {
-			if one.Content, err = io.ReadAll(io.LimitReader(f.Content, room+1)); err != nil {
-				return nil, core.Wrap(err, core.CodeOf(err), f.Path, "%.80q cannot be read", f.Path)
-			}
+		if err := in.Add(name, f.Mode&0o111 != 0, f.Content); err != nil {
+			return nil, err
 		}
-		if room -= int64(len(one.Content)); room < 0 || len(files) == MaxPackFiles {
-			return nil, core.Errorf(core.CodeLimit, "", "it has more than %d files and folders or %d MiB in it", MaxPackFiles, MaxPackBytes>>20)
-		}
-		files[name] = one
 	}
-	if len(files) == 0 {
+	if in.Empty() {
 		return nil, core.Errorf(core.CodeInvalid, "", "there is no file in it: pack the harness's folder with tar -C FOLDER -cf harness.tar .")
 	}
-	return files, nil
+	return in, nil
 }
 
 // read reads what Pack or PackFiles have packed.
-func read(tar []byte) (Package, error) {
-	folder, err := cases.Index(bytes.NewReader(tar), int64(len(tar)))
+func read(tar *nameless.File) (Package, error) {
+	if tar.Size() > MaxPackBytes {
+		return Package{}, core.Errorf(core.CodeLimit, "", "the harness makes more than %d MiB", MaxPackBytes>>20)
+	}
+	folder, err := cases.Index(tar, tar.Size())
 	if err != nil {
 		return Package{}, err
 	}
-	p := Package{Tar: tar}
+	p := Package{Folder: folder, tar: tar}
 	if p.Config, err = archivedConfig(folder); err != nil {
 		return Package{}, err
 	}
@@ -81,6 +78,8 @@ func read(tar []byte) (Package, error) {
 	switch {
 	case program && !folder.Executable(MainFile):
 		return Package{}, core.Errorf(core.CodeInvalid, MainFile, "%s of the harness is not executable: chmod +x it before it is packed", MainFile)
+	case program && tar.Size() > MaxProgramBytes:
+		return Package{}, core.Errorf(core.CodeLimit, MainFile, "a harness with a program of its own has at most %d MiB, because VMs get the whole of it: only tests of a %s may be larger", MaxProgramBytes>>20, cases.File)
 	case program:
 		return p, nil
 	case !stock:
@@ -121,27 +120,24 @@ func PackFiles(files map[string]pack.File) (Package, error) {
 		main.Run = true
 		files[MainFile] = main
 	}
-	var tar bytes.Buffer
-	if err := pack.Files(files, &tar, packLimits()); err != nil {
+	tar := nameless.New("")
+	if err := pack.Files(files, tar, packLimits()); err != nil {
 		return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness cannot be packed")
 	}
-	if tar.Len() > MaxPackBytes {
-		return Package{}, core.Errorf(core.CodeLimit, "", "the harness makes more than %d bytes", int64(MaxPackBytes))
-	}
-	return read(tar.Bytes())
+	return read(tar)
 }
 
 // WithFile is the folder with one file changed or added; nothing else differs.
 func (p *Package) WithFile(name string, content []byte) (Package, error) {
-	files := map[string]pack.File{}
-	if p.Tar != nil {
+	in := NewIncoming()
+	if p.tar != nil {
 		var err error
-		if files, err = unpack(p.Tar); err != nil {
+		if in, err = unpack(p.Tar()); err != nil {
 			return Package{}, core.Wrap(err, core.CodeOf(err), "", "the harness cannot be unpacked")
 		}
 	}
-	files[name] = pack.File{Run: files[name].Run, Content: content}
-	return PackFiles(files)
+	in.files[name] = pack.File{Run: in.files[name].Run, Content: content}
+	return in.Pack()
 }
 
 // File is a plain file of a harness folder.
@@ -152,18 +148,14 @@ type File struct {
 
 // Files lists the folder's plain files, in order of path, and returns the text of its cases.yaml; "" if it has none.
 func (p *Package) Files() (all []File, text string, err error) {
-	folder, err := cases.Index(bytes.NewReader(p.Tar), int64(len(p.Tar)))
-	if err != nil {
-		return nil, "", err
-	}
-	for _, name := range folder.Names() {
-		size, _ := folder.Size(name)
+	for _, name := range p.Folder.Names() {
+		size, _ := p.Folder.Size(name)
 		all = append(all, File{name, size})
 	}
-	if _, there := folder.Size(cases.File); !there {
+	if _, there := p.Folder.Size(cases.File); !there {
 		return all, "", nil
 	}
-	raw, err := cases.Content{Path: cases.File}.Read(folder, cases.MaxSize)
+	raw, err := cases.Content{Path: cases.File}.Read(p.Folder, cases.MaxSize)
 	return all, string(raw), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func TestRead_TakesWhatPackMakes(t *testing.T) {
 		}
 		packed, err := harness.Pack(dir)
 		require.NoError(t, err, name)
-		read, err := harness.Read(packed.Tar)
+		read, err := harness.Read(packed.Tar())
 		require.NoError(t, err, name)
 		assert.Equal(t, packed, read, name)
 	}
@@ -65,13 +66,15 @@ func TestRead_Refuses(t *testing.T) {
 		"longer than":           tarOf(t, 0o755, "harness.json", strings.Repeat(" ", harness.MaxConfigSize+1), "main", "x"),
 		"cases.yaml":            tarOf(t, 0o644, "cases.yaml", "tests: ["),
 		"\"../main\" leads out": tarOf(t, 0o755, "../main", "x"),
-		"more than 67108864 b":  make([]byte, harness.MaxPackBytes+1),
 	} {
-		_, err := harness.Read(archive)
+		_, err := harness.Read(bytes.NewReader(archive))
 		require.Error(t, err, says)
 		assert.Contains(t, []core.Code{core.CodeInvalid, core.CodeLimit}, core.CodeOf(err), says)
 		assert.Contains(t, err.Error(), says)
 	}
+	_, err := harness.Read(io.LimitReader(zeros{}, harness.MaxPackBytes+1))
+	assert.Equal(t, core.CodeLimit, core.CodeOf(err))
+	assert.ErrorContains(t, err, "larger than the 536870912 bytes")
 }
 
 // A harness gets its assignment and submission, also in a rerun by another user.

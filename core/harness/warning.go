@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func WarningSentences() []string {
 // Warnings returns advice about a harness that grades within limits, in VMs that have a peer or not.
 func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	if p.Cases == nil {
-		if bytes.Contains(p.Tar, []byte(boxrun.Name)) {
+		if whole, err := io.ReadAll(p.Tar()); err != nil || bytes.Contains(whole, []byte(boxrun.Name)) { // it is bounded by MaxProgramBytes
 			return nil
 		}
 		return []Warning{{warnUnboxed, []any{boxrun.Name}}}

@@ -75,7 +75,7 @@ func (d *Service) SubmitBatch(ctx context.Context, a core.Actor, draft BatchDraf
 	var b core.Batch
 	var created bool
 	do := func() error {
-		if err := d.takeAll(ctx, specs, draft); err != nil {
+		if err := d.takeAll(ctx, a, specs, draft); err != nil {
 			return err
 		}
 		b, created, err = d.submitAll(ctx, core.Batch{Submitter: submitter, Idempotency: key, Digest: digestOf(specs), Specs: specs})
@@ -196,11 +196,12 @@ func (d *Service) resolved(ctx context.Context, specs []core.Spec, early bool) (
 }
 
 // takeAll stores the files of a batch as they arrive.
-func (d *Service) takeAll(ctx context.Context, specs []core.Spec, draft BatchDraft) error {
-	room, err := d.roomOf(ctx, &specs[0])
+func (d *Service) takeAll(ctx context.Context, a core.Actor, specs []core.Spec, draft BatchDraft) error {
+	disk, err := d.diskOf(ctx, &specs[0])
 	if err != nil {
 		return err
 	}
+	room := roomIn(a, disk)
 	stored := map[string]*core.File{} // standard inputs by their text: most jobs have the one of all
 	for i, own := range draft.Jobs {
 		text := cmp.Or(own.Stdin, draft.Stdin)
@@ -254,8 +255,8 @@ func share(s, of *core.Spec) {
 	}
 }
 
-// roomOf returns how many bytes one file of a job may have at most.
-func (d *Service) roomOf(ctx context.Context, s *core.Spec) (int64, error) {
+// diskOf returns the room in a job's VM, in bytes.
+func (d *Service) diskOf(ctx context.Context, s *core.Spec) (int64, error) {
 	typed, pool := *s, s.Pool
 	if s.Type != "" {
 		t, err := d.typeOf(ctx, &typed)

@@ -90,7 +90,7 @@ func (d *Service) SetTypeHarness(ctx context.Context, a core.Actor, name string,
 		return core.JobType{}, err
 	}
 	var s core.Spec
-	if _, err := d.keepHarness(ctx, &s, archive, t.Limits.Or(pool.Limits).Disk); err != nil {
+	if _, err := d.keepHarness(ctx, &s, archive, roomIn(a, t.Limits.Or(pool.Limits).Disk)); err != nil {
 		return core.JobType{}, err
 	}
 	t.Harness, t.Input, t.Command, t.Collect = s.Harness, s.Input, nil, nil

@@ -1,7 +1,6 @@
 package requests_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,7 +34,7 @@ func aHarness(t *testing.T) intake.Upload {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o600))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
-	return intake.Upload{Part: intake.PartHarness, Content: bytes.NewReader(p.Tar)}
+	return intake.Upload{Part: intake.PartHarness, Content: p.Tar()}
 }
 
 // A type with a harness grades what its requests bring.

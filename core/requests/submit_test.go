@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/blobs/pack"
 	"drover/core/harness"
 	"drover/core/requests"
 	"drover/core/requests/intake"
@@ -122,7 +123,7 @@ func TestSubmitWithHarness(t *testing.T) {
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
 	_, _, err = w.service.Submit(t.Context(), as("rosa"), requests.Draft{Pool: pool, Files: uploads(
-		intake.Upload{Part: intake.PartHarness, Content: file("", string(p.Tar)).Content}, file("main.py", "print()"),
+		intake.Upload{Part: intake.PartHarness, Content: p.Tar()}, file("main.py", "print()"),
 	)})
 	require.NoError(t, err)
 	c := w.claim()
@@ -131,6 +132,27 @@ func TestSubmitWithHarness(t *testing.T) {
 	in, err := harness.ParseInput(s.Input)
 	require.NoError(t, err)
 	require.Equal(t, harness.TestPublic, in.TestType)
+}
+
+// An operator's tests may be larger than a VM's disk, for VMs get a test at a time. Programs may not, nor what others send.
+func TestLargeHarnesses(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	const disk = 1 << 20
+	packed := func(first, text string) intake.Upload {
+		p, err := harness.PackFiles(map[string]pack.File{first: {Content: []byte(text)}, "large": {Content: make([]byte, disk)}})
+		require.NoError(t, err)
+		return intake.Upload{Part: intake.PartHarness, Content: p.Tar()}
+	}
+	const tests = "run: ./a.out\ntests:\n- {name: one, input: {file: large}, output: x}\n"
+	send := func(who, first, text string, after ...intake.Upload) error {
+		_, _, err := w.service.Submit(t.Context(), as(who), requests.Draft{Pool: pool, Limits: core.Limits{Disk: disk}, Files: uploads(append([]intake.Upload{packed(first, text)}, after...)...)})
+		return err
+	}
+	require.NoError(t, send("olga", "cases.yaml", tests, file("a", string(make([]byte, disk)))))
+	requireCode(t, core.CodeLimit, send("olga", "cases.yaml", tests, file("a", string(make([]byte, disk+1)))))
+	requireCode(t, core.CodeLimit, send("olga", "main", "#!/bin/sh\n"))
+	requireCode(t, core.CodeLimit, send("rosa", "cases.yaml", tests))
 }
 
 // What one does to another's requests is in the audit log; to one's own it is not.

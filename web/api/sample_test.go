@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -66,7 +67,9 @@ func harnessTar(t testing.TB) string {
 	t.Helper()
 	p, err := harness.Pack(harnessDir(t))
 	require.NoError(t, err)
-	return string(p.Tar)
+	tar, err := io.ReadAll(p.Tar())
+	require.NoError(t, err)
+	return string(tar)
 }
 
 func tar(t *testing.T) (kind, body string) { return "application/x-tar", harnessTar(t) }

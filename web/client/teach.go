@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/blobs/nameless"
 	"drover/core/classes"
 	"drover/core/harness"
 	"drover/core/school"
@@ -98,12 +98,12 @@ func pack(archive io.Reader) (func() upload, error) {
 	if archive == nil {
 		return nil, nil //nolint:nilnil // no archive is no fault
 	}
-	raw, err := io.ReadAll(io.LimitReader(archive, harness.MaxPackBytes+1))
+	whole, err := nameless.Read(archive, harness.MaxPackBytes, "")
 	if err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, "", "the harness cannot be read")
+		return nil, core.Wrap(err, core.CodeOr(err, core.CodeInvalid), "", "the harness cannot be read")
 	}
 	return func() upload {
-		return upload{kind: "application/octet-stream", from: io.NopCloser(bytes.NewReader(raw))}
+		return upload{kind: "application/octet-stream", from: io.NopCloser(whole.Whole())}
 	}, nil
 }
 

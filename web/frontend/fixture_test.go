@@ -194,7 +194,9 @@ func harnessTar(t testing.TB) []byte {
 	require.NoError(t, os.WriteFile(filepath.Join(shown, "main.py"), []byte("pass\n"), 0o600))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
-	return p.Tar
+	tar, err := io.ReadAll(p.Tar())
+	require.NoError(t, err)
+	return tar
 }
 
 // submission is ann's for an assignment of hers alone.

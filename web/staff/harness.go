@@ -1,13 +1,10 @@
 package staff
 
 import (
-	"bytes"
 	"cmp"
-	"io"
 	"net/url"
 
 	"drover/core"
-	"drover/core/blobs/pack"
 	"drover/core/classes"
 	"drover/core/harness"
 	"drover/core/harness/cases"
@@ -134,13 +131,13 @@ func (s *staff) setHarness(r *page.Request) error {
 		return r.Again(err, "staff/harness", p)
 	}
 	if use != useNow {
-		if p.View, err = s.stage(r, p.Class, p.Handle, packed.Tar); err != nil {
+		if p.View, err = s.stage(r, p.Class, p.Handle, &packed); err != nil {
 			return r.Again(err, "staff/harness", p)
 		}
 		p.New = true
 		p.warn(r)
 	}
-	to, said, err := s.use(r, p, packed.Tar, use)
+	to, said, err := s.use(r, p, &packed, use)
 	if err != nil && p.New {
 		return r.Again(mendable(err), "staff/harnessnew", p)
 	}
@@ -151,11 +148,11 @@ func (s *staff) setHarness(r *page.Request) error {
 }
 
 // use does with a harness what its author has chosen, and returns where to go, and what to say there.
-func (s *staff) use(r *page.Request, p harnessPage, tar []byte, how string) (to, said string, err error) {
-	trial := classes.Trial{Harness: bytes.NewReader(tar), Repeat: 1}
+func (s *staff) use(r *page.Request, p harnessPage, packed *harness.Package, how string) (to, said string, err error) {
+	trial := classes.Trial{Harness: packed.Tar(), Repeat: 1}
 	switch how {
 	case useNow:
-		_, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, bytes.NewReader(tar))
+		_, err := s.Classes.SetHarness(r.Context(), r.Actor(), p.Class, p.Handle, packed.Tar())
 		return assignmentPath(p.Class, p.Handle) + "/harness", r.T("From now on %s is graded by the new harness.", cmp.Or(p.Title, p.Handle)), err
 	case useTry:
 		trial.Users = []string{p.User}
@@ -169,25 +166,19 @@ func (s *staff) use(r *page.Request, p harnessPage, tar []byte, how string) (to,
 
 // readHarness reads the files of a harness, or the archive that contains them.
 func readHarness(r *page.Request, f *transfer.Form) (harness.Package, error) {
-	files := make(map[string]pack.File)
-	room := int64(harness.MaxPackBytes)
+	files := harness.NewIncoming()
 	for u, err := range f.Files() {
 		if err != nil {
 			return harness.Package{}, err
 		}
-		content, err := io.ReadAll(io.LimitReader(u.Content, room+1))
-		if err != nil {
-			return harness.Package{}, core.Wrap(err, core.CodeInvalid, u.Path, "file %.80q cannot be read", u.Path)
+		if err := files.Add(u.Path, u.Mode&0o111 != 0, u.Content); err != nil {
+			return harness.Package{}, err
 		}
-		if room -= int64(len(content)); room < 0 || len(files) == harness.MaxPackFiles {
-			return harness.Package{}, core.Errorf(core.CodeLimit, "", "the harness has more than %d files or %d MiB", harness.MaxPackFiles, harness.MaxPackBytes>>20)
-		}
-		files[u.Path] = pack.File{Run: u.Mode&0o111 != 0, Content: content}
 	}
-	if len(files) == 0 {
+	if files.Empty() {
 		return harness.Package{}, core.Errorf(core.CodeInvalid, "", "%s", r.T("Choose an archive or a folder."))
 	}
-	return harness.PackFiles(files)
+	return files.Pack()
 }
 
 func (s *staff) removeHarness(r *page.Request) error {

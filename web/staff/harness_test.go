@@ -105,7 +105,7 @@ func TestABadHarnessLeavesNothing(t *testing.T) {
 		"cut short":        {"h.zip", zipped(t, "main", program)[:40], "cannot be"},
 		"no main":          {"h.zip", zipped(t, "readme", "x"), harness.MainFile},
 		"wrong settings":   {"h.zip", zipped(t, "main", program, "harness.json", "{"), "harness.json"},
-		"a bomb":           {"h.tar.gz", gzipped(t, tarred(t, "main", strings.Repeat("0", harness.MaxPackBytes+1))), "64 MiB"},
+		"a bomb":           {"h.tar.gz", gzipped(t, tarred(t, "main", strings.Repeat("0", harness.MaxProgramBytes+1))), "64 MiB"},
 		"of another place": {"h.zip", zipped(t, "../../x", program), harness.MainFile},
 	} {
 		text := again(t, w.send("tess", hw1+"/harness", newUpload().field(t, "use", "now").file(t, "archive", test.file, test.content)), test.says)
@@ -200,7 +200,7 @@ func TestCasesAreEdited(t *testing.T) {
 	leads(t, w.post("tess", at, "was", was, "do", "save", "text", second))
 	require.Equal(t, second, w.get("tess", hw1+"/harness/files/cases.yaml").Body.String())
 	require.Equal(t, "1", w.get("tess", hw1+"/harness/files/data/in").Body.String(), "other files stay")
-	p, err := harness.Read(w.get("tess", hw1+"/harness/files/harness.tar").Body.Bytes())
+	p, err := harness.Read(w.get("tess", hw1+"/harness/files/harness.tar").Body)
 	require.NoError(t, err)
 	require.Equal(t, "small", p.Cases.Tests()[0].Name)
 	text = again(t, w.post("tina", at, "was", was, "do", "save", "text", first), "was changed since you began")

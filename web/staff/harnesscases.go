@@ -90,7 +90,7 @@ func (s *staff) saveCases(r *page.Request) error {
 	v, err := s.Classes.DraftCases(r.Context(), r.Actor(), p.Class, p.Handle, edit)
 	if err == nil && do == useAll {
 		var e string
-		if e, _, err = s.use(r, p.harnessPage, v.Package.Tar, useAll); err == nil {
+		if e, _, err = s.use(r, p.harnessPage, &v.Package, useAll); err == nil {
 			return r.Redirect(e, r.T("The harness is being tried. It becomes the assignment's harness when you apply this."))
 		}
 	}

@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"bytes"
 	"cmp"
 	"strings"
 
@@ -16,8 +15,8 @@ import (
 const stagedKey = "harness"
 
 // stage checks a harness and keeps it for the reader, who decides on the next page what becomes of it.
-func (s *staff) stage(r *page.Request, class, assignment string, tar []byte) (classes.HarnessView, error) {
-	v, err := s.Classes.StageHarness(r.Context(), r.Actor(), class, assignment, bytes.NewReader(tar))
+func (s *staff) stage(r *page.Request, class, assignment string, packed *harness.Package) (classes.HarnessView, error) {
+	v, err := s.Classes.StageHarness(r.Context(), r.Actor(), class, assignment, packed.Tar())
 	if err == nil {
 		r.Keep(stagedKey, class+"/"+assignment+" "+v.Digest())
 	}
@@ -73,7 +72,7 @@ func (s *staff) useNewHarness(r *page.Request) error {
 	if f.err != nil {
 		return r.Again(f.err, "staff/harnessnew", p)
 	}
-	to, said, err := s.use(r, p, p.View.Package.Tar, f.line("use"))
+	to, said, err := s.use(r, p, &p.View.Package, f.line("use"))
 	if err != nil {
 		return r.Again(mendable(err), "staff/harnessnew", p)
 	}

@@ -1,7 +1,6 @@
 package staff
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -76,7 +75,7 @@ func (s *staff) createProblem(r *page.Request) error {
 	if err != nil {
 		return r.Again(err, "staff/problem", p)
 	}
-	if as, err = s.Classes.CreateGraded(r.Context(), r.Actor(), as, bytes.NewReader(pack.Tar)); err != nil {
+	if as, err = s.Classes.CreateGraded(r.Context(), r.Actor(), as, pack.Tar()); err != nil {
 		return r.Again(mendable(err), "staff/problem", p)
 	}
 	return r.Redirect(assignmentPath(as.Class, as.Handle)+"/harness", r.T("Assignment %s was created, with %d tests of the package.", cmp.Or(as.Title, as.Handle), len(pack.Cases.Tests())))

@@ -154,7 +154,7 @@ func (w *fixture) graded(handle string, change ...func(as *school.Assignment)) {
 	require.NoError(w.t, err)
 	tess, err := w.reg.Actor(w.t.Context(), "tess")
 	require.NoError(w.t, err)
-	_, err = w.reg.SetHarness(w.t.Context(), tess, "cs101", handle, bytes.NewReader(p.Tar))
+	_, err = w.reg.SetHarness(w.t.Context(), tess, "cs101", handle, p.Tar())
 	require.NoError(w.t, err)
 }
 

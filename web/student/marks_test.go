@@ -1,7 +1,6 @@
 package student_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +25,7 @@ func (w *fixture) stock(handle string, change ...func(as *school.Assignment)) {
 	require.NoError(w.t, err)
 	tess, err := w.reg.Actor(w.t.Context(), "tess")
 	require.NoError(w.t, err)
-	_, err = w.reg.SetHarness(w.t.Context(), tess, "cs101", handle, bytes.NewReader(p.Tar))
+	_, err = w.reg.SetHarness(w.t.Context(), tess, "cs101", handle, p.Tar())
 	require.NoError(w.t, err)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // MaxBody bounds the body of a form with files; every assignment's limit is lower.
-const MaxBody = 300 << 20
+const MaxBody = 600 << 20
 
 // Bounds on the fields of a form: their number, and bytes.
 const (

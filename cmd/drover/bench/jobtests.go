@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -44,7 +43,7 @@ func (k *kind) pack(pool string, tests int) error {
 	p, err := harness.PackFiles(map[string]pack.File{cases.File: {Content: []byte(sumCases(tests))}})
 	k.draft = func() requests.Draft {
 		return requests.Draft{Pool: pool, Input: harness.NewInput(p.Config, harness.TestPublic), Files: files(
-			intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(p.Tar)},
+			intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: p.Tar()},
 			intake.Upload{Path: sumFile, Content: strings.NewReader(sumProgram)},
 		)}
 	}

@@ -1,7 +1,6 @@
 package course
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -47,7 +46,7 @@ func withHarness(c *cli.Context, d access.Backend, as school.Assignment, pack *h
 	var found request.Checked
 	if pack != nil {
 		var err error
-		if as, err = d.SetHarness(c.Context, as.Class, as.Handle, bytes.NewReader(pack.Tar)); err != nil {
+		if as, err = d.SetHarness(c.Context, as.Class, as.Handle, pack.Tar()); err != nil {
 			return err
 		}
 		if pack.Cases != nil {

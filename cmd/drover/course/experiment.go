@@ -1,7 +1,6 @@
 package course
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -64,7 +63,7 @@ func rerunAssignment(c *cli.Context, d access.Backend) error {
 		if err != nil {
 			return err
 		}
-		trial.Harness = bytes.NewReader(pack.Tar)
+		trial.Harness = pack.Tar()
 	}
 	e, err := d.StartExperiment(c.Context, as.Class, as.Handle, trial)
 	if err != nil {

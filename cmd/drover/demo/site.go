@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"slices"
@@ -132,7 +131,7 @@ func (s *demoSchool) assignment(ctx context.Context, a *Assignment, n int) error
 	}); err != nil {
 		return err
 	}
-	_, err = s.reg.SetHarness(ctx, by, demoClass, a.Name, bytes.NewReader(pack.Tar))
+	_, err = s.reg.SetHarness(ctx, by, demoClass, a.Name, pack.Tar())
 	return err
 }
 

@@ -113,7 +113,10 @@ func autograder(file string) ([]byte, error) {
 	if err == nil && !p.IsAutograder() {
 		err = core.Errorf(core.CodeInvalid, file, "%s is no autograder of Gradescope: it has no run_autograder and setup.sh", file)
 	}
-	return p.Tar, err
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(p.Tar()) // it is bounded by harness.MaxProgramBytes
 }
 
 // imagesOf is where the cluster keeps its images.

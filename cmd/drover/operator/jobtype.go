@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func setType(c *cli.Context, h *access.Cluster) error {
 		if err != nil {
 			return err
 		}
-		if t, err = service.SetTypeHarness(c.Context, access.Operator(), name, bytes.NewReader(p.Tar)); err != nil {
+		if t, err = service.SetTypeHarness(c.Context, access.Operator(), name, p.Tar()); err != nil {
 			return err
 		}
 	}

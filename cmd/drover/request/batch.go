@@ -1,7 +1,6 @@
 package request
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,19 +133,19 @@ func (f *batchFile) draft(dir string) (requests.BatchDraft, error) {
 	if d.Type == "" && d.Pool == "" {
 		d.Pool = access.DefaultPool
 	}
-	var tar []byte
+	var pack *harness.Package
 	if f.Harness != "" {
 		p, err := harness.Pack(inFolder(dir, f.Harness)[0])
 		if err != nil {
 			return d, core.Wrap(err, core.CodeOf(err), f.Harness, "harness")
 		}
-		tar = p.Tar
+		pack = &p
 	}
 	for _, j := range f.Jobs {
 		d.Jobs = append(d.Jobs, j.Job)
 	}
 	d.Files = func(yield func(requests.JobUpload, error) bool) {
-		if tar != nil && !yield(requests.JobUpload{Job: requests.AllJobs, Upload: intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(tar)}}, nil) {
+		if pack != nil && !yield(requests.JobUpload{Job: requests.AllJobs, Upload: intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: pack.Tar()}}, nil) {
 			return
 		}
 		if !ofJob(requests.AllJobs, Uploads(inFolder(dir, f.Files...)), yield) {

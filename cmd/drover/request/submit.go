@@ -122,6 +122,6 @@ func GradingDraft(draft *requests.Draft, dir string, submission []string, kind s
 	if err != nil {
 		return err
 	}
-	draft.Input, draft.Files = harness.NewInput(pack.Config, kind), gradedFiles(pack.Tar, submission)
+	draft.Input, draft.Files = harness.NewInput(pack.Config, kind), gradedFiles(&pack, submission)
 	return checkUploads(draft.Files)
 }

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -96,9 +95,9 @@ func checkUploads[T any](all iter.Seq2[T, error]) error {
 }
 
 // gradedFiles yields the harness, and the files that it grades.
-func gradedFiles(tar []byte, submission []string) iter.Seq2[intake.Upload, error] {
+func gradedFiles(pack *harness.Package, submission []string) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
-		if !yield(intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: bytes.NewReader(tar)}, nil) {
+		if !yield(intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: pack.Tar()}, nil) {
 			return
 		}
 		Uploads(submission)(yield)

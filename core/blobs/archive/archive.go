@@ -10,11 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
 	"drover/core"
+	"drover/core/blobs/nameless"
 	"drover/core/images"
 )
 
@@ -22,7 +22,7 @@ import (
 const MaxEntries = 10_000
 
 // MaxUnpacked bounds the bytes that are read of an archive, including what is left out.
-const MaxUnpacked = 512 << 20
+const MaxUnpacked = 1 << 30
 
 // litter are names of files and folders that programs leave behind and nobody means to send.
 var litter = []string{".git", "__MACOSX", ".DS_Store", "Thumbs.db"}
@@ -138,14 +138,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 // unzip reads a zip, whose list of files is at its end, from a file without a name.
 func unzip(name string, from io.Reader) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
-		whole, size, err := spooled(from)
+		whole, err := nameless.Read(from, MaxUnpacked, "")
 		if err != nil {
 			yield(File{}, err)
 			return
 		}
 		defer whole.Close() //nolint:errcheck // it is gone with that
 		thrifty := &thrifty{from: whole, left: maxDirectory}
-		r, err := zip.NewReader(thrifty, size)
+		r, err := zip.NewReader(thrifty, whole.Size())
 		if err == nil && len(r.File) > MaxEntries || thrifty.over {
 			err = tooMany(name)
 		}
@@ -172,27 +172,6 @@ func zipped(name string, f *zip.File) (File, bool, error) {
 		return File{}, false, core.Errorf(core.CodeInvalid, name, "%.80q needs a password: pack it without one", name)
 	}
 	return file(name, entry{f.Name, f.Mode(), func() (io.Reader, error) { return f.Open() }})
-}
-
-// spooled writes a stream to a file that has no name any more.
-func spooled(from io.Reader) (*os.File, int64, error) {
-	file, err := os.CreateTemp("", "drover-zip-*")
-	if err != nil {
-		return nil, 0, core.Wrap(err, core.CodeUnavailable, "", "there is no room to unpack a zip")
-	}
-	err = os.Remove(file.Name())
-	size := int64(0)
-	if err == nil {
-		size, err = io.Copy(file, from) // what comes in is bounded by its body
-	}
-	if err != nil {
-		_ = file.Close()
-		if core.CodeOf(err) == core.CodeInternal {
-			err = core.Wrap(err, core.CodeUnavailable, "", "there is no room to unpack a zip")
-		}
-		return nil, 0, err
-	}
-	return file, size, nil
 }
 
 // maxDirectory bounds the bytes that are read of a zip's list of files: each takes ten

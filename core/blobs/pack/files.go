@@ -11,14 +11,32 @@ import (
 	"drover/core"
 )
 
-// File is a file that is in memory, or a folder.
+// File is a file, or a folder.
 type File struct {
 	Run     bool // whether it may be run
 	Folder  bool // which may be empty; those of files need not be named
 	Content []byte
+	From    *io.SectionReader // in place of Content
 }
 
-// Files is Folder for files that are in memory, by path. Returns INVALID for paths
+func (f *File) size() int64 {
+	if f.From != nil {
+		return f.From.Size()
+	}
+	return int64(len(f.Content))
+}
+
+// writeTo writes the content.
+func (f *File) writeTo(w io.Writer) error {
+	if f.From != nil {
+		_, err := io.Copy(w, io.NewSectionReader(f.From, 0, f.From.Size()))
+		return err
+	}
+	_, err := w.Write(f.Content)
+	return err
+}
+
+// Files is Folder for files by path. Returns INVALID for paths
 // that no folder has, LIMIT beyond the limits.
 func Files(files map[string]File, w io.Writer, limits Limits) error {
 	folders := map[string]bool{}
@@ -33,7 +51,7 @@ func Files(files map[string]File, w io.Writer, limits Limits) error {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			folders[dir] = true
 		}
-		bytes += int64(len(f.Content))
+		bytes += f.size()
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(folders))
 	slices.Sort(names)
@@ -57,9 +75,8 @@ func addFile(to *tar.Writer, name string, f File, folder bool) error {
 	if err := checkPath(name); err != nil {
 		return err
 	}
-	if err := to.WriteHeader(header(name, folder, f.Run, int64(len(f.Content)))); err != nil || folder {
+	if err := to.WriteHeader(header(name, folder, f.Run, f.size())); err != nil || folder {
 		return unpacked(err, name)
 	}
-	_, err := to.Write(f.Content)
-	return unpacked(err, name)
+	return unpacked(f.writeTo(to), name)
 }

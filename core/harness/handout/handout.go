@@ -80,12 +80,8 @@ type File struct {
 	Content []byte
 }
 
-// Read returns the handout of a packed harness; nil if it has none. Returns INVALID or LIMIT.
-func Read(tar []byte) (*Page, []File, error) {
-	archive, err := cases.Index(bytes.NewReader(tar), int64(len(tar)))
-	if err != nil {
-		return nil, nil, err
-	}
+// Read returns the handout of a harness; nil if it has none. Returns INVALID or LIMIT.
+func Read(archive *cases.Archive) (*Page, []File, error) {
 	var all []File
 	room := int64(MaxBytes)
 	for _, name := range archive.Names() {

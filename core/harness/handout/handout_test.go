@@ -10,10 +10,11 @@ import (
 
 	"drover/core"
 	"drover/core/blobs/pack"
+	"drover/core/harness/cases"
 	"drover/core/harness/handout"
 )
 
-func packed(t *testing.T, pairs ...string) []byte {
+func packed(t *testing.T, pairs ...string) *cases.Archive {
 	t.Helper()
 	files := map[string]pack.File{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -21,7 +22,9 @@ func packed(t *testing.T, pairs ...string) []byte {
 	}
 	var tar bytes.Buffer
 	require.NoError(t, pack.Files(files, &tar, pack.Limits{Entries: 1000, Bytes: 1 << 30}))
-	return tar.Bytes()
+	folder, err := cases.Index(bytes.NewReader(tar.Bytes()), int64(tar.Len()))
+	require.NoError(t, err)
+	return folder
 }
 
 // Long samples are cut after a whole line, and binary ones and long statements are downloads.

@@ -7,7 +7,7 @@ package problem
 const (
 	maxYAML  = 1 << 20  // bytes of one YAML file
 	maxFiles = 20_000   // of the whole package
-	maxBytes = 64 << 20 // of what goes into the harness folder
+	maxBytes = 64 << 20 // of one file that is no test
 	maxNotes = 100      // refusals and notes
 )
 

@@ -17,8 +17,11 @@ import (
 	"drover/core/service/pattern"
 )
 
-// filePlain is the mode of files that are not run.
-const filePlain = os.FileMode(0o600)
+// Modes of files that are not run, and of those that are.
+const (
+	filePlain = os.FileMode(0o600)
+	fileRun   = os.FileMode(0o700)
+)
 
 // defaultTime is the limit of a test while the package's own is measured.
 const defaultTime = 10 * time.Second
@@ -114,8 +117,7 @@ func (p *Problem) WriteInputs(dir, program string) error {
 			if t.Static {
 				continue
 			}
-			w.copy(t.Input, t.Input)
-			one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "exit": accepts}
+			one := map[string]any{"name": t.Name, "input": map[string]any{"file": w.test(t.Input)}, "exit": accepts}
 			if args := t.inputs.of(program, t); len(args) > 0 {
 				one["args"] = args
 			}
@@ -159,6 +161,8 @@ type writer struct {
 	every bool // test is run
 	size  int64
 	err   error
+
+	contents map[content]string // of tests: where each is
 }
 
 func (w *writer) finish(file map[string]any) error {
@@ -173,10 +177,8 @@ func (w *writer) finish(file map[string]any) error {
 func (w *writer) text(name, text string) { w.put(name, []byte(text), filePlain) }
 
 func (w *writer) put(name string, content []byte, mode os.FileMode) {
-	if w.size += int64(len(content)); w.size > maxBytes && w.err == nil {
-		w.err = core.Errorf(core.CodeLimit, name, "the package has more than %d MiB of tests and programs", maxBytes/mebi)
-	}
-	at := filepath.Join(w.dir, filepath.FromSlash(name))
+	w.grow(name, int64(len(content)))
+	at := w.path(name)
 	if w.err == nil {
 		w.err = os.MkdirAll(filepath.Dir(at), 0o700)
 	}
@@ -185,17 +187,13 @@ func (w *writer) put(name string, content []byte, mode os.FileMode) {
 	}
 }
 
-// copy copies a file of the package.
+// copy copies a program's file of the package, with the values of constants.
 func (w *writer) copy(from, to string) {
-	content := w.read(from)
 	mode := filePlain
-	if info, err := w.p.root.Stat(from); err == nil && info.Mode()&0o100 != 0 {
-		mode = 0o700
+	if w.executable(from) {
+		mode = fileRun
 	}
-	if !strings.HasPrefix(from, "data/") {
-		content = w.p.filled(content)
-	}
-	w.put(to, content, mode)
+	w.put(to, w.p.filled(w.read(from)), mode)
 }
 
 // plain copies a file of the package as it is.
@@ -334,9 +332,7 @@ func (w *writer) tests(g *Group) []any {
 			all = append(all, w.archived(g, t))
 			continue
 		}
-		w.copy(t.Input, t.Input)
-		w.copy(t.Answer, t.Answer)
-		one := map[string]any{"name": t.Name, "input": map[string]any{"file": t.Input}, "output": map[string]any{"file": t.Answer}}
+		one := map[string]any{"name": t.Name, "input": map[string]any{"file": w.test(t.Input)}, "output": map[string]any{"file": w.test(t.Answer)}}
 		if g.Points == nil {
 			one["points"] = t.Points
 		}
@@ -364,8 +360,7 @@ func (w *writer) beside(one map[string]any, t *Test) {
 	}
 	files := map[string]any{}
 	for at, from := range t.Files {
-		w.copy(from, from)
-		files[at] = map[string]any{"file": from}
+		files[at] = map[string]any{"file": w.test(from)}
 	}
 	one["files"] = files
 }

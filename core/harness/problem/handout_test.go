@@ -41,7 +41,7 @@ func TestHandoutOfAPackage(t *testing.T) {
 	require.NoError(t, p.Write(dir))
 	pack, err := harness.Pack(dir)
 	require.NoError(t, err)
-	page, files, err := handout.Read(pack.Tar)
+	page, files, err := handout.Read(pack.Folder)
 	require.NoError(t, err)
 	assert.Equal(t, []handout.Statement{
 		{Language: "de", HTML: "<p>Addiere.</p>"},
@@ -77,7 +77,7 @@ func TestHandoutIsBounded(t *testing.T) {
 	require.NoError(t, p.Write(dir))
 	pack, err := harness.Pack(dir)
 	require.NoError(t, err)
-	_, files, err := handout.Read(pack.Tar)
+	_, files, err := handout.Read(pack.Folder)
 	require.NoError(t, err)
 	assert.Len(t, files, handout.MaxFiles)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"drover/core"
+	"drover/core/harness"
 	"drover/core/service/pattern"
 
 	"github.com/oklog/ulid/v2"
@@ -248,7 +249,13 @@ func checkLimits(s *core.Spec) error {
 
 // checkRoom checks that the files fit, once the limits are known.
 func checkRoom(s *core.Spec) error {
-	if total := totalSize(s); total > s.Limits.Disk {
+	total := totalSize(s)
+	if total > s.Limits.Disk && s.Harness != nil {
+		if in, err := harness.ParseInput(s.Input); err == nil && in.Stock {
+			total -= s.Harness.Size // it stays on the host
+		}
+	}
+	if total > s.Limits.Disk {
 		return core.Errorf(core.CodeLimit, s.ID, "the files have %d bytes together, but the disk of the request only %d: bring less, or raise its disk limit",
 			total, s.Limits.Disk)
 	}
