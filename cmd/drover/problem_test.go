@@ -128,6 +128,14 @@ func TestProblemIsImported(t *testing.T) {
 	require.Contains(t, out, `"title": "Sum"`)
 	require.Contains(t, out, `"statement/problem.en.md"`)
 
+	out, errs, code = h.run("assignment", "files", "cs1/sum")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `statement/problem\.en\.md +[0-9]+ B`, out)
+	folder := filepath.Join(t.TempDir(), "sum")
+	_, errs, code = h.run("assignment", "files", "--to", folder, "cs1/sum")
+	require.Zero(t, code, errs)
+	require.FileExists(t, filepath.Join(folder, "statement", "problem.en.md"))
+
 	out, errs, code = h.run("problem", "list", "cs1")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `cs1/sum +Sum +(2025-09|legacy)`, out)

@@ -36,7 +36,7 @@ func asHomework(w *fixture, _ int) string { w.assignment("hw1"); return "hw1" }
 // asExplained is hw1 with something for students in its harness.
 func asExplained(w *fixture, _ int) string {
 	w.assignment("hw1")
-	w.explain("hw1", "attachments/a.txt", "hello")
+	w.explain("hw1", "attachments/a.txt", "hello", "samples/1.in", "1\n")
 	return "hw1"
 }
 
@@ -243,6 +243,9 @@ func assignmentCalls() []call {
 		{action: core.ActAssignmentView, method: "OpenHandout", prepare: once(asExplained), do: func(w *fixture, a core.Actor, id string) error {
 			_, _, err := w.reg.OpenHandout(w.t.Context(), a, "cs101", id, "attachments/a.txt")
 			return err
+		}},
+		{action: core.ActAssignmentView, method: "ZipSamples", prepare: once(asExplained), do: func(w *fixture, a core.Actor, id string) error {
+			return done(w.reg.ZipSamples(w.t.Context(), a, "cs101", id))
 		}},
 		{action: core.ActAssignmentView, method: "ViewAssignment", prepare: once(asHomework), do: func(w *fixture, a core.Actor, id string) error {
 			return done(w.reg.ViewAssignment(w.t.Context(), a, "cs101", id))

@@ -18,7 +18,7 @@ import (
 // reading are the methods that change nothing; all others leave an entry in the audit log.
 var reading = []string{
 	"ListUsers", "ViewUser", "ViewMember", "PreviewSubmission", "Report", "GradeHistory",
-	"ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "Languages", "ViewHandout", "OpenHandout", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
+	"ViewClass", "FindClass", "Roster", "AuditEntries", "ViewAssignment", "Languages", "ViewHandout", "OpenHandout", "ZipSamples", "PoolChoices", "FindAssignment", "EditableAssignment", "ListAssignments",
 	"Deadlines", "Gradebook", "Counts", "Progress", "Missing", "Standings", "Overview", "ViewSubmission", "WatchSubmission", "OpenFile", "OpenZip", "ViewTask", "TrackTask", "OpenDownload",
 	"ViewWebhook", "ListWebhooks", "Deliveries", "Schedules", "Experiments", "ViewExperiment", "ExperimentProgress", "Stats", "StatsSeries",
 	"Comments", "SeeComments", "OpenQuestions", "OpenFiles", "FindMembers", "LastImport",

@@ -24,7 +24,7 @@
 //	SetSection                                 enrol.<role>                             CONFLICT: the class is being deleted
 //	LastImport UndoImport                      enrol.<role>, of the new and the old     CONFLICT: it is undone already
 //	ViewAssignment ListAssignments Languages   assignment.view; .peek while hidden
-//	ViewHandout OpenHandout                    the same
+//	ViewHandout OpenHandout ZipSamples         the same
 //	CreateAssignment EditAssignment            assignment.edit                          CONFLICT: class or assignment is being deleted
 //	CreateGraded                               assignment.edit                          the same
 //	EditableAssignment                         assignment.edit

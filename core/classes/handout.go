@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"drover/core"
 	"drover/core/harness/cases"
@@ -73,6 +74,26 @@ func (r *Service) OpenHandout(ctx context.Context, a core.Actor, class, handle, 
 	}
 	content, err := r.Blobs.Open(ctx, all[i].Digest)
 	return all[i], content, err
+}
+
+// ZipSamples returns the samples of an assignment's handout as a zip. Returns NOTFOUND, as ViewAssignment does, and if it
+// has none.
+func (r *Service) ZipSamples(ctx context.Context, a core.Actor, class, handle string) (*Zip, error) {
+	all, err := r.handout(ctx, a, class, handle)
+	if err != nil {
+		return nil, err
+	}
+	z := &Zip{Name: class + "-" + handle + "-samples.zip", at: r.now().UTC(), from: r.Blobs}
+	for _, f := range all {
+		if rest, is := strings.CutPrefix(f.Path, handout.Samples+"/"); is {
+			f.Path = rest
+			z.of = append(z.of, f)
+		}
+	}
+	if len(z.of) == 0 {
+		return nil, core.Errorf(core.CodeNotFound, handle, "assignment %s/%s has no samples", class, handle)
+	}
+	return z, nil
 }
 
 // handout lists the files of an assignment's handout, its page first.

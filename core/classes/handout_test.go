@@ -1,6 +1,7 @@
 package classes_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"io"
 	"strings"
@@ -53,6 +54,15 @@ func TestHandout(t *testing.T) {
 		_, _, err = w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", path)
 		requireCode(t, core.CodeNotFound, err)
 	}
+	samples, err := w.reg.ZipSamples(ctx, w.as("ann"), "cs101", "hw1")
+	require.NoError(t, err)
+	require.Equal(t, "cs101-hw1-samples.zip", samples.Name)
+	var packed bytes.Buffer
+	require.NoError(t, samples.Write(ctx, &packed))
+	z, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	require.NoError(t, err)
+	require.Len(t, z.File, 1)
+	require.Equal(t, "1.in", z.File[0].Name)
 	entry, err := w.reg.ViewAssignment(ctx, w.as("ann"), "cs101", "hw1")
 	require.NoError(t, err)
 	require.Nil(t, entry.Harness)
@@ -60,6 +70,8 @@ func TestHandout(t *testing.T) {
 	_, err = w.reg.SetHarness(ctx, w.as("tess"), "cs101", "hw1", bytes.NewReader(harnessTar(t)))
 	require.NoError(t, err)
 	_, _, err = w.reg.OpenHandout(ctx, w.as("ann"), "cs101", "hw1", "attachments/a.txt")
+	requireCode(t, core.CodeNotFound, err)
+	_, err = w.reg.ZipSamples(ctx, w.as("ann"), "cs101", "hw1")
 	requireCode(t, core.CodeNotFound, err)
 }
 

@@ -75,6 +75,7 @@ func samples() map[string]sample {
 		"deleteAssignment": {prepare: homework, path: "/classes/cs101/assignments/{id}"},
 		"findAssignment":   {prepare: assignment, path: "/find/assignment?query=cs1/HW"},
 
+		"viewHandout": {prepare: once(explained)}, "downloadHandoutFile": {prepare: once(explained), path: "/classes/cs101/assignments/{id}/handout/attachments/main.py"},
 		"setHarness":      {prepare: homework, path: "/classes/cs101/assignments/{id}/harness", raw: tar},
 		"removeHarness":   {prepare: func(w *fixture, n int) string { return w.graded(fmt.Sprintf("hw%d", n)) }, path: "/classes/cs101/assignments/{id}/harness"},
 		"viewProgress":    {prepare: assignment},

@@ -63,7 +63,7 @@ func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a cor
 // table returns the one table of operations.
 func table() []entry {
 	return slices.Concat(
-		selfTable(), accountTable(), userTable(), classTable(), rosterTable(), assignmentTable(), gradingTable(), submissionTable(), commentTable(), requestTable(), batchTable(), typeTable(), eventTable(),
+		selfTable(), accountTable(), userTable(), classTable(), rosterTable(), assignmentTable(), handoutTable(), gradingTable(), submissionTable(), commentTable(), requestTable(), batchTable(), typeTable(), eventTable(),
 		experimentTable(), taskTable(), webhookTable(), clusterTable(), leaseTable(), joinTable(), hostGroupTable(), statsTable(), platformTable(),
 	)
 }

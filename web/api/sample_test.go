@@ -60,6 +60,9 @@ func harnessDir(t testing.TB) string {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.MainFile), []byte("#!/bin/sh\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.ConfigFile), []byte(`{"drover/timeout":5}`), 0o644))
+	shown := filepath.Join(dir, "handout", "attachments")
+	require.NoError(t, os.MkdirAll(shown, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(shown, "main.py"), []byte("pass\n"), 0o600))
 	return dir
 }
 
@@ -86,6 +89,9 @@ func (w *fixture) graded(handle string) string {
 	require.NoError(w.t, err)
 	return handle
 }
+
+// explained is hw1 with something for students in its harness.
+func explained(w *fixture, _ int) string { return w.graded("hw1") }
 
 // repository is the address of one that the site fetches.
 func repository(w *fixture, n int) string {

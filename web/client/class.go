@@ -2,9 +2,12 @@ package client
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
+	"drover/core"
 	"drover/core/classes"
 	"drover/core/school"
 )
@@ -52,6 +55,21 @@ func (c *Client) ListAssignments(ctx context.Context, f classes.AssignmentFilter
 // ViewAssignment returns an assignment with the caller's personal deadlines. Returns NOTFOUND.
 func (c *Client) ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error) {
 	return get[classes.AssignmentEntry](ctx, c, nil, "classes", class, "assignments", handle)
+}
+
+// Handout lists the files that an assignment has for students: statements, samples and attachments.
+func (c *Client) Handout(ctx context.Context, class, handle string) ([]core.File, error) {
+	is, err := get[struct {
+		Files []core.File `json:"files"`
+	}](ctx, c, nil, "classes", class, "assignments", handle, "handout")
+	return is.Files, err
+}
+
+// OpenHandout opens one of those files. Returns NOTFOUND.
+func (c *Client) OpenHandout(ctx context.Context, class, handle, path string) (core.File, io.ReadCloser, error) {
+	parts := append([]string{"classes", class, "assignments", handle, "handout"}, strings.Split(path, "/")...)
+	content, size, err := c.download(ctx, parts...)
+	return core.File{Path: path, Size: size}, content, err
 }
 
 // Deadlines lists personal deadlines, of all users or of one.

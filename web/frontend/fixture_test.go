@@ -192,6 +192,8 @@ func harnessTar(t testing.TB) []byte {
 	shown := filepath.Join(dir, "handout", "attachments")
 	require.NoError(t, os.MkdirAll(shown, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(shown, "main.py"), []byte("pass\n"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "handout", "samples"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "handout", "samples", "1.in"), []byte("1\n"), 0o600))
 	p, err := harness.Pack(dir)
 	require.NoError(t, err)
 	tar, err := io.ReadAll(p.Tar())

@@ -220,6 +220,7 @@ func staffSamples() map[string]sample {
 			path: about(assignments, homework, "/harness"), files: true,
 			form: func(w *fixture, _ string) form { return form{"use", "now", "@archive:h.zip", string(harnessZip(w.t))} },
 		},
+		"GET /classes/{class}/assignments/{assignment}/samples.zip":             {path: about(assignments, (*fixture).tested, "/samples.zip")},
 		"GET /classes/{class}/assignments/{assignment}/handout/{path...}":       {path: about(assignments, (*fixture).tested, "/handout/attachments/main.py")},
 		"GET /classes/{class}/assignments/{assignment}/harness/files/{path...}": {path: about(assignments, (*fixture).tested, "/harness/files/harness.tar")},
 		"POST /classes/{class}/assignments/{assignment}/harness/new":            {form: says("use", "now"), is: http.StatusUnprocessableEntity}, // none was checked

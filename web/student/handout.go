@@ -14,6 +14,7 @@ import (
 	"drover/core/classes"
 	"drover/core/harness/handout"
 	"drover/web/page"
+	"drover/web/transfer"
 )
 
 // shownHandout is what an assignment's harness has for students.
@@ -23,6 +24,7 @@ type shownHandout struct {
 	Others    []statementLink // in other languages
 	Files     []statementLink // to be opened
 	Samples   []shownSample
+	Zip       string        // of all samples
 	Downloads []handoutFile // attachments
 }
 
@@ -75,6 +77,9 @@ func (d *student) readHandout(r *page.Request, is classes.AssignmentEntry) (*sho
 			one.Parts = append(one.Parts, shown)
 		}
 		h.Samples = append(h.Samples, one)
+	}
+	if len(h.Samples) > 0 {
+		h.Zip = path("classes", is.Class, "assignments", is.Handle, "samples.zip")
 	}
 	for _, f := range p.Attachments {
 		h.Downloads = append(h.Downloads, handoutFile{strings.TrimPrefix(f, handout.Attachments+"/"), at(f) + "?download=1", sizes[f]})
@@ -170,6 +175,14 @@ func fileName(file, tag string) string {
 
 // languageName is a language's name in itself; one that is not known stays a tag.
 func languageName(tag string) string { return cmp.Or(languageNames[tag], tag) }
+
+func (d *student) zipSamples(r *page.Request) error {
+	z, err := d.deps.Classes.ZipSamples(r.Context(), r.Actor(), r.PathValue("class"), r.PathValue("assignment"))
+	if err != nil {
+		return err
+	}
+	return d.sent(r, z.Write(r.Context(), transfer.Attachment(r.W, z.Name, -1)))
+}
 
 // handoutFile sends a file of a handout: pictures and PDF files to be shown, in a sandbox in which nothing of them runs,
 // and all else as a download.

@@ -26,6 +26,7 @@ func Section(p services.Deps) page.Section {
 		{Pattern: "GET /classes/{class}", Action: core.ActClassView, Serve: d.class},
 		{Pattern: "GET /classes/{class}/assignments/{assignment}", Action: core.ActAssignmentView, Serve: d.assignment},
 		{Pattern: "GET /classes/{class}/assignments/{assignment}/handout/{path...}", Action: core.ActAssignmentView, Serve: d.handoutFile},
+		{Pattern: "GET /classes/{class}/assignments/{assignment}/samples.zip", Action: core.ActAssignmentView, Serve: d.zipSamples},
 		{Pattern: "POST /classes/{class}/assignments/{assignment}", Action: core.ActSubmit, Body: transfer.MaxBody, Serve: d.submitTo},
 		{Pattern: "POST /classes/{class}/assignments/{assignment}/git", Action: core.ActSubmit, Serve: d.submitGit},
 		{Pattern: "GET /submissions/{id}", Action: core.ActSubmissionView, Serve: d.submission},

@@ -66,6 +66,9 @@ type assignmentBackend interface {
 	FindAssignment(ctx context.Context, query string) (school.Assignment, error)
 	ListAssignments(ctx context.Context, f classes.AssignmentFilter) (all []classes.AssignmentEntry, left int, err error)
 	ViewAssignment(ctx context.Context, class, handle string) (classes.AssignmentEntry, error)
+	// Handout lists the files that an assignment has for students.
+	Handout(ctx context.Context, class, handle string) ([]core.File, error)
+	OpenHandout(ctx context.Context, class, handle, path string) (core.File, io.ReadCloser, error)
 	Deadlines(ctx context.Context, class, assignment, user string) ([]school.Deadline, error)
 	Progress(ctx context.Context, class, assignment string) (classes.Progress, error)
 	Missing(ctx context.Context, class, assignment, after string, limit int) ([]classes.Absence, error)

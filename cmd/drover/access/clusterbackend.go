@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 
 	"drover/core"
 	"drover/core/classes"
@@ -68,6 +70,19 @@ func (s *Session) ListSubmissions(ctx context.Context, f school.SubmissionFilter
 
 func (s *Session) ViewSubmission(ctx context.Context, id string) (classes.SubmissionView, error) {
 	return s.Reg.ViewSubmission(ctx, s.Actor, id)
+}
+
+func (s *Session) Handout(ctx context.Context, class, handle string) ([]core.File, error) {
+	_, sizes, err := s.Reg.ViewHandout(ctx, s.Actor, class, handle)
+	var all []core.File
+	for _, path := range slices.Sorted(maps.Keys(sizes)) {
+		all = append(all, core.File{Path: path, Size: sizes[path]})
+	}
+	return all, err
+}
+
+func (s *Session) OpenHandout(ctx context.Context, class, handle, path string) (core.File, io.ReadCloser, error) {
+	return s.Reg.OpenHandout(ctx, s.Actor, class, handle, path)
 }
 
 func (s *Session) OpenFile(ctx context.Context, id, path string) (core.File, io.ReadCloser, error) {

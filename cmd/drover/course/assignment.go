@@ -33,6 +33,10 @@ func AssignmentCommand() *cli.Command {
 				"drover assignment harness cs101/hw1 harness/hw1", []cli.Flag{
 					&cli.BoolFlag{Name: "none", Usage: "remove it: submissions are kept and not graded", DisableDefaultText: true},
 				}, setHarness),
+			access.BackendCommand("files", "list the statements, samples and attachments, or write them to a folder", "CLASS/ASSIGNMENT",
+				"drover assignment files --to sum cs101/sum", []cli.Flag{
+					&cli.StringFlag{Name: "to", Usage: "write them to this new `FOLDER`"},
+				}, assignmentFiles),
 			access.BackendCommand("deadline", "give a user other dates, or list those that users have", "CLASS/ASSIGNMENT",
 				`drover assignment deadline --user ann --due +3d --reason "was ill" cs101/hw1`, deadlineFlags(), assignmentDeadline),
 			access.BackendCommand("progress", "show how many students have submitted, and the distribution of scores", "CLASS/ASSIGNMENT", "drover assignment progress cs101/hw1", nil, assignmentProgress),
