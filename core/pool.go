@@ -18,6 +18,7 @@ type Pool struct {
 	Paused   bool   `json:"paused"`             // claims skip a paused pool
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Peer     bool   `json:"peer,omitempty"`     // each VM has a peer: a second container, for the trusted part of a request
+	Quiet    bool   `json:"quiet,omitempty"`    // each VM has processor cores of its own, where a host has cores to spare
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 	Cell     string `json:"cell,omitempty"`     // in whose Redis it is, from its making to its removal; "" is the first cell
 
@@ -78,12 +79,13 @@ type VMKind struct {
 	Provider, Image, Network string
 
 	Peer   bool   // it is a pair; see PeerOf
+	Quiet  bool   // it has cores of its own
 	Limits Limits // without the limits that each run sets itself
 }
 
 // Kind returns the kind of the pool's VMs.
 func (p Pool) Kind() VMKind {
-	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Peer: p.Peer, Limits: p.Limits}
+	k := VMKind{Provider: p.Provider, Image: p.Image, Network: p.Network, Peer: p.Peer, Quiet: p.Quiet, Limits: p.Limits}
 	if k.Network == "" {
 		k.Network = NetworkNone
 	}

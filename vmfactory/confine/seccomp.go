@@ -20,6 +20,7 @@ import (
 type Situation struct {
 	OneUser bool // agent and user code have the same user
 	Watched bool // memory is limited by a watchdog only
+	Pinned  bool // the VM has processors of its own
 }
 
 // Filter returns the program to load, an array of struct sock_filter.
@@ -244,6 +245,9 @@ func verdicts(native *arch.Info, s Situation) map[int]bpf.RetConstant {
 	put(unsupported, answer(unix.EOPNOTSUPP))
 	if s.Watched {
 		put(uncounted, answer(unix.ENOSYS))
+	}
+	if s.Pinned { // as where there are no others
+		put([]string{"sched_setaffinity"}, answer(0))
 	}
 	if s.OneUser {
 		put(oneUserRefused, answer(unix.EPERM))

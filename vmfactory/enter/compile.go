@@ -200,6 +200,8 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 		c.loopback()
 	case Rlimit:
 		return c.rlimit(s)
+	case Pin:
+		return c.pin(s)
 	case Nobody:
 		c.nobody(s)
 	case Seccomp:
@@ -323,6 +325,23 @@ func (c *compiled) seccomp(s *Step) error {
 		filter uintptr
 	}{uint16(len(s.Raw) / size), c.bytes(s.Raw)} //nolint:gosec // checked
 	c.add(uintptr(s.Num[0]), seccompModeFilter, 0, address(c, prog))
+	return nil
+}
+
+// pin binds this process to processors.
+func (c *compiled) pin(s *Step) error {
+	const most, bits = 1024, 8
+	mask := make([]byte, most/bits)
+	for _, cpu := range s.Num {
+		if cpu >= most {
+			return syscall.EINVAL
+		}
+		mask[cpu/bits] |= 1 << (cpu % bits)
+	}
+	if len(s.Num) == 0 {
+		return syscall.EINVAL
+	}
+	c.add(syscall.SYS_SCHED_SETAFFINITY, 0, uintptr(len(mask)), c.bytes(mask))
 	return nil
 }
 

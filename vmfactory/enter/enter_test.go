@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -195,4 +196,22 @@ func TestForksOnlyCall(t *testing.T) {
 		}
 	}
 	assert.Positive(t, found)
+}
+
+// A process is bound to processors before it starts another one; a number that is none ends it.
+func TestPin(t *testing.T) {
+	t.Parallel()
+	var may unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &may))
+	first := uint64(0)
+	for !may.IsSet(int(first)) { //nolint:gosec // a small number
+		first++
+	}
+	out, err := enterWith(t, Plan{Steps: []Step{{Do: Pin, Num: []uint64{first}}, {Do: Say, Text: "done"}}}.Encode())
+	require.NoError(t, err, out)
+	assert.Equal(t, "done", out)
+	for _, num := range [][]uint64{nil, {1024}} {
+		_, err = enterWith(t, Plan{Steps: []Step{{Do: Pin, Num: num}, {Do: Say, Text: "done"}}}.Encode())
+		assert.Error(t, err)
+	}
 }

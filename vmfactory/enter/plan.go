@@ -18,6 +18,7 @@ const (
 	Pivot    Verb = "pivot"    // makes the current folder the root and detaches the old one
 	Loopback Verb = "loopback" // sets the loopback interface up
 	Rlimit   Verb = "rlimit"   // Num: resource, and the most for both its limits
+	Pin      Verb = "pin"      // Num: processors on which this process and its children run
 	Nobody   Verb = "nobody"   // Bits: capabilities to keep, if Deep over Exec by a user other than root; sets no_new_privs
 	Seccomp  Verb = "seccomp"  // Raw: array of struct sock_filter, Num: the system call's number
 	Keep     Verb = "keep"     // Path: opened as descriptor Num, which survives Exec; Bits: flags of open, 0 for writing

@@ -33,6 +33,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		memory,
 		{Name: "pids", HeldBy: cmp.Or(held[core.LimitPids], wire.HeldByRlimit)},
 		{Name: "cpu", HeldBy: held[wire.LimitCPU], Note: note(wire.LimitCPU)},
+		p.traces.Cores.Limit(),
 		{Name: "disk", HeldBy: heldByTmpfs},
 		{Name: "file size", HeldBy: wire.HeldByRlimit},
 		{Name: "open files", HeldBy: wire.HeldByRlimit},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/cores"
 	"drover/vmfactory/process"
 	"drover/vmfactory/trace"
 
@@ -83,7 +84,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	cfg.Run = run
 	sum := sha256.Sum256([]byte(run))
-	p := &Provider{cfg: cfg, traces: trace.Set{Run: run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery}
+	p := &Provider{cfg: cfg, traces: trace.Set{Run: run, Provider: Name, Cores: cores.Find("/sys"), CPUs: cfg.CPUs}, tag: hex.EncodeToString(sum[:4]), lifeline: [2]int{-1, -1}, anchor: anchorEvery}
 	if p.owners, err = findOwners(); err != nil {
 		return nil, err
 	}

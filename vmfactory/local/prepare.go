@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,8 +117,8 @@ func (p *Provider) plan(r trace.Record, cgroups []string) (enter.Plan, ground, e
 	if err != nil {
 		return enter.Plan{}, on, core.Wrap(err, core.CodeUnavailable, "", "cannot tell what of this machine's system a VM may see")
 	}
-	last, err := confine.Leave(r.VM, confine.Situation{OneUser: s.oneUser, Watched: p.grounds.watched})
-	return enter.Plan{Steps: append(build(s, on), last...)}, on, err
+	last, err := confine.Leave(r.VM, confine.Situation{OneUser: s.oneUser, Watched: p.grounds.watched, Pinned: len(r.Cores) > 0})
+	return enter.Plan{Steps: slices.Concat(build(s, on), r.Pinned(), last)}, on, err
 }
 
 // config returns the agent's settings.
@@ -128,7 +129,7 @@ func (p *Provider) config(r trace.Record, usage agent.Cgroup, controls []int) ([
 	}
 	c := agent.Config{
 		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, Limits: r.Pool.Limits,
-		HeldBy: p.heldBy(), Alone: true, Badge: true, Proc: true, Renews: unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
+		HeldBy: r.Held(p.heldBy()), Alone: true, Badge: true, Proc: true, Renews: unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor,
 		Scratch: scratch, Cgroup: usage, Controls: controls, BoxUID: boxID, BoxGID: boxID,
 	}
 	if p.owners.mode == singleMode {

@@ -116,6 +116,6 @@ func (p *Provider) plan(r trace.Record, image string) (enter.Plan, error) {
 	for name := range own {
 		steps = append(steps, enter.Step{Do: enter.Restrict, Path: "etc/" + name, Bits: readOnly | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, Maybe: true})
 	}
-	last, err := confine.Leave(vm, confine.Situation{})
-	return enter.Plan{Steps: append(steps, last...)}, err
+	last, err := confine.Leave(vm, confine.Situation{Pinned: len(r.Cores) > 0})
+	return enter.Plan{Steps: slices.Concat(steps, r.Pinned(), last)}, err
 }

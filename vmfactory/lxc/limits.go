@@ -20,6 +20,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "memory", HeldBy: wire.HeldByCgroup},
 		{Name: "pids", HeldBy: wire.HeldByCgroup},
 		{Name: "cpu", HeldBy: wire.HeldByCgroup},
+		p.traces.Cores.Limit(),
 		{Name: "disk", HeldBy: heldByTmpfs},
 		{Name: "file size", HeldBy: wire.HeldByRlimit},
 		{Name: "open files", HeldBy: wire.HeldByRlimit},

@@ -14,6 +14,7 @@ import (
 	"drover/core"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
+	"drover/vmfactory/cores"
 	"drover/vmfactory/process"
 	"drover/vmfactory/program"
 	"drover/vmfactory/trace"
@@ -83,7 +84,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	sum := sha256.Sum256([]byte(cfg.Run))
 	p := &Provider{
-		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
+		cfg: cfg, traces: trace.Set{Run: cfg.Run, Provider: Name, Cores: cores.Find("/sys"), CPUs: cfg.CPUs}, tag: hex.EncodeToString(sum[:4]), cgroups: findCgroups(cgroup.Root, cgroup.FSType),
 		anchor: anchorEvery, program: program.Agent{Path: cfg.Agent, Version: cfg.Version}, firewall: firewall{closed: cfg.Closed}, lifeline: [2]int{-1, -1},
 	}
 	p.census.Host = p.cgroups.Host

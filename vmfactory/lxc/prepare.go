@@ -164,7 +164,7 @@ func (p *Provider) agent(r trace.Record, usage agent.Cgroup, controls []int) ([]
 		renews |= unix.CLONE_NEWNET
 	}
 	c := agent.Config{
-		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: heldBy(r.Pool),
+		VM: r.VM, Secret: strings.TrimSpace(string(secret)), UID: jobID, GID: jobID, BoxUID: boxID, BoxGID: boxID, Limits: r.Pool.Limits, HeldBy: r.Held(heldBy(r.Pool)),
 		Alone: true, Badge: true, Proc: true, Renews: renews, Lifeline: p.cfg.TieToProcess, Anchor: p.anchor, Cgroup: usage, Controls: controls,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"},
 	}

@@ -30,7 +30,7 @@ func (s Set) Create(
 	if err != nil {
 		return err
 	}
-	err = s.Keep(Record{VM: id, Provider: s.Provider, Pool: pool, Image: root, Made: time.Now().UnixMilli(), Place: place})
+	err = s.keepOnCores(Record{VM: id, Provider: s.Provider, Pool: pool, Image: root, Made: time.Now().UnixMilli(), Place: place})
 	if err == nil || core.Is(err, core.CodeConflict) {
 		return err
 	}

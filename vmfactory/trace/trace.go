@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/vmfactory/cores"
 	"drover/vmfactory/process"
 )
 
@@ -31,8 +32,9 @@ type Record struct {
 	Provider string    `json:"provider"`
 	Pool     core.Pool `json:"pool"`
 	Image    string    `json:"image"`
-	Made     int64     `json:"made_ms"` // ms since 1970
-	Place    int       `json:"place"`   // number of its users on the host
+	Made     int64     `json:"made_ms"`         // ms since 1970
+	Place    int       `json:"place"`           // number of its users on the host
+	Cores    []int     `json:"cores,omitempty"` // processors on which it runs; none: on any
 }
 
 // Set is the folders of one provider's VMs.
@@ -41,6 +43,8 @@ type Set struct {
 	Provider string // its name
 
 	Places *Places           // nil before Sweep
+	Cores  *cores.Host       // nil: none are given away
+	CPUs   float64           // processors of a VM whose pool does not say
 	Step   func(name string) // called at each step, for tests that die there
 }
 

@@ -11,6 +11,7 @@ import (
 	"drover/core/agent/wire"
 	"drover/core/config"
 	"drover/vmfactory"
+	"drover/vmfactory/cores"
 )
 
 // machine checks what this machine can do as a host.
@@ -42,6 +43,8 @@ func (f *Findings) machine(ctx context.Context, cfg *config.Config) error {
 func (f *Findings) Limit(prefix string, l vmfactory.Limit) {
 	about := prefix + "limit on " + l.Name
 	switch {
+	case l.Name == cores.LimitName: // few pools ask for them
+		f.ok(prefix+l.Name, "%s", l.Note)
 	case l.HeldBy == "":
 		f.warn(about, l.Note, "nothing holds it here")
 	case l.Name == core.LimitMemory && l.HeldBy == wire.HeldByWatchdog:

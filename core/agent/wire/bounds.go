@@ -74,6 +74,7 @@ const (
 	LimitNetwork   = "network"
 	LimitProcesses = "processes" // none outlives its run
 	LimitHarness   = "harness"   // out of reach of what it runs in the box
+	LimitCores     = "cores"     // of a VM of a quiet pool: its own
 )
 
 // What enforces a limit, besides names that only a provider uses.
@@ -83,5 +84,6 @@ const (
 	HeldByRlimit   = "rlimit"
 	HeldByWatchdog = "watchdog"
 	HeldByUser     = "user"
+	HeldByAffinity = "affinity"
 	HeldByLandlock = "landlock"
 )
