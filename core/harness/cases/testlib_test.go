@@ -85,3 +85,13 @@ groups: [{name: g, points: 10, award: least, tests: [{input: x}, {input: y}]}]
 		assert.ErrorContains(t, err, want, text)
 	}
 }
+
+// Tests are found under the names that Polygon gives them.
+func TestNamesOfPolygon(t *testing.T) {
+	t.Parallel()
+	tests := plan(t, "run: ./a\ntests: [{from: 'tests/[0-9][0-9]'}]\n").Tests()
+	require.Len(t, tests, 2)
+	assert.Equal(t, "02", tests[1].Name)
+	assert.Equal(t, cases.Content{Path: "tests/02"}, tests[1].Input)
+	assert.Equal(t, cases.Content{Path: "tests/02.a"}, *tests[1].Output)
+}
