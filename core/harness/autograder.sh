@@ -21,11 +21,13 @@ cp -R "$DROVER_HARNESS/source/." "$at/source/" && cp -R "$DROVER_SUBMISSION/." "
 id=$(field raw_submission id) user=$(field raw_submission user) created=$(field raw_submission timestamp)
 name=$(field raw_assignment id) title=$(field raw_assignment name) due=$(field raw_assignment due)
 late=$(field raw_assignment due_cutoff) release=$(field raw_assignment hide_until)
+case $name in */*) course="${name%%/*}\"" ;; *) course= ;; esac
+dates="\"release_date\": ${release:-null}, \"due_date\": ${due:-null}, \"late_due_date\": ${late:-null}"
 cat >"$at/submission_metadata.json" <<END
 {"id": ${id:-null}, "created_at": ${created:-null}, "submission_method": "upload", "previous_submissions": [],
-"assignment": {"id": ${name:-null}, "title": ${title:-null}, "due_date": ${due:-null}, "late_due_date": ${late:-null},
-"release_date": ${release:-null}, "group_size": null, "group_submission": false, "total_points": null, "outline": []},
-"users": [{"id": ${user:-null}, "name": ${user:-null}, "email": ${user:-null}, "sections": []}]}
+"assignment": {"id": ${name:-null}, "course_id": ${course:-null}, "title": ${title:-null}, $dates,
+"group_size": null, "group_submission": false, "total_points": null, "outline": []},
+"users": [{"id": ${user:-null}, "name": ${user:-null}, "email": ${user:-null}, "sections": [], "assignment": {$dates}}]}
 END
 cd /autograder || fail "/autograder cannot be entered"
 ./run_autograder >results/stdout 2>&1 </dev/null

@@ -94,12 +94,16 @@ func TestAutograderRuns(t *testing.T) {
 	var meta struct {
 		ID         string `json:"id"`
 		Assignment struct {
-			Title string  `json:"title"`
-			Due   string  `json:"due_date"`
-			Late  *string `json:"late_due_date"`
+			Title  string  `json:"title"`
+			Course string  `json:"course_id"`
+			Due    string  `json:"due_date"`
+			Late   *string `json:"late_due_date"`
 		} `json:"assignment"`
 		Users []struct {
 			Name string `json:"name"`
+			Own  struct {
+				Due string `json:"due_date"`
+			} `json:"assignment"`
 		} `json:"users"`
 	}
 	raw, err := os.ReadFile(place("at/submission_metadata.json"))
@@ -108,6 +112,8 @@ func TestAutograderRuns(t *testing.T) {
 	require.Equal(t, "01a", meta.ID)
 	require.Equal(t, "One", meta.Assignment.Title)
 	require.Equal(t, "2026-12-01T00:00:00.000Z", meta.Assignment.Due)
+	require.Equal(t, "cs1", meta.Assignment.Course)
+	require.Equal(t, meta.Assignment.Due, meta.Users[0].Own.Due)
 	require.Nil(t, meta.Assignment.Late)
 	require.Equal(t, `a"nn`, meta.Users[0].Name)
 	require.NoError(t, os.WriteFile(place("harness/source/run_autograder"), []byte("#!/bin/sh\nexit 4\n"), 0o700))

@@ -30,6 +30,8 @@ type shownResults struct {
 	stdout   string
 	usual    string // visibility of tests without one
 	hidden   int
+
+	output, name string // formats of outputs and names of tests without one
 }
 
 // ParseResults reads a results.json of a submission. Said is what the autograder printed, and afterDue whether the
@@ -52,6 +54,12 @@ func (in *shownResults) report(o object) (r Report, err error) {
 		return r, err
 	}
 	if _, err = o.number("execution_time"); err != nil {
+		return r, err
+	}
+	if in.output, err = formatOf(o, "test_output_format", ""); err != nil {
+		return r, err
+	}
+	if in.name, err = formatOf(o, "test_name_format", ""); err != nil {
 		return r, err
 	}
 	if r.Tests, err = in.whole(o); err != nil {
@@ -89,7 +97,7 @@ func (in *shownResults) report(o object) (r Report, err error) {
 // whole returns entries for what the file says of the whole submission.
 func (in *shownResults) whole(o object) ([]core.Test, error) {
 	var all []core.Test
-	text, err := formatted(o, "output", "output_format")
+	text, err := formatted(o, "output", "output_format", "")
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +142,10 @@ func (in *shownResults) test(raw json.RawMessage, at int) (t core.Test, err erro
 	if err != nil {
 		return t, err
 	}
-	if t.Name, err = named(o, at); err != nil {
+	if t.Name, err = named(o, at, in.name); err != nil {
 		return t, err
 	}
-	if t.Message, err = formatted(o, "output", "output_format"); err != nil {
+	if t.Message, err = formatted(o, "output", "output_format", in.output); err != nil {
 		return t, err
 	}
 	if _, err := o.list("tags"); err != nil {
@@ -167,16 +175,17 @@ func visibilityOf(o object, key, usual string) (string, error) {
 }
 
 // named returns a test's number and name.
-func named(o object, at int) (string, error) {
-	name, err := o.text("name")
+func named(o object, at int, usual string) (string, error) {
+	name, err := withColours(o, "name")
 	if err != nil {
 		return "", err
 	}
-	if format, err := formatOf(o, "name_format"); err != nil {
+	if format, err := formatOf(o, "name_format", usual); err != nil {
 		return "", err
 	} else if format == "html" || format == "ansi" {
 		name = plainText(name, format)
 	}
+	name = clean(name)
 	number := ""
 	if o.given("number") {
 		if number, err = o.text("number"); err != nil { // some write a number
@@ -194,25 +203,35 @@ func named(o object, at int) (string, error) {
 	return shorten(name, MaxName), nil
 }
 
-func formatOf(o object, key string) (string, error) {
+func formatOf(o object, key, usual string) (string, error) {
 	format, err := o.text(key)
 	switch format {
-	case "", "text", "html", "simple_format", "md", "ansi":
+	case "":
+		return usual, err
+	case "text", "html", "simple_format", "md", "ansi":
 		return format, err
 	}
 	return "", fmt.Errorf("has a %s %q: it can be text, html, simple_format, md or ansi", key, shorten(format, maxQuoted))
 }
 
+// withColours returns a text as it is written, where object.text replaces what makes colours; "" if there is none.
+func withColours(o object, key string) (text string, err error) {
+	if o.given(key) && json.Unmarshal(o[key], &text) != nil {
+		err = fmt.Errorf("has a %q that is not a string", key)
+	}
+	return text, err
+}
+
 // formatted returns a text as Markdown, as which messages are shown.
-func formatted(o object, key, formatKey string) (string, error) {
+func formatted(o object, key, formatKey, usual string) (string, error) {
 	if !o.given(key) {
 		return "", nil
 	}
-	var text string
-	if err := json.Unmarshal(o[key], &text); err != nil {
-		return "", fmt.Errorf("has a %q that is not a string", key)
+	text, err := withColours(o, key)
+	if err != nil {
+		return "", err
 	}
-	format, err := formatOf(o, formatKey)
+	format, err := formatOf(o, formatKey, usual)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return "", err
 	}

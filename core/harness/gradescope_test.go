@@ -57,6 +57,17 @@ func TestResults(t *testing.T) {
 	require.Less(t, len(r.Tests[0].Message), harness.MaxMessage)
 }
 
+// A test without formats of its own has those that the file says for all.
+func TestFormatsOfAllTests(t *testing.T) {
+	t.Parallel()
+	r, err := harness.ParseResults([]byte(`{"score": 1, "output": "<i>", "test_output_format": "html", "test_name_format": "ansi", "tests": [
+		{"name": "\u001b[31mred", "output": "<b>bold</b>"}, {"name": "<b>", "name_format": "text", "output": "<b>", "output_format": "text"}]}`), "", false)
+	require.NoError(t, err)
+	require.Equal(t, []core.Test{
+		{Name: "Output", Message: "```\n<i>\n```"}, {Name: "red", Message: "```\nbold\n```"}, {Name: "<b>", Message: "```\n<b>\n```"},
+	}, r.Tests)
+}
+
 // A wrong results.json is the autograder's fault, and the error says where it is wrong.
 func TestResultsThatAreWrong(t *testing.T) {
 	t.Parallel()
@@ -76,6 +87,8 @@ func TestResultsThatAreWrong(t *testing.T) {
 		`{"score": 1, "tests": [{"status": "maybe"}]}`:                    "passed or failed",
 		`{"score": 1, "tests": [{"output": 5}]}`:                          "not a string",
 		`{"score": 1, "tests": [{"output": "x","output_format":"pdf"}]}`:  "simple_format",
+		`{"score": 1, "test_output_format": "pdf"}`:                       "test_output_format",
+		`{"score": 1, "test_name_format": 3}`:                             "test_name_format",
 		`{"score": 1, "leaderboard": [{"value": 1}]}`:                     "no name",
 		`{"score": 1, "leaderboard": [{"name": "a"}]}`:                    "no value",
 		`{"score": 1, "leaderboard": [{"name": "a", "value": []}]}`:       "neither text nor number",
