@@ -190,7 +190,7 @@ func (w *Fixture) process(spec core.Spec, dir string) core.Result {
 	cmd := exec.CommandContext(ctx, spec.Command[0], spec.Command[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	// As in a VM: what started the test, such as make, is nothing to it.
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir()}, spec.Env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}, spec.Env...)
 	if spec.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(w.Blob(spec.Stdin.Digest))
 	}

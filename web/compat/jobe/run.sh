@@ -34,7 +34,12 @@ fi
 once() {
 	ulimit -S -t "$cpu"; ulimit -H -t $((cpu + 1))
 	ulimit -f "$file"
-	[ "$data" = 0 ] || ulimit -d "$data"
+	if [ "$data" != 0 ]; then
+		ulimit -d "$data"
+		# Recursion without end is to be a signal before the VM's memory is full.
+		stack=$((data / 2))
+		ulimit -S -s $((stack < 65536 ? stack : 65536))
+	fi
 	exec timeout -s KILL "$wall" sh -c "$run"
 }
 clock; from=$up
