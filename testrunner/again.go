@@ -51,6 +51,7 @@ func (j *job) surely(t *cases.Test, o *cases.Outcome) (*ran, error) {
 	others, same := int(heard.others), "changed"
 	next.Checked.Again = &others
 	j.suite.second.runs++
+	j.r.metrics.again.Add(float64(used.CPUMs) / 1000)
 	if next.Verdict == o.Verdict {
 		same = "same"
 		j.suite.second.confirmed++

@@ -92,6 +92,13 @@ func TestATestRunsAgainAfterNoise(t *testing.T) {
 	require.Equal(t, 2, *checked.Again)
 	require.Equal(t, int64(900), r.Tests[0].Usage.CPUMs)
 	require.Equal(t, int64(1910), r.Usage.CPUMs, "of both runs")
+	families, err := w.runner.metrics.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "drover_testrunner_recheck_cpu_seconds_total" {
+			require.InDelta(t, 1.01, f.GetMetric()[0].GetCounter().GetValue(), 1e-9, "of the first run, which counts for nothing")
+		}
+	}
 	for _, chunk := range w.output.seen(core.StreamTests) {
 		require.NotContains(t, string(chunk.Data), "t", "nobody saw the first verdict")
 	}

@@ -39,6 +39,7 @@ type fixture struct {
 	ledger  *ledger
 	blobs   *blobs
 	spool   string
+	runner  *running // the latest
 
 	mu     sync.Mutex
 	script script
@@ -121,6 +122,7 @@ func (w *fixture) start(change func(*testrunner.Config, *testrunner.Deps)) *runn
 	run := &running{Runner: r, t: w.t, metrics: metrics, kill: kill, ended: make(chan error, 1)}
 	go func() { run.ended <- r.Run(ctx) }()
 	w.t.Cleanup(run.stop)
+	w.runner = run
 	return run
 }
 

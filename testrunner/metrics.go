@@ -12,7 +12,7 @@ import (
 type metrics struct {
 	claims, retries, releases, fenced prometheus.Counter
 	finishes, builds, rechecks        *prometheus.CounterVec
-	lost                              prometheus.Counter // seconds
+	lost, again                       prometheus.Counter // seconds
 	busy                              prometheus.Gauge
 	staging                           prometheus.Histogram
 	rest                              []prometheus.Collector
@@ -39,7 +39,8 @@ func newMetrics(r *Runner) *metrics {
 		rechecks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "drover_testrunner_rechecks_total", Help: "Tests whose verdict was in doubt because of noise, by whether a second run came to the same verdict (same), to another (changed), or there was none (left).",
 		}, []string{"end"}),
-		lost: count("lost_seconds_total", "Time by which limits by the clock were put off, because runs lost it to other programs of the host."),
+		lost:  count("lost_seconds_total", "Time by which limits by the clock were put off, because runs lost it to other programs of the host."),
+		again: count("recheck_cpu_seconds_total", "Processor time of first runs of tests that ran again: what second runs cost."),
 		busy: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "drover_testrunner_busy_slots", Help: "Slots with a request in hand.",
 		}),
@@ -68,7 +69,7 @@ func newMetrics(r *Runner) *metrics {
 }
 
 func (m *metrics) register(with prometheus.Registerer) error {
-	for _, c := range append(m.rest, m.claims, m.retries, m.releases, m.fenced, m.finishes, m.builds, m.rechecks, m.lost, m.busy, m.staging) {
+	for _, c := range append(m.rest, m.claims, m.retries, m.releases, m.fenced, m.finishes, m.builds, m.rechecks, m.lost, m.again, m.busy, m.staging) {
 		if err := with.Register(c); err != nil {
 			return core.Wrap(err, core.CodeInternal, "", "the testrunner's metrics are registered twice")
 		}

@@ -411,7 +411,7 @@ func TestManySlotsShareTheWork(t *testing.T) {
 	assert.Equal(t, map[string]float64{
 		"drover_testrunner_claims_total": n, "drover_testrunner_finishes_total": n, "drover_testrunner_retries_total": 0,
 		"drover_testrunner_releases_total": 0, "drover_testrunner_fenced_total": 0, "drover_testrunner_busy_slots": 0,
-		"drover_testrunner_slots": 8, "drover_testrunner_lost_seconds_total": 0, "drover_testrunner_spool_results": 0, "drover_testrunner_heartbeat_age_seconds": -1,
+		"drover_testrunner_slots": 8, "drover_testrunner_lost_seconds_total": 0, "drover_testrunner_recheck_cpu_seconds_total": 0, "drover_testrunner_spool_results": 0, "drover_testrunner_heartbeat_age_seconds": -1,
 		"drover_testrunner_staging_seconds": n,
 	}, got)
 }
