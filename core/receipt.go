@@ -10,6 +10,8 @@ type Receipt struct {
 	Harness    string `json:"harness,omitempty"` // digest; "" of a plain command
 	Files      string `json:"files,omitempty"`   // digest of paths, modes and contents of the files; "" if there are none
 	Limits     Limits `json:"limits"`            // of the whole run, as applied
+	Network    string `json:"network,omitempty"` // what its VM could reach, as Pool.Network says; "" is not known
+	Peer       bool   `json:"peer,omitempty"`    // its VM had a peer
 	Noise      *Noise `json:"noise,omitempty"`   // nil if nothing ran
 }
 

@@ -177,7 +177,7 @@ func (j *job) receipt() *core.Receipt {
 	spec := &j.w.Spec
 	r := &core.Receipt{
 		Drover: j.r.cfg.Registration.Version, Kernel: j.r.facts.kernel, CPU: j.r.facts.cpu, Processors: runtime.NumCPU(),
-		Files: filesDigest(spec.Files), Limits: j.limits,
+		Files: filesDigest(spec.Files), Limits: j.limits, Network: j.pool.Kind().Network, Peer: j.pool.Peer,
 	}
 	if spec.Harness != nil {
 		r.Harness = spec.Harness.Digest

@@ -308,6 +308,8 @@ groups:
 	require.Equal(t, spec.Harness.Digest, r.Receipt.Harness)
 	require.Regexp(t, "^sha256:[0-9a-f]{64}$", r.Receipt.Files)
 	require.NotEmpty(t, r.Receipt.Kernel)
+	require.Equal(t, core.NetworkNone, r.Receipt.Network)
+	require.False(t, r.Receipt.Peer)
 	require.Positive(t, r.Receipt.Processors)
 	require.Positive(t, r.Receipt.Limits.Timeout)
 	require.NotNil(t, r.Receipt.Noise)

@@ -67,6 +67,8 @@ const (
 	ComparedHarness     Compared = "harness"
 	ComparedFiles       Compared = "files"
 	ComparedLimits      Compared = "limits"
+	ComparedNetwork     Compared = "network"
+	ComparedPeer        Compared = "peer"
 )
 
 // AllCompared lists what is compared.
@@ -74,7 +76,7 @@ func AllCompared() []Compared {
 	return []Compared{
 		ComparedVerdict, ComparedState, ComparedBlame, ComparedLimit, ComparedExit, ComparedSignal, ComparedScore, ComparedMost, ComparedTest,
 		ComparedTestVerdict, ComparedTestScore, ComparedTestMost, ComparedStdout, ComparedStderr, ComparedFile,
-		ComparedImage, ComparedHarness, ComparedFiles, ComparedLimits,
+		ComparedImage, ComparedHarness, ComparedFiles, ComparedLimits, ComparedNetwork, ComparedPeer,
 	}
 }
 
@@ -228,8 +230,14 @@ func (c *comparing) surroundings(was, is *core.Result) {
 	}
 	differ(ComparedImage, was.Image, is.Image)
 	if was.Receipt == nil || is.Receipt == nil {
-		c.NotCompared = append(c.NotCompared, ComparedHarness, ComparedFiles, ComparedLimits)
+		c.NotCompared = append(c.NotCompared, ComparedHarness, ComparedFiles, ComparedLimits, ComparedNetwork, ComparedPeer)
 		return
+	}
+	if a, b := was.Receipt, is.Receipt; a.Network == "" || b.Network == "" { // an older result does not say
+		c.NotCompared = append(c.NotCompared, ComparedNetwork, ComparedPeer)
+	} else {
+		differ(ComparedNetwork, a.Network, b.Network)
+		differ(ComparedPeer, strconv.FormatBool(a.Peer), strconv.FormatBool(b.Peer))
 	}
 	if was.Receipt.Harness != is.Receipt.Harness {
 		differ(ComparedHarness, cmp.Or(was.Receipt.Harness, not), cmp.Or(is.Receipt.Harness, not))

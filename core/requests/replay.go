@@ -74,7 +74,7 @@ func (d *Service) replay(ctx context.Context, a core.Actor, was core.Row, pool, 
 	}
 	spec := was.Spec.Replay(a.Handle)
 	spec.ID, spec.Pool, spec.Idempotency = d.newID(), cmp.Or(pool, spec.Pool), key
-	if err := d.sameImage(ctx, was.Result, spec.Pool); err != nil {
+	if err := d.sameVMs(ctx, was.Result, spec.Pool); err != nil {
 		return core.Row{}, err
 	}
 	if _, err := d.Intake.Check(ctx, spec); err != nil {
@@ -104,17 +104,44 @@ func asItWas(was *core.Spec, err error) error {
 	return core.Errorf(core.CodeConflict, was.ID, "request %s cannot run again as it was: %v", was.ID, err)
 }
 
-// sameImage returns CONFLICT if VMs of a pool are made from another image than the one that a result came about in. Images
-// that are not the cluster's own, such as a host's own system, are compared when the replay has ended.
-func (d *Service) sameImage(ctx context.Context, r *core.Result, pool string) error {
+// sameVMs returns CONFLICT if VMs of a pool are made otherwise than the one that a result came about in: with another image,
+// another network, or with a peer or without.
+func (d *Service) sameVMs(ctx context.Context, r *core.Result, pool string) error {
 	p, err := d.Cluster.GetPool(ctx, pool)
 	if core.Is(err, core.CodeNotFound) {
 		return core.Errorf(core.CodeConflict, pool, "request %s cannot run again as it was: there is no pool %s any more; name another one whose VMs have the same image", r.ID, pool)
 	}
-	if err != nil || !strings.HasPrefix(r.Image, "sha256:") {
+	if err != nil {
 		return err
 	}
-	now := core.Image{}
+	if is := p.Kind(); r.Receipt != nil && r.Receipt.Network != "" { // older results do not say
+		switch {
+		case is.Network != r.Receipt.Network:
+			return core.Errorf(core.CodeConflict, r.ID,
+				"request %s cannot run again as it was: the network of its VM was %q, and that of pool %s is %q; name a pool with the network %q", r.ID, r.Receipt.Network, pool, is.Network, r.Receipt.Network)
+		case is.Peer != r.Receipt.Peer:
+			return core.Errorf(core.CodeConflict, r.ID,
+				"request %s cannot run again as it was: its VM %s, and a VM of pool %s %s; name another pool", r.ID, peered(r.Receipt.Peer, "had"), pool, peered(is.Peer, "has"))
+		}
+	}
+	return d.sameImage(ctx, r, p)
+}
+
+// peered says whether a VM has a peer.
+func peered(peer bool, verb string) string {
+	if peer {
+		return verb + " a peer"
+	}
+	return verb + " no peer"
+}
+
+// sameImage returns CONFLICT if VMs of a pool are made from another image than the one that a result came about in. Images
+// that are not the cluster's own, such as a host's own system, are compared when the replay has ended.
+func (d *Service) sameImage(ctx context.Context, r *core.Result, p core.Pool) (err error) {
+	if !strings.HasPrefix(r.Image, "sha256:") {
+		return nil
+	}
+	pool, now := p.Name, core.Image{}
 	if p.Image != "" {
 		if now, err = d.Store.GetImage(ctx, p.Image); err != nil && !core.Is(err, core.CodeNotFound) {
 			return err

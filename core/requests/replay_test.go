@@ -201,6 +201,33 @@ func TestReplayOfAGradedRequest(t *testing.T) {
 	require.NoError(t, done(w.service.Remove(t.Context(), as("tess"), v.ID)), "it is hers")
 }
 
+// A replay needs VMs with the same network, and with a peer where the request had one; what differs is named.
+func TestReplayNeedsTheSameVMs(t *testing.T) {
+	t.Parallel()
+	w := replaying(t)
+	ranIn := func(network string, peer bool) func(*core.Result) {
+		return func(r *core.Result) {
+			plain(r)
+			r.Receipt = &core.Receipt{Network: network, Peer: peer}
+		}
+	}
+	s := w.runs("rosa", ranIn(core.NetworkNone, false))
+	w.replays("rosa", s.ID)
+	again := w.endsIn(ranIn(core.NetworkEgress, true))
+	c, err := w.service.Compare(t.Context(), as("rosa"), again.ID)
+	require.NoError(t, err)
+	require.Equal(t, []requests.Difference{{What: requests.ComparedNetwork, Was: "none", Is: "egress"}, {What: requests.ComparedPeer, Was: "false", Is: "true"}}, c.Changed)
+
+	w.pool(func(p *core.Pool) { p.Image, p.Network = "debian", core.NetworkEgress })
+	_, _, err = w.service.Replay(t.Context(), as("rosa"), s.ID, requests.ReplayOptions{})
+	requireCode(t, core.CodeConflict, err)
+	require.ErrorContains(t, err, `the network of its VM was "none", and that of pool p1 is "egress"`)
+	w.pool(func(p *core.Pool) { p.Image, p.Peer = "debian", true })
+	_, _, err = w.service.Replay(t.Context(), as("rosa"), s.ID, requests.ReplayOptions{})
+	requireCode(t, core.CodeConflict, err)
+	require.ErrorContains(t, err, "its VM had no peer, and a VM of pool p1 has a peer")
+}
+
 // What is not there any more is named, with what can be done.
 func TestReplayNeedsWhatItWas(t *testing.T) {
 	t.Parallel()

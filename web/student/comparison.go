@@ -41,6 +41,8 @@ var comparedNames = map[requests.Compared]string{
 	requests.ComparedHarness:     page.Sentence("Harness"),
 	requests.ComparedFiles:       page.Sentence("Files"),
 	requests.ComparedLimits:      page.Sentence("Limits"),
+	requests.ComparedNetwork:     page.Sentence("Network"),
+	requests.ComparedPeer:        page.Sentence("Peer"),
 }
 
 // readComparison reads how a replay compares; nil if the request that it runs again has no result any more.
@@ -85,6 +87,10 @@ func comparedText(r *page.Request, what requests.Compared, text string) string {
 		return r.TestVerdict(cmp.Or(text, cases.Accepted))
 	case text == "":
 		return "–"
+	case what == requests.ComparedPeer && text == "true":
+		return r.T("yes")
+	case what == requests.ComparedPeer:
+		return r.T("no")
 	case what == requests.ComparedVerdict:
 		return r.Verdict(harness.Verdict(text))
 	case what == requests.ComparedState && state.Text != "":

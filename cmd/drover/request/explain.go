@@ -46,6 +46,9 @@ func addReceipt(add func(name, value string), r *core.Receipt) {
 	if l := r.Limits; l.Timeout > 0 {
 		add("limits", fmt.Sprintf("%s, %s, %d processes, output %s", l.Timeout, terminal.Size(l.Memory), l.Pids, terminal.Size(l.Output)))
 	}
+	if r.Network != "" {
+		add("network", r.Network+map[bool]string{true: ", with a peer"}[r.Peer])
+	}
 	if r.Noise != nil {
 		add("noise", noise(r.Noise))
 	}
