@@ -2,12 +2,8 @@ package staff
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"io"
 	"os"
-	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -83,20 +79,7 @@ func (s *staff) createProblem(r *page.Request) error {
 
 // readProblem makes a harness of the package in a form, and fills in what it says of the assignment.
 func readProblem(r *page.Request, f *transfer.Form, p *problemPage, as *school.Assignment) (pack harness.Package, err error) {
-	dir, err := os.MkdirTemp("", "drover-problem-")
-	if err != nil {
-		return pack, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	from, to := filepath.Join(dir, "package"), filepath.Join(dir, "harness")
-	top, err := keepProblem(r.Context(), f, from)
-	if err != nil {
-		return pack, err
-	}
-	if top == "" {
-		return pack, core.Errorf(core.CodeInvalid, "", "%s", r.T("This is no problem package: there is no problem.yaml in it."))
-	}
-	is, err := problem.Open(filepath.Join(from, filepath.FromSlash(top)))
+	is, err := sentProblem(r, f)
 	if err != nil {
 		return pack, err
 	}
@@ -118,6 +101,11 @@ func readProblem(r *page.Request, f *transfer.Form, p *problemPage, as *school.A
 	case is.Limits.Time == 0:
 		return pack, core.Errorf(core.CodeInvalid, "", "%s", r.T("The package leaves its time limit to be measured: give one."))
 	}
+	to, err := os.MkdirTemp("", "drover-harness-")
+	if err != nil {
+		return pack, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(to)) }()
 	if err = is.Write(to); err == nil {
 		pack, err = harness.Pack(to)
 	}
@@ -128,42 +116,14 @@ func readProblem(r *page.Request, f *transfer.Form, p *problemPage, as *school.A
 	return pack, err
 }
 
-// keepProblem writes the files of a form into a folder, and returns the folder among them that has the package's settings.
-func keepProblem(ctx context.Context, f *transfer.Form, dir string) (top string, err error) {
-	if err = os.Mkdir(dir, 0o700); err != nil {
-		return "", err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	room, files := int64(harness.MaxPackBytes), 0
-	for u, fault := range f.Files() {
-		if fault != nil {
-			return "", fault
-		}
-		if files++; files > harness.MaxPackFiles || room < 0 || ctx.Err() != nil {
-			return "", core.Errorf(core.CodeLimit, "", "the package has more than %d files or %d MiB", harness.MaxPackFiles, harness.MaxPackBytes>>20)
-		}
-		if path.Base(u.Path) == problem.File && (top == "" || len(path.Dir(u.Path)) < len(top)) {
-			top = path.Dir(u.Path)
-		}
-		if err = root.MkdirAll(path.Dir(u.Path), 0o700); err != nil {
-			return "", err
-		}
-		out, err := root.OpenFile(u.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600|os.FileMode(u.Mode)&0o100)
+// sentProblem reads the package in the archive of a form.
+func sentProblem(r *page.Request, f *transfer.Form) (*problem.Problem, error) {
+	f.Fields[transfer.FieldArchives] = transfer.Keep // packages may have links
+	for u, err := range f.Files() {
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		n, err := io.Copy(out, io.LimitReader(u.Content, room+1))
-		room -= n
-		if err = errors.Join(err, out.Close()); err != nil {
-			return "", core.Wrap(err, core.CodeInvalid, u.Path, "file %.80q cannot be read", u.Path)
-		}
+		return problem.Read(u.Path, u.Content)
 	}
-	if room < 0 {
-		return "", core.Errorf(core.CodeLimit, "", "the package has more than %d MiB", harness.MaxPackBytes>>20)
-	}
-	return top, nil
+	return nil, core.Errorf(core.CodeInvalid, "", "%s", r.T("Choose an archive."))
 }

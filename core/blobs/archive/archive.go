@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,24 +35,40 @@ func IsLitter(name string) bool { return slices.Contains(litter, name) }
 type File struct {
 	Path    string // as in the archive without a leading ./, with / between its parts: it may lead anywhere
 	Mode    fs.FileMode
-	Content io.Reader // nil of a folder
+	Content io.Reader // nil of a folder and a link
+	Link    string    // of a link: the path in the archive that it names, which may lead anywhere
 }
 
 // Files yields the plain files and folders of an archive, without litter. Name is for errors. Returns INVALID for
 // something that is no archive, or has links or devices in it, LIMIT beyond MaxEntries and MaxUnpacked; the caller
 // bounds how much of it is kept.
 func Files(name string, from io.Reader) iter.Seq2[File, error] {
+	return files(reading{name, false}, from)
+}
+
+// Linked is Files for archives that may have links.
+func Linked(name string, from io.Reader) iter.Seq2[File, error] {
+	return files(reading{name, true}, from)
+}
+
+// reading is how an archive is read.
+type reading struct {
+	name  string
+	links bool
+}
+
+func files(as reading, from io.Reader) iter.Seq2[File, error] {
 	in := bufio.NewReader(from)
 	begins, _ := in.Peek(4) // a read error shows when reading
 	for _, zip := range []string{"PK\x03\x04", "PK\x05\x06"} {
 		if string(begins) == zip {
-			return unzip(name, in)
+			return unzip(as, in)
 		}
 	}
-	if strings.HasSuffix(strings.ToLower(name), ".zip") {
-		return unzip(name, in) // a self-extracting archive begins with a program
+	if strings.HasSuffix(strings.ToLower(as.name), ".zip") {
+		return unzip(as, in) // a self-extracting archive begins with a program
 	}
-	return untar(name, in)
+	return untar(as, in)
 }
 
 // entry is a file or folder in an archive.
@@ -59,30 +76,65 @@ type entry struct {
 	path string
 	mode fs.FileMode
 	open func() (io.Reader, error)
+	link string // that of a tar
+	hard bool   // it names a path from the archive's top
+}
+
+// maxLink bounds the path that a link names.
+const maxLink = 4 << 10
+
+// target returns the path in the archive that a link names; "" for what is no link.
+func (e *entry) target() (string, error) {
+	link := e.link
+	if link == "" && e.mode&fs.ModeSymlink != 0 { // a zip has it as the content
+		content, err := e.open()
+		if err != nil {
+			return "", err
+		}
+		raw, err := io.ReadAll(io.LimitReader(content, maxLink))
+		if err != nil {
+			return "", err
+		}
+		link = string(raw)
+	}
+	if link == "" || e.hard || path.IsAbs(link) {
+		return link, nil
+	}
+	return path.Join(path.Dir(strings.TrimPrefix(e.path, "./")), link), nil
 }
 
 // file converts an entry; false if it is to be left out.
-func file(archive string, e entry) (File, bool, error) {
-	path := strings.TrimPrefix(strings.ReplaceAll(e.path, `\`, "/"), "./")
-	for part := range strings.SplitSeq(path, "/") {
+func file(as reading, e entry) (File, bool, error) {
+	name := strings.TrimPrefix(strings.ReplaceAll(e.path, `\`, "/"), "./")
+	for part := range strings.SplitSeq(name, "/") {
 		if IsLitter(part) {
 			return File{}, false, nil
 		}
 	}
 	if e.mode.IsDir() {
-		return File{Path: path, Mode: e.mode}, true, nil
+		return File{Path: name, Mode: e.mode}, true, nil
+	}
+	if as.links {
+		link, err := e.target()
+		if err != nil {
+			return File{}, false, unpacked(err, as.name)
+		}
+		if link != "" {
+			return File{Path: name, Mode: e.mode, Link: strings.TrimPrefix(link, "./")}, true, nil
+		}
 	}
 	if !e.mode.IsRegular() {
-		return File{}, false, core.Errorf(core.CodeInvalid, archive, "%.80q in %.80q is no plain file: no links and devices can be sent, put the content in their place", e.path, archive)
+		return File{}, false, core.Errorf(core.CodeInvalid, as.name, "%.80q in %.80q is no plain file: no links and devices can be sent, put the content in their place", e.path, as.name)
 	}
 	content, err := e.open()
 	if err != nil {
-		return File{}, false, unpacked(err, archive)
+		return File{}, false, unpacked(err, as.name)
 	}
-	return File{Path: path, Mode: e.mode, Content: packed{content, archive}}, true, nil
+	return File{Path: name, Mode: e.mode, Content: packed{content, as.name}}, true, nil
 }
 
-func untar(name string, from io.Reader) iter.Seq2[File, error] {
+func untar(as reading, from io.Reader) iter.Seq2[File, error] {
+	name := as.name
 	return func(yield func(File, error) bool) {
 		plain, err := images.Decompress(from)
 		if err != nil {
@@ -106,7 +158,7 @@ func untar(name string, from io.Reader) iter.Seq2[File, error] {
 				if head.Typeflag == tar.TypeLink {
 					mode |= fs.ModeIrregular // its mode is a plain file's
 				}
-				f, ok, err = file(name, entry{head.Name, mode, func() (io.Reader, error) { return r, nil }})
+				f, ok, err = file(as, entry{head.Name, mode, func() (io.Reader, error) { return r, nil }, head.Linkname, head.Typeflag == tar.TypeLink})
 			}
 			if err != nil {
 				yield(File{}, unpacked(err, name))
@@ -136,7 +188,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // unzip reads a zip, whose list of files is at its end, from a file without a name.
-func unzip(name string, from io.Reader) iter.Seq2[File, error] {
+func unzip(as reading, from io.Reader) iter.Seq2[File, error] {
+	name := as.name
 	return func(yield func(File, error) bool) {
 		whole, err := nameless.Read(from, MaxUnpacked, "")
 		if err != nil {
@@ -155,7 +208,7 @@ func unzip(name string, from io.Reader) iter.Seq2[File, error] {
 		}
 		thrifty.left = -1
 		for _, f := range r.File {
-			u, ok, err := zipped(name, f)
+			u, ok, err := zipped(as, f)
 			if err != nil {
 				yield(File{}, err)
 				return
@@ -167,11 +220,11 @@ func unzip(name string, from io.Reader) iter.Seq2[File, error] {
 	}
 }
 
-func zipped(name string, f *zip.File) (File, bool, error) {
+func zipped(as reading, f *zip.File) (File, bool, error) {
 	if f.Flags&1 != 0 {
-		return File{}, false, core.Errorf(core.CodeInvalid, name, "%.80q needs a password: pack it without one", name)
+		return File{}, false, core.Errorf(core.CodeInvalid, as.name, "%.80q needs a password: pack it without one", as.name)
 	}
-	return file(name, entry{f.Name, f.Mode(), func() (io.Reader, error) { return f.Open() }})
+	return file(as, entry{path: f.Name, mode: f.Mode(), open: func() (io.Reader, error) { return f.Open() }})
 }
 
 // maxDirectory bounds the bytes that are read of a zip's list of files: each takes ten

@@ -57,7 +57,8 @@ type Problem struct {
 	draft     bool    // of 2025-09
 	worst     bool    // the worst outcome of all tests is a submission's, not the first bad one
 
-	planned bool
+	planned  bool
+	unpacked string // the folder that is removed with it; "" for none
 }
 
 // Note is something to say about a place of the package.
@@ -75,9 +76,17 @@ func (n Note) String() string {
 	return fmt.Sprintf("%s, line %d: %s", n.File, n.Line, n.What)
 }
 
-// Open reads the package in a folder. It returns an INVALID or LIMIT error for what is no package; what drover cannot
+// Open reads the package in a folder, or in an archive. It returns an INVALID or LIMIT error for what is no package; what drover cannot
 // judge is in Refused.
 func Open(dir string) (*Problem, error) {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		in, err := os.Open(dir)
+		if err != nil {
+			return nil, core.Wrap(err, core.CodeInvalid, dir, "the package %s cannot be opened", dir)
+		}
+		defer in.Close() //nolint:errcheck // only read from
+		return Read(dir, in)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, dir, "the package %s cannot be opened", dir)
@@ -90,7 +99,13 @@ func Open(dir string) (*Problem, error) {
 }
 
 // Close closes the package's folder.
-func (p *Problem) Close() error { return p.root.Close() }
+func (p *Problem) Close() error {
+	err := p.root.Close()
+	if p.unpacked != "" {
+		err = errors.Join(err, os.RemoveAll(p.unpacked))
+	}
+	return err
+}
 
 // Check returns an INVALID error that names everything that drover cannot judge, or nil.
 func (p *Problem) Check() error {
