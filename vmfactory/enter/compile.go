@@ -209,10 +209,7 @@ func (c *compiled) step(s *Step) error { //nolint:cyclop // one case a verb
 	case Keep:
 		return c.keep(s)
 	case Fds:
-		if len(s.Num) != 1 {
-			return syscall.EINVAL
-		}
-		c.add(sysCloseRange, uintptr(s.Num[0]), everyFD, closeRangeCloexec)
+		return c.fds(s)
 	case Say:
 		c.add(syscall.SYS_WRITE, 1, c.text(s.Text), uintptr(len(s.Text)))
 	case Exec:
@@ -325,6 +322,15 @@ func (c *compiled) seccomp(s *Step) error {
 		filter uintptr
 	}{uint16(len(s.Raw) / size), c.bytes(s.Raw)} //nolint:gosec // checked
 	c.add(uintptr(s.Num[0]), seccompModeFilter, 0, address(c, prog))
+	return nil
+}
+
+// fds has descriptors from one on close at Exec.
+func (c *compiled) fds(s *Step) error {
+	if len(s.Num) != 1 {
+		return syscall.EINVAL
+	}
+	c.add(sysCloseRange, uintptr(s.Num[0]), everyFD, closeRangeCloexec)
 	return nil
 }
 

@@ -204,7 +204,7 @@ func TestPin(t *testing.T) {
 	var may unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &may))
 	first := uint64(0)
-	for !may.IsSet(int(first)) { //nolint:gosec // a small number
+	for !may.IsSet(int(first)) {
 		first++
 	}
 	out, err := enterWith(t, Plan{Steps: []Step{{Do: Pin, Num: []uint64{first}}, {Do: Say, Text: "done"}}}.Encode())
