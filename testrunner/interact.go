@@ -41,16 +41,24 @@ func (j *job) prepareInteractor() error {
 	return j.buildChecker(j.peer, c, key)
 }
 
+// pose gives the interactor what it needs for a test.
+func (j *job) pose(t *cases.Test) error {
+	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
+		return err
+	}
+	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
+		return j.refused(core.BlameHarness, err)
+	}
+	return nil
+}
+
 // converse runs a test's program and the interactor at once: what one prints is the other's standard input. Neither
 // reads the end of its input before the other has ended or closed its output, so what the second does after the end of
 // the first may be an answer to it. An error is a platform fault, or an *ended.
 func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran, error) {
 	c := j.suite.plan.Interactor
-	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
+	if err := j.pose(t); err != nil {
 		return nil, err
-	}
-	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
-		return nil, j.refused(core.BlameHarness, err)
 	}
 	leave, err := j.enter()
 	if err != nil {
@@ -68,12 +76,12 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	program.Stdin = heard
 	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
 	judge.Stdin = asked
-	silent, closed := make(chan struct{}), false // closed: the program closed its output before the interactor ended
-	program.Closed, judge.Closed = sync.OnceFunc(func() {
-		close(silent)
+	var silent sync.Once // the interactor has ended, or the program has ended or closed its output
+	first := false       // it was the interactor
+	program.Closed, judge.Closed = func() {
+		silent.Do(func() {})
 		asked.end()
-	}), heard.end
-
+	}, heard.end
 	var its *ran // the interactor's
 	var failed error
 	judged := make(chan struct{})
@@ -82,24 +90,15 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 		if failed != nil {
 			stop(failed)
 		}
-		select {
-		case <-silent:
-			closed = true
-		default:
-		}
-		close(judged) // before the program can notice
+		silent.Do(func() { first = true }) // before the program can notice
 		heard.end()
+		close(judged)
 	}()
 	run, err := j.execute(ctx, j.vm, program, t.Limits, mine, asked.hear)
 	if err != nil {
 		stop(err)
 	}
-	first := false
-	select {
-	case <-judged:
-		first = true
-	default:
-	}
+	silent.Do(func() {})
 	asked.end()
 	<-judged
 	leave() // what judges afterwards enters by itself
@@ -114,7 +113,7 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if its, err = j.afterwards(its); err != nil {
 		return nil, err
 	}
-	if err := j.decide(t, o, run, its, first && !closed); err != nil {
+	if err := j.decide(t, o, run, its, first); err != nil {
 		return nil, err
 	}
 	return run, j.checkWritten(t, o)

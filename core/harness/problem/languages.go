@@ -25,6 +25,11 @@ const (
 // buildScript returns a shell script that finds the language of the programs in a folder, its first argument, and makes
 // an executable file run there. A second argument allows a build script of the folder's own.
 func buildScript(only []string) string {
+	return filesScript(only) + mainScript + commandsScript(only)
+}
+
+// filesScript finds the files of the language, with what the package includes.
+func filesScript(only []string) string {
 	var b strings.Builder
 	b.WriteString(`#!/bin/sh
 # Finds out in which language the program of a folder is, and makes an executable file "run" there.
@@ -72,7 +77,12 @@ for pass in language programs; do
 		[ ! -d "$more" ] || cp -R "$more/." . || exit 1
 	done
 done
-main=$1
+`)
+	return b.String()
+}
+
+// mainScript finds what starts.
+const mainScript = `main=$1
 for file in "$@"; do
 	case $file in ./main.* | ./Main.* | ./__main__.*) main=$file ;; esac
 done
@@ -87,8 +97,12 @@ class=${main%.*} class=${class#./}
 	"./$entry".*) main=$file ;;
 	esac
 done
-case $language in
-`)
+`
+
+// commandsScript builds, and writes how to start.
+func commandsScript(only []string) string {
+	var b strings.Builder
+	b.WriteString("case $language in\n")
 	for _, l := range chosen(only) {
 		build := cmp.Or(strings.ReplaceAll(l.Build, "$options", l.Options), ":")
 		fmt.Fprintf(&b, "%s)\n\t%s || exit 1\n\tstart='exec %s \"$@\"'\n\t;;\n", l.Code, build, l.Run)
