@@ -32,7 +32,9 @@ type AssignmentEntry struct {
 	Graded    bool   `json:"graded,omitempty"`   // by a harness
 	Final     bool   `json:"final,omitempty"`    // it makes a difference if a submission is final
 	Progress  string `json:"progress"`
-	Submitted int64  `json:"submitted_ms,omitempty"` // time of the actor's newest submission, ms since 1970; 0 for none
+	TimeMs    int64  `json:"time_limit_ms,omitempty"` // of each test, before factors of languages; 0 unless it is made of a problem package
+	Memory    int64  `json:"memory_limit,omitempty"`  // of each test, bytes; 0: the VM's
+	Submitted int64  `json:"submitted_ms,omitempty"`  // time of the actor's newest submission, ms since 1970; 0 for none
 
 	Newest   string             `json:"newest,omitempty"`  // id of that submission
 	Outcome  core.ResultOutcome `json:"outcome,omitempty"` // how it stands; "" for none
@@ -165,6 +167,9 @@ func (r *Service) entry(ctx context.Context, a core.Actor, as school.Assignment,
 		return AssignmentEntry{}, err
 	}
 	e := AssignmentEntry{Assignment: withoutSecrets(a, as.For(d)), Hidden: r.hidden(as), Extended: d != nil, Graded: as.Harness != nil, Final: as.Finals()}
+	if as.Harness != nil && as.Harness.Problem != nil {
+		e.TimeMs, e.Memory = as.Harness.Problem.TimeMs, as.Harness.Problem.Memory
+	}
 	now := r.now().UnixMilli()
 	switch {
 	case newest != nil:

@@ -97,3 +97,23 @@ func TestHandoutFilesAreInert(t *testing.T) {
 	}
 	assert.Equal(t, http.StatusNotFound, w.ask("eve", httptest.NewRequest(http.MethodGet, explained+"/handout/attachments/c.pdf", http.NoBody)).Code, "of another class")
 }
+
+// An assignment that is made of a problem package says its limits above the statement.
+func TestLimitsOfAProblem(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.assignment("hw1")
+	assert.NotContains(t, w.get("ann", explained), "Time limit")
+	p, err := harness.PackFiles(map[string]pack.File{
+		"cases.yaml":        {Content: []byte("run: cat\ntests:\n  - input: a\n    output: a\n")},
+		harness.ProblemFile: {Content: []byte(`{"title": "Sum", "format": "legacy", "type": "pass-fail", "tests": 1, "time_ms": 1500, "memory_bytes": 268435456, "digest": "` + strings.Repeat("0", 64) + `"}`)},
+	})
+	require.NoError(t, err)
+	tess, err := w.reg.Actor(t.Context(), "tess")
+	require.NoError(t, err)
+	_, err = w.reg.SetHarness(t.Context(), tess, "cs101", "hw1", p.Tar())
+	require.NoError(t, err)
+	body := w.get("ann", explained)
+	assert.Contains(t, body, "<dt>Time limit</dt><dd>1.5 s <small>for each test</small></dd>")
+	assert.Contains(t, body, "<dt>Memory limit</dt><dd>256 MiB</dd>")
+}
