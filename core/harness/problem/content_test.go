@@ -46,7 +46,8 @@ func TestAContentIsThereOnce(t *testing.T) {
 		require.NoError(t, err)
 		answer, err := test.Output.Read(pack.Folder, 100)
 		require.NoError(t, err)
-		assert.Equal(t, want[test.Title()], [2]string{string(input), string(answer)}, test.Title())
+		got := [2]string{string(input), string(answer)}
+		assert.Equal(t, want[test.Title()], got, test.Title())
 		delete(want, test.Title())
 	}
 	assert.Empty(t, want)
@@ -59,7 +60,7 @@ func TestAContentIsThereOnce(t *testing.T) {
 		require.NoError(t, err)
 		content, err := io.ReadAll(in)
 		require.NoError(t, err)
-		assert.Empty(t, seen[string(content)], name)
+		assert.NotContains(t, seen, string(content), name)
 		seen[string(content)] = name
 	}
 	assert.Len(t, seen, 6)
