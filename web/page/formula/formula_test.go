@@ -2,6 +2,7 @@ package formula_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func FuzzFormulasAreBoundedAndInert(f *testing.F) {
 		d := xml.NewDecoder(strings.NewReader(is))
 		for {
 			token, err := d.Token()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			require.NoError(t, err, "%s", is)
