@@ -70,40 +70,11 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	if err := j.running(max(mine.all(), theirs.all())); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancelCause(j.ctx)
-	defer stop(nil)
-	heard, asked := newPipe(), newPipe() // by the program, by the interactor
-	program.Stdin = heard
 	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
-	judge.Stdin = asked
-	var silent sync.Once // the interactor has ended, or the program has ended or closed its output
-	first := false       // it was the interactor
-	program.Closed, judge.Closed = func() {
-		silent.Do(func() {})
-		asked.end()
-	}, heard.end
-	var its *ran // the interactor's
-	var failed error
-	judged := make(chan struct{})
-	go func() {
-		its, failed = j.execute(ctx, j.peer, judge, c.Limits, theirs, heard.hear)
-		if failed != nil {
-			stop(failed)
-		}
-		silent.Do(func() { first = true }) // before the program can notice
-		heard.end()
-		close(judged)
-	}()
-	run, err := j.execute(ctx, j.vm, program, t.Limits, mine, asked.hear)
-	if err != nil {
-		stop(err)
-	}
-	silent.Do(func() {})
-	asked.end()
-	<-judged
+	run, its, first, err := j.talk(side{program, t.Limits, mine}, side{judge, c.Limits, theirs})
 	leave() // what judges afterwards enters by itself
-	if err != nil || failed != nil {
-		return nil, context.Cause(ctx)
+	if err != nil {
+		return nil, err
 	}
 	j.account(run, t.Limits, mine)
 	j.account(its, c.Limits, theirs)
@@ -117,6 +88,48 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 		return nil, err
 	}
 	return run, j.checkWritten(t, o)
+}
+
+// side is one side of a conversation.
+type side struct {
+	run    agent.Run
+	limits cases.Limits
+	bounds bounds
+}
+
+// talk runs a program and an interactor at once, and says whether the interactor was the first to fall silent.
+func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
+	ctx, stop := context.WithCancelCause(j.ctx)
+	defer stop(nil)
+	heard, asked := newPipe(), newPipe() // by the program, by the interactor
+	program.run.Stdin, judge.run.Stdin = heard, asked
+	var silent sync.Once // the interactor has ended, or the program has ended or closed its output
+	program.run.Closed, judge.run.Closed = func() {
+		silent.Do(func() {})
+		asked.end()
+	}, heard.end
+	var failed error
+	judged := make(chan struct{})
+	go func() {
+		its, failed = j.execute(ctx, j.peer, judge.run, judge.limits, judge.bounds, heard.hear)
+		if failed != nil {
+			stop(failed)
+		}
+		silent.Do(func() { first = true }) // before the program can notice
+		heard.end()
+		close(judged)
+	}()
+	run, err = j.execute(ctx, j.vm, program.run, program.limits, program.bounds, asked.hear)
+	if err != nil {
+		stop(err)
+	}
+	silent.Do(func() {})
+	asked.end()
+	<-judged
+	if err != nil || failed != nil {
+		return nil, nil, false, context.Cause(ctx)
+	}
+	return run, its, first, nil
 }
 
 // checkWritten has the checker judge what an interactor of testlib has accepted and written for it.

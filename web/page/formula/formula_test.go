@@ -1,6 +1,7 @@
 package formula_test
 
 import (
+	"errors"
 	"encoding/xml"
 	"errors"
 	"io"
