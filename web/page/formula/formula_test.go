@@ -1,7 +1,6 @@
 package formula_test
 
 import (
-	"errors"
 	"encoding/xml"
 	"errors"
 	"io"
