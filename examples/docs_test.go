@@ -135,13 +135,14 @@ func TestCasesOfTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../docs/harness.md")
 	require.NoError(t, err)
 	blocks := strings.Split(string(guide), "```yaml\n")[1:]
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 	for _, rest := range blocks {
 		text, _, ok := strings.Cut(rest, "```")
 		require.True(t, ok)
 		folder := t.TempDir()
 		for name, content := range map[string]string{
 			"cases.yaml": text, "large/1.in": "1 1000000000\n", "large/1.out": "1000000001\n", "check.c": "int main(void) { return 0; }\n", "1.in": "3 2 1\n", "answer.py": "", "grade.py": "",
+			"check.cpp": "", "testlib.h": "", "tests/01": "1 2\n", "tests/01.a": "3\n",
 		} {
 			at := filepath.Join(folder, name)
 			require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
