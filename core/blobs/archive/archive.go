@@ -23,7 +23,7 @@ import (
 const MaxEntries = 10_000
 
 // MaxUnpacked bounds the bytes that are read of an archive, including what is left out.
-const MaxUnpacked = 1 << 30
+const MaxUnpacked = 512 << 20
 
 // litter are names of files and folders that programs leave behind and nobody means to send.
 var litter = []string{".git", "__MACOSX", ".DS_Store", "Thumbs.db"}
