@@ -81,8 +81,8 @@ var table = []Language{
 		Source: "main.cob", Judge0: []int{77}, Hello: "identification division.\nprogram-id. hello.\nprocedure division.\ndisplay \"hello\".\nstop run.",
 	},
 	{
-		Code: "csharp", Name: "C# (Mono)", Also: []string{"c#"}, Suffixes: []string{"cs"}, Packages: []string{"mono-mcs", "mono-runtime"},
-		Version: `mcs --version && mono --version`, Options: `-optimize+`, Build: `mcs $options -out:program.exe "$@"`, Run: `mono "$here/program.exe"`, Time: 2, Memory: 2,
+		Code: "csharp", Name: "C# (Mono)", Also: []string{"c#"}, Suffixes: []string{"cs"}, Packages: []string{"mono-mcs", "mono-runtime", "libmono-system-numerics4.0-cil"},
+		Version: `mcs --version && mono --version`, Options: `-optimize+ -r:System.Numerics.dll`, Build: `mcs $options -out:program.exe "$@"`, Run: `mono "$here/program.exe"`, Time: 2, Memory: 2,
 		Source: "Main.cs", Judge0: []int{51}, Hello: `class P { static void Main() { System.Console.WriteLine("hello"); } }`,
 	},
 	{
@@ -151,7 +151,7 @@ var table = []Language{
 	},
 	{
 		Code: "ocaml", Name: "OCaml", Suffixes: []string{"ml"}, Packages: []string{"ocaml"},
-		Version: `ocamlopt -version`, Build: `ocamlopt $options -o program "$@"`, Run: `"$here/program"`, Time: 1, Memory: 1,
+		Version: `ocamlopt -version`, Build: `ocamlopt -I +unix -I +str unix.cmxa str.cmxa $options -o program "$@"`, Run: `"$here/program"`, Time: 1, Memory: 1,
 		Source: "main.ml", Judge0: []int{65}, Hello: `print_endline "hello"`,
 	},
 	{
