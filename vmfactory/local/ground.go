@@ -22,7 +22,7 @@ var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/lib
 // settings are the parts of the host's /etc that programs need: nothing about people, keys or networks. Patterns
 // relative to /etc.
 var settings = []string{
-	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "java*", "mono", "perl", "python*", "R", "texmf",
+	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "fpc*", "java*", "mono", "perl", "python*", "R", "texmf",
 }
 
 // devices are all devices of a VM, except zero.
