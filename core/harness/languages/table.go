@@ -11,7 +11,7 @@ var table = []Language{
 	{
 		Code: "c", Name: "C (GCC)", Suffixes: []string{"c"}, Packages: []string{"gcc"},
 		Version: `gcc -dumpfullversion`, Options: `-std=gnu17 -O2`, Build: `gcc $options -o program "$@" -lm`, Run: `"$here/program"`, Time: 1, Memory: 1,
-		Source: "main.c", Judge0: []int{48, 49, 50}, Hello: "#include <stdio.h>\nint main(void) { puts(\"hello\"); }",
+		Source: "main.c", Judge0: []int{48, 49, 50}, Hello: "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }",
 	},
 	{
 		Code: "python3", Name: "Python", Also: []string{"python", "python2"}, Suffixes: []string{"py", "py3"}, Packages: []string{"python3"},
@@ -48,7 +48,7 @@ var table = []Language{
 	{
 		Code: "clang", Name: "C (Clang)", Packages: []string{"clang"},
 		Version: `clang -dumpversion`, Options: `-std=gnu17 -O2`, Build: `clang $options -o program "$@" -lm`, Run: `"$here/program"`, Time: 1, Memory: 1,
-		Source: "main.c", Judge0: []int{75}, Hello: "#include <stdio.h>\nint main(void) { puts(\"hello\"); }",
+		Source: "main.c", Judge0: []int{75}, Hello: "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }",
 	},
 	{
 		Code: "clangpp", Name: "C++ (Clang)", Packages: []string{"clang", "libstdc++-12-dev"},
@@ -147,7 +147,7 @@ var table = []Language{
 		Code: "objectivec", Name: "Objective-C (GCC)", Suffixes: []string{"m"}, Packages: []string{"gobjc"},
 		Version: `gcc -dumpfullversion && echo '@class X;' | gcc -x objective-c -fsyntax-only -`, Options: `-O2`,
 		Build: `gcc $options -o program "$@" -lobjc -lm`, Run: `"$here/program"`, Time: 1, Memory: 1,
-		Source: "main.m", Judge0: []int{79}, Hello: "#import <stdio.h>\n@interface X @end\n@implementation X @end\nint main(void) { puts(\"hello\"); }",
+		Source: "main.m", Judge0: []int{79}, Hello: "#import <stdio.h>\n@interface X @end\n@implementation X @end\nint main(void) { puts(\"hello\"); return 0; }",
 	},
 	{
 		Code: "ocaml", Name: "OCaml", Suffixes: []string{"ml"}, Packages: []string{"ocaml"},
