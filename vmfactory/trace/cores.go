@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -35,11 +33,9 @@ func (s Set) taken() ([]int, error) {
 			continue
 		}
 		var r Record
-		err := ReadJSON(filepath.Join(s.Run, e.Name(), RecordFile), &r)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // a damaged record is for a look at the VM to find
+		if err := ReadJSON(filepath.Join(s.Run, e.Name(), RecordFile), &r); err == nil { // a damaged record is for a look at the VM to find
+			all = append(all, r.Cores...)
 		}
-		all = append(all, r.Cores...)
 	}
 	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"drover/core"
+	"drover/core/blobs/nameless"
 	"drover/core/harness"
 	"drover/core/requests/intake"
 )
@@ -105,7 +106,7 @@ func gradedFiles(pack *harness.Package, submission []string) iter.Seq2[intake.Up
 }
 
 // commandFiles yields the files of a command, each under its own name, and its standard input.
-func commandFiles(paths []string, stdin *os.File) iter.Seq2[intake.Upload, error] {
+func commandFiles(paths []string, stdin io.ReadSeeker) iter.Seq2[intake.Upload, error] {
 	return func(yield func(intake.Upload, error) bool) {
 		for _, at := range paths {
 			in, info, err := openPlain(at, true)
@@ -127,7 +128,7 @@ func commandFiles(paths []string, stdin *os.File) iter.Seq2[intake.Upload, error
 }
 
 // openStdin opens the file of --stdin, so that it can be read more than once; nil for none.
-func openStdin(c *cli.Context) (*os.File, error) {
+func openStdin(c *cli.Context) (io.ReadSeekCloser, error) {
 	switch at := c.String("stdin"); at {
 	case "":
 		return nil, nil //nolint:nilnil // no standard input is no fault
@@ -135,26 +136,24 @@ func openStdin(c *cli.Context) (*os.File, error) {
 		return keepStdin(c.App.Reader)
 	default:
 		in, _, err := openPlain(at, true)
-		return in, err
+		if err != nil {
+			return nil, err
+		}
+		return in, nil
 	}
 }
 
 // keepStdin reads the standard input into a file without a name.
-func keepStdin(from io.Reader) (*os.File, error) {
-	kept, err := os.CreateTemp("", "drover-stdin-")
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeInternal, "", "there is no room for the standard input")
-	}
-	err = os.Remove(kept.Name())
-	if err == nil {
-		var n int64
-		if n, err = io.Copy(kept, io.LimitReader(from, maxStdin+1)); n > maxStdin {
-			err = core.Errorf(core.CodeLimit, "stdin", "the standard input has more than %d bytes: give the command a file", int64(maxStdin))
-		}
+func keepStdin(from io.Reader) (io.ReadSeekCloser, error) {
+	kept, err := nameless.Read(from, maxStdin, "")
+	if core.Is(err, core.CodeLimit) {
+		err = core.Errorf(core.CodeLimit, "stdin", "the standard input has more than %d bytes: give the command a file", int64(maxStdin))
 	}
 	if err != nil {
-		err = core.Wrap(err, core.CodeOf(err), "stdin", "the standard input cannot be read")
-		return nil, errors.Join(err, kept.Close())
+		return nil, core.Wrap(err, core.CodeOf(err), "stdin", "the standard input cannot be read")
 	}
-	return kept, nil
+	return struct {
+		io.ReadSeeker
+		io.Closer
+	}{kept.Whole(), kept}, nil
 }

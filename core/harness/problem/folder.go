@@ -141,11 +141,7 @@ func (p *Problem) WriteInputs(dir, program string) error {
 
 // withTestlib reports whether a program includes testlib.
 func (w *writer) withTestlib(program string) bool {
-	files := w.p.below(program)
-	if w.p.has(program) {
-		files = []string{program}
-	}
-	return slices.ContainsFunc(files, func(name string) bool {
+	return slices.ContainsFunc(w.p.filesOf(program), func(name string) bool {
 		return path.Base(name) != testlibFile && includesTestlib().Match(w.read(name))
 	})
 }
@@ -284,11 +280,7 @@ func (w *writer) built(is map[string]any, program, dir string) {
 
 // program copies a program of the package, a file or a folder, into a folder, and returns its files there.
 func (w *writer) program(from, into string) (files []string) {
-	all := w.p.below(from)
-	if w.p.has(from) {
-		all = []string{from}
-	}
-	for _, f := range all {
+	for _, f := range w.p.filesOf(from) {
 		to := into + "/" + strings.TrimPrefix(f, from+"/")
 		if f == from {
 			to = into + "/" + path.Base(f)

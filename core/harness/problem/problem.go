@@ -189,6 +189,14 @@ func (p *Problem) below(folder string) []string {
 	return all
 }
 
+// filesOf are the files of a program, which is a file or a folder.
+func (p *Problem) filesOf(program string) []string {
+	if p.has(program) {
+		return []string{program}
+	}
+	return p.below(program)
+}
+
 // children are the names of a folder's files and folders, sorted.
 func (p *Problem) children(folder string) []string {
 	var all []string

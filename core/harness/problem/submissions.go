@@ -73,11 +73,7 @@ func (p *Problem) submissions() error {
 				continue
 			}
 			s := Submission{Path: path.Join("submissions", folder, name), Wanted: wanted}
-			files := []string{s.Path}
-			if !p.has(s.Path) {
-				files = p.below(s.Path)
-			}
-			for _, f := range files {
+			for _, f := range p.filesOf(s.Path) {
 				said, err := p.expected(f)
 				if err != nil {
 					return err
@@ -93,8 +89,7 @@ func (p *Problem) submissions() error {
 		return err
 	}
 	p.Submissions = slices.DeleteFunc(p.Submissions, func(s Submission) bool {
-		files := append(p.below(s.Path), s.Path)
-		if p.Answers || s.Language != "" || slices.ContainsFunc(files, func(f string) bool { return known(path.Ext(f)) }) {
+		if p.Answers || s.Language != "" || slices.ContainsFunc(p.filesOf(s.Path), func(f string) bool { return known(path.Ext(f)) }) {
 			return false
 		}
 		p.note(s.Path, 0, "it is not judged: no file of it has the suffix of a language that drover has")
@@ -131,11 +126,7 @@ func (p *Problem) expected(file string) ([]Outcome, error) {
 func (p *Problem) CopyProgram(dir string, s *Submission) (string, error) {
 	w := &writer{p: p, dir: dir}
 	if s.Language+s.Entry == "" {
-		all := p.below(s.Path)
-		if p.has(s.Path) {
-			all = []string{s.Path}
-		}
-		for _, f := range all {
+		for _, f := range p.filesOf(s.Path) {
 			w.copy(f, f)
 		}
 		return filepath.Join(dir, filepath.FromSlash(s.Path)), w.err

@@ -1,6 +1,6 @@
 import os
-import time
+import sys
 
 os.close(1)
-time.sleep(0.2)  # the validator has long judged that nothing came
+sys.stdin.read()  # until the validator has ended, because nothing came
 raise SystemExit(1)
