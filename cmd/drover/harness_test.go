@@ -46,6 +46,29 @@ func TestHarnessIsChecked(t *testing.T) {
 	require.Contains(t, out, "accepted")
 }
 
+// A harness that is tried gets the time that it asks for, up to an hour, where a pool has less by default.
+func TestHarnessIsCheckedInItsTime(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700)) //nolint:gosec // it is a program
+	}
+	write("main", `#!/bin/sh
+# reports the time that it has
+time=$(grep -o '"drover/timeout":[0-9.]*}*[,}]' | tr -d '},' | tail -n 1)
+printf '{"score":1,"max_score":1,"message":"it has %s"}\n' "${time#*:}"
+`)
+	write("a.sh", "")
+	for asks, has := range map[string]string{"2": "it has 2\n", "45": "it has 45\n", "86400": "it has 3600\n"} {
+		write("harness.json", `{"drover/timeout": `+asks+`}`)
+		out, errs, code := h.run("harness", "check", dir, "--submission", filepath.Join(dir, "a.sh"))
+		require.Zero(t, code, errs)
+		require.Contains(t, out, has)
+	}
+}
+
 // A program that starts its submission itself is told what that means.
 func TestHarnessWithoutABox(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,8 @@ func TestStatementsHaveFormulas(t *testing.T) {
 		{"| a |\n|---|\n| $n$ |\n", false, "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>" + n + "</td>\n</tr>\n</tbody>\n</table>\n"},
 		{"- $n$\n\n> $$n - 1$$", false, "<ul>\n<li>" + n + "</li>\n</ul>\n<blockquote>\n" + rows + "\n</blockquote>\n"},
 		{"`$n$` costs $5 or $10 and \\$n", false, "<p><code>$n$</code> costs $5 or $10 and $n</p>\n"},
+		{"$5, or $10 with $n$; $5,$10 or $5 ($10), A$5 to B$10", false, "<p>$5, or $10 with " + n + "; $5,$10 or $5 ($10), A$5 to B$10</p>\n"},
+		{"<p>$5, or $10 with $n$; $5,$10</p>", true, "<p>$5, or $10 with " + n + "; $5,$10</p>"},
 		{"$\\foo<b>x</b>$ and $ n$ and $n", false, "<p><code>\\foo&lt;b&gt;x&lt;/b&gt;</code> and $ n$ and $n</p>\n"},
 		{"$$n\n\nand", false, "<p>$$n</p>\n<p>and</p>\n"},
 		{"```\n$n$\n$$n$$\n```", false, "<pre><code>$n$\n$$n$$\n</code></pre>\n"},

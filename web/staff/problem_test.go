@@ -30,7 +30,7 @@ func TestAssignmentOfAProblemPackage(t *testing.T) {
 	}{
 		{"", good, "leaves its time limit to be measured"},
 		{"x", good, "is no number of seconds above 0"},
-		{"1", []string{"cases.yaml", "tests: []\n"}, "there is no problem.yaml in it"},
+		{"1", []string{"cases.yaml", "tests: []\n"}, "there is no problem.yaml and no problem.xml in it"},
 		{"1", []string{"problem.yaml", "name: [\n"}, "problem.yaml is not YAML"},
 		{"1", append([]string{"echo/graders/g.py", ""}, good...), "<li>graders: only scoring problems of the legacy format have a grader</li>"},
 	} {

@@ -21,7 +21,7 @@ func ProblemCommand() *cli.Command {
 		return &cli.DurationFlag{Name: "time", Usage: "the limit of a test's processor `TIME`, such as 2s", DefaultText: "the package's"}
 	}
 	return &cli.Command{
-		Name: "problem", Usage: "problem packages of Kattis and ICPC", OnUsageError: terminal.UsageError,
+		Name: "problem", Usage: "problem packages of Kattis, ICPC and Polygon", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list assignments that were made of packages", UsageText: "drover problem list [flags] [CLASS]", OnUsageError: terminal.UsageError,

@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
@@ -67,6 +68,7 @@ func checkHarness(c *cli.Context) error {
 	pool.Peer = found.Cases && pack.Cases.Interactor != nil // for the cluster that is made for it
 	found.Look(&pack, pool.Limits, pool.Peer)
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
+		pool.Limits.Timeout = max(pool.Limits.Timeout, min(asked(&pack), longestCheck))
 		if found.Result, err = tryHarness(c, pool, dir, paths); err != nil {
 			return err
 		}
@@ -83,6 +85,17 @@ func checkHarness(c *cli.Context) error {
 		err = endOfGrading(found.Result)
 	}
 	return err
+}
+
+// longestCheck bounds one grading by drover harness check, whatever the harness asks for.
+const longestCheck = time.Hour
+
+// asked is the time that a harness asks for one grading; 0 if it does not say.
+func asked(p *harness.Package) time.Duration {
+	if p.Cases != nil {
+		return p.Cases.Timeout
+	}
+	return p.Config.Timeout
 }
 
 // Look lists the tests, and warnings for their author.

@@ -1,5 +1,5 @@
-// Package problem reads problem packages of Kattis and ICPC, in the formats legacy and 2025-09, and makes a harness
-// folder for the stock harness of each: cases.yaml, tests, validators and a build script that knows several languages.
+// Package problem reads problem packages of Kattis and ICPC, in the formats legacy and 2025-09, and full ones of Codeforces'
+// Polygon, and makes a harness folder for the stock harness of each: cases.yaml, tests, validators and a build script that knows several languages.
 // What drover cannot judge as the package's authors say is refused, with file and line.
 package problem
 

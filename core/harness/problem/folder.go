@@ -50,7 +50,9 @@ func (p *Problem) write(w *writer) error {
 		}
 		file["build"], file["run"], file["files"] = []any{[]string{"sh", buildFile}}, []string{"./run"}, program
 	}
-	if p.Validator != "" {
+	if p.polygon != nil {
+		w.testlib(file)
+	} else if p.Validator != "" {
 		what, is := "checker", w.validator()
 		if p.Interactive {
 			what = "interactor"
@@ -79,6 +81,8 @@ func (p *Problem) Plan() {
 			t := &g.Tests[j]
 			f := p.flagsOf(t)
 			switch {
+			case p.polygon != nil:
+				t.compare = p.polygon.compare
 			case t.Static:
 				t.checker = slices.Concat([]string{"static:" + p.most(g, t)}, t.flags.words)
 			case p.Validator != "":
@@ -282,7 +286,7 @@ func (w *writer) built(is map[string]any, program, dir string) {
 func (w *writer) program(from, into string) (files []string) {
 	for _, f := range w.p.filesOf(from) {
 		to := into + "/" + strings.TrimPrefix(f, from+"/")
-		if f == from {
+		if !strings.HasPrefix(f, from+"/") {
 			to = into + "/" + path.Base(f)
 		}
 		w.copy(f, to)
@@ -334,9 +338,10 @@ func (w *writer) tests(g *Group) []any {
 		if len(t.Args) > 0 {
 			one["args"] = t.Args
 		}
-		if w.p.Validator == "" {
+		switch {
+		case t.compare != nil:
 			one["compare"] = t.compare
-		} else {
+		case w.p.polygon == nil:
 			one["checker_args"] = t.checker
 		}
 		w.beside(one, t)

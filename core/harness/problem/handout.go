@@ -21,7 +21,7 @@ var (
 // pictures are the suffixes of pictures that pages show.
 var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg"}
 
-// showable finds the statements, samples and attachments, as many as a handout may have.
+// showable finds the statements, samples and attachments.
 func (p *Problem) showable() error {
 	var all []shown
 	for _, folder := range []string{"statement", "problem_statement"} {
@@ -39,6 +39,11 @@ func (p *Problem) showable() error {
 	for _, f := range p.below("attachments") {
 		all = append(all, shown{f, handout.Attachments + strings.TrimPrefix(f, "attachments")})
 	}
+	return p.fit(all)
+}
+
+// fit keeps as many files for students as a handout may have.
+func (p *Problem) fit(all []shown) error {
 	room := int64(handout.MaxBytes)
 	for _, s := range all {
 		info, err := p.root.Stat(s.from)
@@ -107,6 +112,9 @@ func (w *writer) handout() {
 			w.err = err
 			return
 		}
-		w.put(to, w.p.filled(sampleMark().ReplaceAll(content, nil)), filePlain)
+		if content = w.p.filled(sampleMark().ReplaceAll(content, nil)); w.p.polygon != nil {
+			content = []byte(withoutDollars(string(content)))
+		}
+		w.put(to, content, filePlain)
 	}
 }

@@ -18,6 +18,8 @@ const (
 	includeDir   = "drover-include"
 	validatorDir = "drover-validator"
 
+	interactorDir = "drover-interactor" // where the validator is another program
+
 	toldFile   = "drover-program" // beside a submission whose language or entry point the package says: one a line
 	toldSuffix = ".told"
 )

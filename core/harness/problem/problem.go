@@ -22,7 +22,7 @@ const (
 
 // Problem is a problem package.
 type Problem struct {
-	Format      string // Legacy or Format
+	Format      string // Legacy, Format or Polygon
 	Title       string // in English, if there is an English one
 	Scoring     bool
 	Interactive bool
@@ -56,6 +56,9 @@ type Problem struct {
 	tree      bool    // folders need a grader, if only the default one: their points are more than sums
 	draft     bool    // of 2025-09
 	worst     bool    // the worst outcome of all tests is a submission's, not the first bad one
+
+	polygon        *polygon // nil for a package of Kattis
+	polygonSamples []polygonSample
 
 	planned  bool
 	unpacked string // the folder that is removed with it; "" for none
@@ -122,6 +125,9 @@ func (p *Problem) Check() error {
 func (p *Problem) read() error {
 	err := p.list()
 	if err == nil && !p.has(File) {
+		if p.has(PolygonFile) {
+			return p.readPolygon()
+		}
 		err = core.Errorf(core.CodeInvalid, "", "there is no %s", File)
 	}
 	if p.Static = "static_validator"; len(p.below(p.Static)) == 0 {
@@ -144,7 +150,7 @@ func (p *Problem) list() error {
 		switch {
 		case err != nil:
 			return err
-		case at != "." && at != timeFile && !plainName().MatchString(d.Name()):
+		case at != "." && at != timeFile && at != "statements/.html" && at != "statements/.pdf" && !plainName().MatchString(d.Name()):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -191,10 +197,13 @@ func (p *Problem) below(folder string) []string {
 
 // filesOf are the files of a program, which is a file or a folder.
 func (p *Problem) filesOf(program string) []string {
-	if p.has(program) {
-		return []string{program}
+	switch {
+	case !p.has(program):
+		return p.below(program)
+	case p.polygon != nil && !strings.HasPrefix(program, "solutions/"):
+		return append([]string{program}, p.polygon.headers...)
 	}
-	return p.below(program)
+	return []string{program}
 }
 
 // children are the names of a folder's files and folders, sorted.

@@ -125,14 +125,18 @@ func (p *Problem) expected(file string) ([]Outcome, error) {
 // of its language, and returns where it is.
 func (p *Problem) CopyProgram(dir string, s *Submission) (string, error) {
 	w := &writer{p: p, dir: dir}
-	if s.Language+s.Entry == "" {
-		for _, f := range p.filesOf(s.Path) {
+	files := p.filesOf(s.Path)
+	if s.Language+s.Entry == "" && (p.polygon == nil || len(files) == 1) {
+		for _, f := range files {
 			w.copy(f, f)
 		}
 		return filepath.Join(dir, filepath.FromSlash(s.Path)), w.err
 	}
 	folder := s.Path + toldSuffix
 	w.program(s.Path, folder)
+	if s.Language+s.Entry == "" {
+		return filepath.Join(dir, filepath.FromSlash(folder)), w.err
+	}
 	w.text(folder+"/"+toldFile, s.Language+"\n"+s.Entry+"\n")
 	return filepath.Join(dir, filepath.FromSlash(folder)), w.err
 }

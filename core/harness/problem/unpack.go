@@ -59,7 +59,7 @@ func readInto(dir, name string, from io.Reader) (*Problem, error) {
 		return nil, err
 	}
 	if !u.found {
-		return nil, core.Errorf(core.CodeInvalid, name, "%.80q is no problem package: there is no %s in it", name, File)
+		return nil, core.Errorf(core.CodeInvalid, name, "%.80q is no problem package: there is no %s and no %s in it", name, File, PolygonFile)
 	}
 	return Open(filepath.Join(dir, filepath.FromSlash(u.top)))
 }
@@ -91,7 +91,7 @@ func (u *unpacking) take(f archive.File) error {
 	} else if err = u.root.MkdirAll(path.Dir(at), 0o700); err == nil {
 		err = u.write(at, f)
 	}
-	if path.Base(at) == File && (!u.found || len(path.Dir(at)) < len(u.top)) {
+	if name := path.Base(at); (name == File || name == PolygonFile) && (!u.found || len(path.Dir(at)) < len(u.top)) {
 		u.top, u.found = path.Dir(at), true
 	}
 	return core.Wrap(err, core.CodeOr(err, core.CodeInvalid), f.Path, "%.80q cannot be unpacked", f.Path)

@@ -1,0 +1,3 @@
+n = int(input())
+while n > 100: pass
+print(n + n)

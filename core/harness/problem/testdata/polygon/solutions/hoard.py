@@ -1,0 +1,1 @@
+all = [bytes(1 << 20) + b"x" for _ in range(1000)]
