@@ -14,6 +14,7 @@ type account struct {
 	Lines   []string
 	Of      *core.Result
 	Machine string // processors and their model
+	Network string // what its VM could reach; "" is not known
 	Waited  string // how much noise there was; "" without a receipt or where nothing ran
 	Stolen  string
 	Running string
@@ -31,6 +32,12 @@ func readAccount(r *page.Request, is *core.Result, lines []explain.Line) *accoun
 	}
 	if is.Receipt.CPU != "" {
 		a.Machine = fmt.Sprintf("%d × %s", is.Receipt.Processors, is.Receipt.CPU)
+	}
+	switch a.Network = is.Receipt.Network; a.Network {
+	case core.NetworkNone:
+		a.Network = r.T("no addresses")
+	case core.NetworkEgress:
+		a.Network = r.T("public addresses")
 	}
 	if n := is.Receipt.Noise; n != nil {
 		part := func(ms *int64) string {

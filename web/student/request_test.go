@@ -144,7 +144,7 @@ func TestHowAResultCameAbout(t *testing.T) {
 		waited, others := int64(1500), 71
 		r.Receipt = &core.Receipt{
 			Drover: "v1.2.3", Kernel: "6.12.9", CPU: "EPYC <b>", Processors: 2, Limits: core.Limits{Timeout: time.Minute, Memory: 64 << 20, Pids: 1, Output: 1 << 20},
-			Noise: &core.Noise{Ms: 2000, Waited: &waited, Others: &others},
+			Network: core.NetworkNone, Peer: true, Noise: &core.Noise{Ms: 2000, Waited: &waited, Others: &others},
 		}
 		r.Tests = []core.Test{{
 			Name: "sorts", MaxScore: 1, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000},
@@ -154,7 +154,7 @@ func TestHowAResultCameAbout(t *testing.T) {
 	staff := w.get("tess", at)
 	for _, want := range []string{
 		"How this result came about", "computed for 1.02 s, and its limit of processor time is 1 s: took too long", "6.12.9", "2 × EPYC &lt;b&gt;",
-		"1 process,", "v1.2.3", "1.5 s of 2 s", "not measured", "<dd>71 %</dd>", "The host was busy: in 1.5 s of the 2 s",
+		"1 process,", "v1.2.3", "1.5 s of 2 s", "not measured", "<dd>71 %</dd>", "<dt>Network</dt>\n<dd>no addresses</dd>", "beside it, for trusted parts", "The host was busy: in 1.5 s of the 2 s",
 		"other programs used 83 % of the host", "the first run computed for 1.08 s, and its verdict was: took too long", "Checked again, alone",
 	} {
 		assert.Contains(t, staff, want)
