@@ -61,9 +61,9 @@ time=$(grep -o '"drover/timeout":[0-9.]*}*[,}]' | tr -d '},' | tail -n 1)
 printf '{"score":1,"max_score":1,"message":"it has %s"}\n' "${time#*:}"
 `)
 	write("a.sh", "")
-	for asks, has := range map[string]string{"2": "it has 2\n", "45": "it has 45\n", "86400": "it has 3600\n"} {
+	for asks, has := range map[string]string{"2": `it has 2\"`, "45": `it has 45\"`, "86400": `it has 3600\"`} {
 		write("harness.json", `{"drover/timeout": `+asks+`}`)
-		out, errs, code := h.run("harness", "check", dir, "--submission", filepath.Join(dir, "a.sh"))
+		out, errs, code := h.run("harness", "check", "--json", "--submission", filepath.Join(dir, "a.sh"), dir)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, has)
 	}
