@@ -28,22 +28,24 @@ type Noise struct {
 
 // Decision says what decided the verdict of a test, and within which limits the test ran. Limits that are not known are 0.
 type Decision struct {
-	By     DecidedBy `json:"by"`
-	TimeMs int64     `json:"time_ms,omitempty"` // limit of processor time
-	WallMs int64     `json:"wall_ms,omitempty"` // limit by the clock
-	LostMs int64     `json:"lost_ms,omitempty"` // by which that was put off: the run waited for processors that others used
-	Memory int64     `json:"memory,omitempty"`  // limit, bytes
-	Output int64     `json:"output,omitempty"`  // limit of each stream, bytes
-	Pids   int       `json:"pids,omitempty"`    // limit
+	By        DecidedBy `json:"by"`
+	TimeMs    int64     `json:"time_ms,omitempty"`    // limit of processor time
+	WallMs    int64     `json:"wall_ms,omitempty"`    // limit by the clock
+	LostMs    int64     `json:"lost_ms,omitempty"`    // by which that was put off: the run waited for processors that others used
+	PartnerMs int64     `json:"partner_ms,omitempty"` // of lost_ms: its interactor waited for them
+	Memory    int64     `json:"memory,omitempty"`     // limit, bytes
+	Output    int64     `json:"output,omitempty"`     // limit of each stream, bytes
+	Pids      int       `json:"pids,omitempty"`       // limit
 }
 
-// Checked says that the verdict of a test was in doubt, because of noise, and what was done about it.
+// Checked says that the verdict of a test was in doubt, because of noise, and what was done about it. The last run counts.
 type Checked struct {
 	Because Doubt    `json:"because"`
 	Verdict string   `json:"verdict,omitempty"`      // of the first run
 	Usage   *Usage   `json:"usage,omitempty"`        // of the first run
 	Others  int      `json:"others,omitempty"`       // percent of the host's processors that others used during the first run,
-	Again   *int     `json:"others_again,omitempty"` // and during the second; nil if there was none
+	Again   *int     `json:"others_again,omitempty"` // and during the last; nil if there was no other
+	Runs    int      `json:"runs,omitempty"`         // how many there were after the first
 	Left    LeftSuch `json:"left,omitempty"`         // why there was none
 }
 

@@ -7,58 +7,89 @@ import (
 	"drover/core/harness/cases"
 )
 
-// surely runs one test. Where the host was noisy and the verdict may be owed to that, the test runs a second time, in
-// the same VM as from the beginning and while no other slot runs a test, before anyone sees a verdict. The second
-// verdict counts.
+// surely runs one test, until its verdict is in no doubt: where the host was noisy and the verdict may be owed to that,
+// the test runs again, in the same VM as from the beginning and while no other slot runs a test, before anyone sees a
+// verdict. The last run's verdict counts, and the third is the last.
 func (j *job) surely(t *cases.Test, o *cases.Outcome) (*ran, error) {
 	run, heard, err := j.listened(t, o)
-	if err != nil || run == nil || run.unstarted != nil {
-		return run, err
+	for err == nil && run != nil && run.unstarted == nil {
+		because := doubt(o.By, run.exit, t.Limits, heard)
+		if because == "" || j.network() { // what it did to others cannot be undone for a further run
+			break
+		}
+		if o.Checked == nil {
+			o.Checked = &core.Checked{Because: because, Others: int(heard.others)}
+		}
+		var next *ran
+		if next, heard, err = j.repeat(t, o, run); next == nil || err != nil {
+			break
+		}
+		run = next
 	}
-	because := doubt(o.By, run.exit, t.Limits, heard)
-	if because == "" || j.network() { // what it did to others cannot be undone for a second run
-		return run, nil
+	if err == nil && o.Checked != nil && o.Checked.Runs > 0 {
+		j.confirmed(o)
 	}
-	used := run.usage()
-	o.Checked = &core.Checked{Because: because, Others: int(heard.others)}
+	return run, err
+}
+
+// repeat runs a test in doubt again, alone; nil if it may not, and the verdict stands.
+func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, error) {
+	c := o.Checked
+	if c.Runs == mostFurther {
+		return nil, noise{}, nil
+	}
 	if j.suite.second.spent() {
-		o.Checked.Left = core.LeftSlow
-		j.r.metrics.rechecks.WithLabelValues("left").Inc()
-		return run, nil
+		j.leave(c, core.LeftSlow)
+		return nil, noise{}, nil
 	}
-	began := j.r.deps.Clock.Now()
+	began, used := j.r.deps.Clock.Now(), last.usage()
 	end, err := j.hush(t)
 	if err != nil {
-		return nil, err
+		return nil, noise{}, err
 	}
 	if end == nil {
-		o.Checked.Left = core.LeftHost
 		j.lasted(began)
-		j.r.metrics.rechecks.WithLabelValues("left").Inc()
-		return run, nil
+		j.leave(c, core.LeftHost)
+		return nil, noise{}, nil
 	}
-	o.Checked.Verdict, o.Checked.Usage = o.Verdict, &used
-	second := *t
-	second.Limits.Wall = longer(t.Limits.Wall, run.exit)
-	next := cases.Outcome{Checked: o.Checked}
-	run, heard, err = j.listened(&second, &next)
+	if c.Runs == 0 {
+		c.Verdict, c.Usage = o.Verdict, &used
+	}
+	c.Runs++
+	again := *t
+	again.Limits.Wall = longer(t.Limits.Wall, last.exit)
+	next := cases.Outcome{Checked: c}
+	run, heard, err := j.listened(&again, &next)
 	j.suite.alone = false
 	end()
 	j.lasted(began)
 	if err != nil {
-		return nil, err
+		return nil, noise{}, err
 	}
-	others, same := int(heard.others), "changed"
-	next.Checked.Again = &others
+	others := int(heard.others)
+	c.Again = &others
 	j.suite.second.runs++
 	j.r.metrics.again.Add(float64(used.CPUMs) / 1000)
-	if next.Verdict == o.Verdict {
-		same = "same"
+	*o = next
+	return run, heard, nil
+}
+
+// leave notes why there was no second run; where there was one, its verdict stands.
+func (j *job) leave(c *core.Checked, why core.LeftSuch) {
+	if c.Runs == 0 {
+		c.Left = why
+		j.r.metrics.rechecks.WithLabelValues("left").Inc()
+	}
+}
+
+// confirmed counts what further runs came to.
+func (j *job) confirmed(o *cases.Outcome) {
+	end := "changed"
+	if o.Verdict == o.Checked.Verdict {
+		end = "same"
 		j.suite.second.confirmed++
 	}
-	j.r.metrics.rechecks.WithLabelValues(same).Inc()
-	*o = next
-	return run, nil
+	j.r.metrics.rechecks.WithLabelValues(end).Inc()
 }
 
 // listened runs a test and returns what others did to the host meanwhile.

@@ -104,13 +104,30 @@ func TestATestRunsAgainAfterNoise(t *testing.T) {
 	}
 }
 
-// A program that is too slow by itself stays so: it has one more run, whatever the noise.
-func TestAVerdictIsNotTheBestOfMany(t *testing.T) {
+// A verdict counts if its run was in no doubt, and that of the third run in any case.
+func TestUntilAVerdictIsInNoDoubt(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t)
-	r, _ := w.graded(once, map[string][]turn{"prog": {{tooSlow, "", 3}, {tooSlow, "", 3}, {inTime, "right", 0}}})
-	require.Equal(t, core.TestTimeLimit, r.Tests[0].Verdict)
-	require.Equal(t, 49, *r.Tests[0].Checked.Again)
+	loud, still := turn{tooSlow, "", 3}, turn{tooSlow, "", 1}
+	fast := turn{inTime, "right", 3}
+	for name, test := range map[string]struct {
+		turns []turn
+		want  string
+		runs  int
+	}{
+		"slow on a quiet host":         {[]turn{loud, still, fast}, core.TestTimeLimit, 1},
+		"fast on a noisy one":          {[]turn{loud, fast, loud}, core.TestAccepted, 1},
+		"fast the third time":          {[]turn{loud, loud, fast}, core.TestAccepted, 2},
+		"slow three times, never four": {[]turn{loud, loud, loud, fast}, core.TestTimeLimit, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			r, _ := w.graded(once, map[string][]turn{"prog": test.turns})
+			require.Equal(t, test.want, r.Tests[0].Verdict)
+			require.Equal(t, test.runs, r.Tests[0].Checked.Runs)
+			require.Equal(t, core.TestTimeLimit, r.Tests[0].Checked.Verdict)
+		})
+	}
 }
 
 // Noise that a submission makes itself is none, nor is a rerun to be had by sleeping.
@@ -133,17 +150,17 @@ func TestASubmissionCannotMakeNoise(t *testing.T) {
 	}
 }
 
-// A submission that is slow in all tests costs two more runs, not twice the time.
+// A submission that is slow in all tests costs four more runs, not three times the time.
 func TestSecondRunsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	const tests = 10
 	var all []turn
-	for range tests + 2 {
+	for range tests + 4 {
 		all = append(all, turn{tooSlow, "", 3})
 	}
 	r, did := w.graded("run: [prog]\nlimits: {time: 1, wall: 4}\ntests:\n"+strings.Repeat("  - {output: right}\n", tests), map[string][]turn{"prog": all})
-	require.Equal(t, tests+2, strings.Count(strings.Join(did, "\n"), "run prog"))
+	require.Equal(t, tests+4, strings.Count(strings.Join(did, "\n"), "run prog"))
 	left := 0
 	for _, one := range r.Tests {
 		require.Equal(t, core.TestTimeLimit, one.Verdict)

@@ -53,40 +53,42 @@ func (n noise) loud() core.Doubt {
 
 // doubt returns why a test's verdict is in doubt; "" if it stands. Noise makes programs slower, never faster, so only
 // limits of time are in doubt: that of processor time where the run was not far over it, and that by the clock where
-// the run could have gone on and had no processor.
+// the run, or the interactor that it talked with, could have gone on and had no processor.
 func doubt(by core.DecidedBy, e agent.Exit, l cases.Limits, n noise) core.Doubt {
 	const tenths = 10
+	idle := e.WaitedMs + e.PartnerMs
 	switch {
 	case by == core.ByTime && e.CPUMs*tenths <= l.Time.Milliseconds()*nearTenths:
 		return n.loud()
-	case by == core.ByClock && e.CPUMs < l.Time.Milliseconds() && e.WaitedMs*waitedParts >= e.WallMs && e.WaitedMs > 0:
+	case by == core.ByClock && e.CPUMs < l.Time.Milliseconds() && idle*waitedParts >= e.WallMs && idle > 0:
 		return n.loud()
 	}
 	return ""
 }
 
-// longer returns the limit by the clock of a second run: the time in which the first waited for a processor is given
+// longer returns the limit by the clock of a further run: the time in which the one before waited for a processor is given
 // back, up to as much again.
-func longer(wall time.Duration, first agent.Exit) time.Duration {
-	waited := time.Duration(first.WaitedMs) * time.Millisecond
+func longer(wall time.Duration, last agent.Exit) time.Duration {
+	waited := time.Duration(last.WaitedMs+last.PartnerMs) * time.Millisecond
 	return wall + min(max(waited, 0), wall)
 }
 
-// Bounds on second runs of one grading. Each test has one at most, whose verdict counts whatever it is, so none is the
-// best of many.
+// Bounds on further runs of one grading. A test has two at most. Noise only ever makes a program slower, so the fastest of
+// few runs is the fairest of them, and the first that is in no doubt is the last.
 const (
-	mostConfirmed = 2                // that came to the same verdict: the submission is slow
+	mostFurther   = 2                // of one test
+	mostConfirmed = 2                // tests that came to the same verdict: the submission is slow
 	mostAgain     = 20               // in all
 	mostExtra     = 60 * time.Second // of time, but for the last
 )
 
-// seconds is what a grading has spent on second runs.
+// seconds is what a grading has spent on further runs.
 type seconds struct {
 	runs, confirmed int
 	took            time.Duration
 }
 
-// spent reports whether there is no second run left.
+// spent reports whether there is no further run left.
 func (a *seconds) spent() bool {
 	return a.confirmed >= mostConfirmed || a.runs >= mostAgain || a.took >= mostExtra
 }

@@ -57,6 +57,7 @@ type script struct {
 	reset  func(n int) error                                                                              // n counts dialled VMs from 1
 	run    func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1
 
+	lost    time.Duration // what each run has lost so far
 	collect func(want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 }
 
@@ -314,6 +315,15 @@ func (v *vm) Collect(_ context.Context, _ string, want agent.Collection, take fu
 		return nil, errors.New("nobody asked for files")
 	}
 	return v.script.collect(want, take)
+}
+
+// Lost says what the script says.
+func (v *vm) Lost(context.Context) (time.Duration, error) { return v.script.lost, nil }
+
+// PutOff notes by how much.
+func (v *vm) PutOff(_ context.Context, lost time.Duration) error {
+	v.note("put off", lost.String())
+	return nil
 }
 
 func (v *vm) Close() { v.closed = true }

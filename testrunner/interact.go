@@ -108,6 +108,10 @@ func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
 		silent.Do(func() {})
 		asked.end()
 	}, heard.end
+	var late sync.WaitGroup
+	program.run.Late = func() { late.Go(func() { putOff(ctx, j.vm, j.peer) }) }
+	judge.run.Late = func() { late.Go(func() { putOff(ctx, j.peer, j.vm) }) }
+	defer late.Wait()
 	var failed error
 	judged := make(chan struct{})
 	go func() {
@@ -130,6 +134,16 @@ func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
 		return nil, nil, false, context.Cause(ctx)
 	}
 	return run, its, first, nil
+}
+
+// putOff puts off the time of a run in a VM by what the run in the other one, with which it talks, has lost to others on the
+// host. A run that has ended loses no more, and neither does one in a VM that does not answer.
+func putOff(ctx context.Context, vm, other VM) {
+	lost, err := other.Lost(ctx)
+	if err != nil {
+		lost = 0
+	}
+	_ = vm.PutOff(ctx, lost) // an error is the run's end
 }
 
 // checkWritten has the checker judge what an interactor of testlib has accepted and written for it.

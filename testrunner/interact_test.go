@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -213,4 +214,40 @@ func TestAnInteractorNeedsAPoolWithPeers(t *testing.T) {
 	r := w.result()
 	require.Equal(t, core.BlameHarness, r.Blame)
 	require.Contains(t, r.Reason, "its interactor needs a VM of its own, and those of pool p1 have no peer")
+}
+
+// The clock of one side of a conversation does not run while the other one waits for a processor.
+func TestAConversationWaitsForTheSlowerOne(t *testing.T) {
+	t.Parallel()
+	for _, late := range []string{"prog", "talk"} {
+		t.Run(late, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.cluster.Peers = true
+			w.script.lost = 3 * time.Second
+			parts := map[string]played{"prog": after(agent.Exit{}, ""), "talk": after(agent.Exit{Code: 42}, "")}
+			parts[late] = func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
+				run.Late()
+				return agent.Exit{Code: map[string]int{"talk": 42}[late], WallMs: 5000, LostMs: 3100, PartnerMs: 3000}, nil
+			}
+			w.script.run = byName(parts)
+			w.submit(w.stock(map[string]string{"cases.yaml": talked, "talk": "#!/bin/sh"}))
+			w.cluster.AddVMs(t, 1)
+			w.start(nil)
+			r := w.result()
+			require.Equal(t, harness.Passed, harness.VerdictOf(&r), r.Reason)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			told, other := w.vms[0], w.vms[1]
+			if late == "talk" {
+				told, other = other, told
+			}
+			require.Contains(t, told.did, "put off 3s")
+			require.NotContains(t, other.did, "put off 3s")
+			if d := r.Tests[0].Decision; late == "prog" {
+				require.Equal(t, int64(3100), d.LostMs)
+				require.Equal(t, int64(3000), d.PartnerMs)
+			}
+		})
+	}
 }

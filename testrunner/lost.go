@@ -16,22 +16,17 @@ type bounds struct {
 	more time.Duration // by which its VM puts that off, at most, for what the run loses to others
 }
 
-// bounds returns those of a run. A limit that the author has chosen is not put off, but the end of the whole grading is.
+// bounds returns those of a run: its own limit, or what is left of the whole grading's, and both are put off.
 func (j *job) bounds(l cases.Limits) bounds {
 	wall := min(l.Wall, max(j.suite.until.Sub(j.r.deps.Clock.Now()), time.Millisecond))
-	more := l.Wall - wall
-	if l.Loose {
-		more += wire.MaxStretch * l.Wall
-	}
-	return bounds{wall, min(more, j.suite.spare)}
+	return bounds{wall, min(l.Wall-wall+wire.MaxStretch*l.Wall, j.suite.spare)}
 }
 
 func (b bounds) all() time.Duration { return b.wall + b.more }
 
 // over reports whether a run ended because the time of the whole grading was up.
 func (b bounds) over(out *ran, l cases.Limits) bool {
-	return out.exit.TimedOut && out.exit.CPUMs < l.Time.Milliseconds() && b.wall < l.Wall &&
-		(l.Loose || out.exit.LostMs < (l.Wall-b.wall).Milliseconds())
+	return out.exit.TimedOut && out.exit.CPUMs < l.Time.Milliseconds() && b.wall < l.Wall
 }
 
 // repay puts off the end of the whole grading for what a run since this look lost to others, as long as there is time to
@@ -45,8 +40,8 @@ func (j *job) repay(out *ran, b bounds, before look) {
 	lost := max(min(wall-b.wall, time.Duration(out.exit.LostMs)*time.Millisecond), 0)
 	if idle := wall - own; idle >= leastLost {
 		const percent = 100
-		if heard, ok := j.r.watch.fresh().around(before, own); ok && heard.others >= othersPart {
-			lost = max(lost, min(idle, wall*time.Duration(heard.others)/percent))
+		if heard, ok := j.r.watch.fresh().around(before, own); ok && heard.others+heard.stolen >= othersPart {
+			lost = max(lost, min(idle, wall*time.Duration(heard.others+heard.stolen)/percent))
 		}
 	}
 	lost = min(lost, s.spare)

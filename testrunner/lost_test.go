@@ -37,12 +37,12 @@ func (w *fixture) lends(yaml string, exit agent.Exit, busy float64) ([]agent.Run
 	return runs, r
 }
 
-// A limit by the clock that nobody has chosen is put off on a busy host; the author's is not.
-func TestOnlyADerivedLimitIsPutOff(t *testing.T) {
+// A limit by the clock is put off on a busy host, whoever has chosen it.
+func TestALimitByTheClockIsPutOff(t *testing.T) {
 	t.Parallel()
 	for limits, want := range map[string]time.Duration{
 		"time: 1":           2 * 15 * time.Second,
-		"time: 1, wall: 15": 0,
+		"time: 1, wall: 15": 2 * 15 * time.Second,
 	} {
 		t.Run(limits, func(t *testing.T) {
 			t.Parallel()
@@ -83,22 +83,22 @@ func TestTheWholeGradingsTimeIsPutOff(t *testing.T) {
 	}
 }
 
-// A run that the end of the whole grading cut off is put off until its own limit at most, and is skipped beyond the whole.
+// A run is cut off by the end of the whole grading where that comes before its own, and both are put off.
 func TestARunAtTheEndOfTheWholeGrading(t *testing.T) {
 	t.Parallel()
-	const yaml = "timeout: 5s\nrun: [prog]\nlimits: {time: 1, wall: 8}\ntests: [{}]"
 	for name, test := range map[string]struct {
-		exit agent.Exit
-		want core.DecidedBy
+		wall, until float64 // seconds
+		want        core.DecidedBy
 	}{
-		"the whole's time is up": {agent.Exit{TimedOut: true, Signal: "SIGKILL", WallMs: 6000, LostMs: 1000}, core.ByWhole},
-		"its own is":             {agent.Exit{TimedOut: true, Signal: "SIGKILL", WallMs: 8010, LostMs: 3010}, core.ByClock},
+		"the whole's time is up": {8, 5, core.ByWhole},
+		"its own is":             {4, 4, core.ByClock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs, r := newFixture(t).lends(yaml, test.exit, 0)
-			require.InDelta(t, 5, runs[0].Share.Timeout.Seconds(), 0.001)
-			require.InDelta(t, 3, runs[0].Stretch.Seconds(), 0.001)
+			yaml := fmt.Sprintf("timeout: 5s\nrun: [prog]\nlimits: {time: 1, wall: %g}\ntests: [{}]", test.wall)
+			runs, r := newFixture(t).lends(yaml, agent.Exit{TimedOut: true, Signal: "SIGKILL", WallMs: 9000, LostMs: 4000}, 0)
+			require.InDelta(t, test.until, runs[0].Share.Timeout.Seconds(), 0.001)
+			require.InDelta(t, 5, runs[0].Stretch.Seconds(), 0.001, "all that the whole has to spare")
 			require.Equal(t, test.want, r.Tests[0].Decision.By)
 		})
 	}

@@ -235,7 +235,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 	now := *t
 	j.suite.left = nil
 	var used core.Usage
-	var lost int64
+	var lost, partner int64
 	for pass := 1; ; pass++ {
 		run, err := j.surely(&now, o)
 		if err != nil || run == nil {
@@ -243,6 +243,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		}
 		o.Ran, o.Usage = run.unstarted == nil, most(used, run.usage())
 		o.Signal, o.LostMs = run.exit.Signal != "", max(lost, run.exit.LostMs)
+		o.Partner = max(partner, run.exit.PartnerMs)
 		again, err := j.again(&now, o, pass)
 		if err != nil {
 			return err
@@ -250,7 +251,7 @@ func (j *job) test(t *cases.Test, o *cases.Outcome) error {
 		if !again {
 			return j.quote(&now, o, run)
 		}
-		used, lost = o.Usage, o.LostMs
+		used, lost, partner = o.Usage, o.LostMs, o.Partner
 		*o = cases.Outcome{Checked: o.Checked}
 	}
 }

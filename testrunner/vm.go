@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"syscall"
+	"time"
 
 	"drover/core"
 	"drover/core/agent"
@@ -20,6 +21,8 @@ type VM interface {
 	Give(ctx context.Context, kept string, to io.Writer, most int64) (int64, error)
 	Take(ctx context.Context, kept string, from io.Reader) error
 	Run(ctx context.Context, run agent.Run, sink func(stream string, data []byte)) (agent.Exit, error)
+	Lost(ctx context.Context) (time.Duration, error)
+	PutOff(ctx context.Context, lost time.Duration) error
 	Collect(ctx context.Context, place string, want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 	Close()
 }

@@ -96,6 +96,8 @@ type Run struct {
 	// Closed, if it is not nil, is called when nothing can be written to standard output any more and the command has not
 	// begun to end. No output to Stdout follows.
 	Closed func()
+	// Late, if it is not nil, is called when the time by the clock is up, each time: PutOff must answer it.
+	Late func()
 	// Stdin may be nil for an empty one. A Read in progress at the end of the run keeps a goroutine until it returns.
 	Stdin io.Reader
 }

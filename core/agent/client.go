@@ -132,6 +132,28 @@ func (c *Client) Assign(ctx context.Context, assignment string) error {
 	return nil
 }
 
+// Lost returns what the run in progress, which has a Late, has lost to others on the host so far. Returns CONFLICT if there
+// is none.
+func (c *Client) Lost(ctx context.Context) (time.Duration, error) {
+	var lost wire.Loss
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, ErrSilent)
+	defer cancel()
+	err := c.call(ctx, http.MethodGet, wire.PathLost, nil, &lost)
+	return time.Duration(lost.Ms) * time.Millisecond, err
+}
+
+// PutOff answers a run's Late: its clock is put off by what the run that it talks with has lost so far, within its Stretch,
+// or ends it. Returns CONFLICT if no run waits for that.
+func (c *Client) PutOff(ctx context.Context, lost time.Duration) error {
+	body, err := json.Marshal(wire.Loss{Ms: lost.Milliseconds()})
+	if err != nil {
+		return core.Wrap(err, core.CodeInvalid, c.vm, "put off a run's time in VM %s", c.vm)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.silence, ErrSilent)
+	defer cancel()
+	return c.call(ctx, http.MethodPost, wire.PathLost, bytes.NewReader(body), nil)
+}
+
 // Kill kills everything in the VM except the agent and returns when it is dead. A run in progress reports its end.
 // Returns BADVM if a process does not die.
 func (c *Client) Kill(ctx context.Context) error {

@@ -38,7 +38,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 	}
 	silence := time.AfterFunc(first, func() { give(ErrSilent) })
 	defer silence.Stop()
-	exit, err := c.follow(call, body, run.Share.Or(run.Limits).Output, silence, sink, run.Closed)
+	exit, err := c.follow(call, body, run.Share.Or(run.Limits).Output, silence, sink, run)
 	if err == nil || ctx.Err() == nil {
 		return exit, err
 	}
@@ -52,7 +52,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 
 // encode returns the head of a run's body: the spec with its length.
 func (c *Client) encode(run Run) ([]byte, error) {
-	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Stretch: run.Stretch, Reset: run.Reset, Harness: run.Harness, Closes: run.Closed != nil})
+	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Stretch: run.Stretch, Reset: run.Reset, Harness: run.Harness, Closes: run.Closed != nil, Asks: run.Late != nil})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
 	}
@@ -94,7 +94,7 @@ func input(ctx context.Context, head []byte, stdin io.Reader) (context.Context, 
 var frameBuffers sync.Pool
 
 // follow reads a run's frames to the last.
-func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silence *time.Timer, sink func(string, []byte), closed func()) (Exit, error) {
+func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silence *time.Timer, sink func(string, []byte), run Run) (Exit, error) {
 	resp, err := c.send(ctx, http.MethodPost, wire.PathRun, body)
 	if err != nil {
 		return Exit{}, err
@@ -137,11 +137,15 @@ func (c *Client) follow(ctx context.Context, body io.Reader, limit int64, silenc
 				return Exit{}, core.Wrap(err, core.CodeBadVM, c.vm, "VM %s ended a run with nonsense", c.vm)
 			}
 			return Exit{}, c.failed(fault)
-		case wire.KindClosed:
-			if closed == nil {
-				return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends an end of output that nobody asked for", c.vm)
+		case wire.KindClosed, wire.KindLate:
+			call := run.Closed
+			if kind == wire.KindLate {
+				call = run.Late
 			}
-			closed()
+			if call == nil {
+				return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends an end of output, or of time, that nobody asked for", c.vm)
+			}
+			call()
 		case wire.KindAlive:
 		default: // frames of a collection
 			return Exit{}, core.Errorf(core.CodeBadVM, c.vm, "VM %s sends files in the middle of a run", c.vm)

@@ -99,23 +99,26 @@ func (l *ledger) Record(ctx context.Context, r core.Result) (bool, error) {
 
 // BenchmarkFlips counts how often a verdict on a borderline program is not the one that its author would give: on the
 // host as it is, while programs outside of drover keep all processors busy for 95 % of the time, and while other
-// gradings of the same testrunner do; each with second runs and without, in turns. Run it with -benchtime 20x on a host
-// that is quiet otherwise.
+// gradings of the same testrunner do, in turns; of first runs, whose verdicts would count without further ones, and of
+// results. Run it with -benchtime 20x; DROVER_FLIPS names the loads, all if it is empty.
 func BenchmarkFlips(b *testing.B) {
 	f, program := newFlips(b)
 	rounds := calibrate(b, program)
 	programs := borderlines()
 	counts := map[string]*tally{}
 	var order []string
+	loads := []string{"as it is", "outside", "gradings"}
+	if named := os.Getenv("DROVER_FLIPS"); named != "" {
+		loads = strings.Split(named, ",")
+	}
 	for b.Loop() {
-		for _, load := range []string{"as it is", "outside", "gradings"} {
-			for _, second := range []string{"without", "with"} {
-				key := load + ", " + second
-				if counts[key] == nil {
-					counts[key], order = &tally{flips: map[string]map[string]int{}}, append(order, key)
-				}
-				f.round(load, second == "with", program, rounds, programs, counts[key])
+		for _, load := range loads {
+			first, last := load+", first runs", load
+			if counts[last] == nil {
+				counts[first], counts[last] = &tally{flips: map[string]map[string]int{}}, &tally{flips: map[string]map[string]int{}}
+				order = append(order, first, last)
 			}
+			f.round(load, program, rounds, programs, counts[first], counts[last])
 		}
 	}
 	fmt.Fprint(os.Stdout, "\n"+table(order, programs, counts)) // what a benchmark logs is cut off
@@ -205,16 +208,13 @@ func (f *flips) grade(yaml string) core.Result {
 }
 
 // start starts a testrunner; the returned function lets it finish its requests and end.
-func (f *flips) start(second bool) (drain func()) {
+func (f *flips) start() (drain func()) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	cfg := testrunner.Config{
 		Registration: core.Registration{Owner: f.cluster.Runner, Host: f.cluster.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
 		Pools:        []string{f.cluster.Pool}, Slots: 1 + runtime.NumCPU(), RunDir: f.run, SpoolDir: filepath.Join(f.b.TempDir(), "spool"),
 		Poll: 20 * time.Millisecond, HandOver: time.Millisecond,
-	}
-	if !second {
-		cfg.Proc = f.b.TempDir() // nothing is known of noise, so that no verdict is in doubt
 	}
 	r, err := testrunner.New(cfg, testrunner.Deps{
 		Owners: f.cluster.Store, Claims: f.cluster.Store, Pools: f.cluster.Store, Output: f.output, Store: f.store, Blobs: f.blobs, Log: log,
@@ -229,8 +229,8 @@ func (f *flips) start(second bool) (drain func()) {
 }
 
 // round grades each program once.
-func (f *flips) round(load string, second bool, program string, rounds int, programs []borderline, into *tally) {
-	drain := f.start(second)
+func (f *flips) round(load, program string, rounds int, programs []borderline, first, last *tally) {
+	drain := f.start()
 	var loads sync.WaitGroup
 	ctx, calm := context.WithCancel(f.b.Context())
 	for range runtime.NumCPU() {
@@ -249,7 +249,9 @@ func (f *flips) round(load string, second bool, program string, rounds int, prog
 	}
 	for i := range programs {
 		p := &programs[i]
-		into.add(p, f.grade(fmt.Sprintf("run: [./prog]\nlimits: {time: %g%s}\ntests: [{args: [%s]}]", flipTime.Seconds(), p.limits, p.args(rounds))))
+		r := f.grade(fmt.Sprintf("run: [./prog]\nlimits: {time: %g%s}\ntests: [{args: [%s]}]", flipTime.Seconds(), p.limits, p.args(rounds)))
+		first.first(p, &r)
+		last.add(p, &r)
 	}
 	calm()
 	loads.Wait()
@@ -259,25 +261,40 @@ func (f *flips) round(load string, second bool, program string, rounds int, prog
 // tally counts the flips of programs by cause, and what second runs cost.
 type tally struct {
 	runs, again, left int
-	cpu, extra        int64 // ms, of all runs and of first runs that were run again
+	cpu, extra        int64 // ms, of all runs and of those that count for nothing
 	flips             map[string]map[string]int
 }
 
-func (t *tally) add(p *borderline, r core.Result) {
+// first counts the verdict of the first run.
+func (t *tally) first(p *borderline, r *core.Result) {
+	one := r.Tests[0]
+	if c := one.Checked; c != nil && c.Again != nil {
+		one.Verdict, one.Usage = c.Verdict, c.Usage
+	}
+	t.runs++
+	t.count(p, &one)
+}
+
+func (t *tally) add(p *borderline, r *core.Result) {
 	one := &r.Tests[0]
 	t.runs++
 	t.cpu += r.Usage.CPUMs
 	if c := one.Checked; c != nil && c.Again != nil {
-		t.again++
-		t.extra += c.Usage.CPUMs
+		t.again += c.Runs
+		t.extra += r.Usage.CPUMs - one.Usage.CPUMs
 	} else if c != nil {
 		t.left++
 	}
+	t.count(p, one)
+}
+
+// count counts a flip.
+func (t *tally) count(p *borderline, one *core.Test) {
 	if one.Verdict == p.want {
 		return
 	}
 	cause := one.Verdict // by time: its processor time grew; by the clock: it had no processor
-	if one.Verdict == core.TestTimeLimit && one.Decision.By == core.ByTime {
+	if one.Verdict == core.TestTimeLimit && one.Usage.CPUMs >= flipTime.Milliseconds() {
 		cause = "time"
 	} else if one.Verdict == core.TestTimeLimit {
 		cause = "clock"
@@ -312,7 +329,7 @@ func table(order []string, programs []borderline, counts map[string]*tally) stri
 		}
 		return fmt.Sprintf("%d of %d", n, t.runs)
 	})
-	row("second runs", func(t *tally) string { return fmt.Sprintf("%d, %d not", t.again, t.left) })
+	row("further runs", func(t *tally) string { return fmt.Sprintf("%d, %d not", t.again, t.left) })
 	row("their processor time", func(t *tally) string { return fmt.Sprintf("%.1f %%", 100*float64(t.extra)/float64(max(t.cpu, 1))) })
 	_ = w.Flush()
 	return b.String()

@@ -105,8 +105,8 @@ func parse(args []string, out io.Writer) (*call, error) {
 	}
 	if c.spec.Share.Timeout == 0 && c.spec.CPU > 0 {
 		c.spec.Share.Timeout = wallTimes*c.spec.CPU + wallMore
-		c.spec.Stretch = wire.MaxStretch * c.spec.Share.Timeout // nobody has chosen that limit
 	}
+	c.spec.Stretch = wire.MaxStretch * c.spec.Share.Timeout
 	c.spec.Args = f.Args()
 	return c, nil
 }

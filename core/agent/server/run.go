@@ -50,11 +50,15 @@ type job struct {
 	failure error         // why the VM is bad; read after over
 	stretch time.Duration // by which its limit by the clock may be put off
 	lost    time.Duration // by which it was
+	partner time.Duration // of lost: what the run that it talks with had lost
+	talks   bool          // it does talk with one
+	dawn    moment        // its start, if so
 	waited  time.Duration // when the clock ended it: how long it had waited for a processor
 
 	mu      sync.Mutex
-	cause   cause         // the first one
-	stopped chan struct{} // closed with the first cause
+	told    chan time.Duration // what the run that it talks with has lost so far; nil before it begins
+	cause   cause              // the first one
+	stopped chan struct{}      // closed with the first cause
 
 	// Written by reap, read after dead or exited.
 	pid    int
@@ -140,6 +144,7 @@ func (j *job) start(req *request) (*pipes, error) {
 	}
 	j.cell, j.limits, j.held = cmd.cell, cmd.share, j.agent.heldBy(cmd.share)
 	j.stretch = stretch(spec, cmd)
+	j.talks = spec.Asks
 	if j.cell == shared && cmd.share.Pids < cmd.limits.Pids {
 		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's limit stays for later runs
 	}
@@ -172,6 +177,9 @@ func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
 	}
 	j.began, j.before, j.floor = time.Now(), j.gauges().read(), ownPeak()
+	if j.talks {
+		j.listens()
+	}
 	if err := start(ends); err != nil {
 		ends.closeOurs()
 		return nil, err
@@ -340,6 +348,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 		WallMs:         wall.Milliseconds(),
 		WaitedMs:       j.waited.Milliseconds(),
 		LostMs:         j.lost.Milliseconds(),
+		PartnerMs:      j.partner.Milliseconds(),
 		HeldBy:         j.held,
 		Unsaved:        j.unsaved,
 	}

@@ -216,6 +216,8 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		err = a.reset(req.owner, "")
 	case req.method == "POST" && strings.HasPrefix(req.path, wire.PathRestore):
 		err = a.reset(req.owner, req.path[len(wire.PathRestore):])
+	case req.path == wire.PathLost:
+		body, err = a.lost(req)
 	case req.method == "POST" && req.path == wire.PathKill:
 		err = a.kill()
 	case req.method == "POST" && req.path == wire.PathRun:

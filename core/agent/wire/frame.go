@@ -22,6 +22,7 @@ const (
 	KindSkipped             // Skipped as JSON: what was not taken
 	KindTaken               // empty: all of a collection was sent; the last frame
 	KindClosed              // empty: standard output has no writer any more, and the command goes on
+	KindLate                // empty: the time by the clock is up, and a Loss may put that off
 )
 
 // FrameHead is the bytes before a frame's payload: its kind and its length.
@@ -42,7 +43,7 @@ func ReadFrame(r io.Reader, buf []byte) (Kind, []byte, error) {
 		return 0, nil, err
 	}
 	kind, length := Kind(head[0]), binary.BigEndian.Uint32(head[1:])
-	if kind > KindClosed || length > MaxFrame {
+	if kind > KindLate || length > MaxFrame {
 		return 0, nil, core.Errorf(core.CodeBadVM, "", "the agent sent a frame of kind %d with %d bytes, which is none", kind, length)
 	}
 	payload := buf[:length]

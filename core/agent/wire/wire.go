@@ -85,6 +85,7 @@ const (
 	PathRestore    = "/reset/"   // and a name: and put back what was kept under it
 	PathCollect    = "/collect/" // and the place
 	PathKill       = "/kill"
+	PathLost       = "/lost"             // GET: the Loss of the run in progress; POST: that of its partner, asked for by KindLate
 	PathBox        = "/box"              // on BoxSocket alone: a BoxSpec as PathRun takes a Spec, and its answer
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
@@ -115,6 +116,15 @@ type Spec struct {
 
 	// Closes asks for a frame when the command closes its standard output and goes on.
 	Closes bool `json:"closes,omitempty"`
+
+	// Asks asks for a frame when the time by the clock is up, in answer to which the host says what another run, which this
+	// one talks with, has lost. The clock is put off by that, too.
+	Asks bool `json:"asks,omitempty"`
+}
+
+// Loss is what a run has lost to others on the host so far.
+type Loss struct {
+	Ms int64 `json:"ms"`
 }
 
 // BoxSpec is a run in the box. Its Limits and Dir say nothing: it has those of the
@@ -191,8 +201,9 @@ type Exit struct {
 	Truncated       bool              `json:"truncated,omitempty"` // a stream went over its limit; the rest was thrown away
 	CPUMs           int64             `json:"cpu_ms"`
 	WallMs          int64             `json:"wall_ms"`
-	WaitedMs        int64             `json:"waited_ms,omitempty"` // of a run that the clock ended: for how long the process that waited longest for a processor did
-	LostMs          int64             `json:"lost_ms,omitempty"`   // of wall_ms, at most: that the limit by the clock did not count
+	WaitedMs        int64             `json:"waited_ms,omitempty"`  // of a run that the clock ended: for how long the process that waited longest for a processor did
+	LostMs          int64             `json:"lost_ms,omitempty"`    // of wall_ms, at most: that the limit by the clock did not count
+	PartnerMs       int64             `json:"partner_ms,omitempty"` // of lost_ms: what the run that it talked with had lost
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what enforced it; "" if nothing did
 	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept

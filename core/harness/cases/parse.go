@@ -386,7 +386,7 @@ func (l Limits) filled(most time.Duration) Limits {
 		l.Time = most
 	}
 	if l.Wall == 0 {
-		l.Wall, l.Loose = min(wallTimes*l.Time+wallMore, core.MaxTimeout), true
+		l.Wall = min(wallTimes*l.Time+wallMore, core.MaxTimeout)
 	}
 	if l.Output == 0 {
 		l.Output = defaultOutput

@@ -47,7 +47,7 @@ func TestParse_Defaults(t *testing.T) {
 	assert.Equal(t, cases.Test{
 		Name: "test 1", Run: cases.Command{"/bin/sh", "-c", "./prog"}, Input: cases.Content{Text: "1"}, Output: &cases.Content{Text: "2"},
 		Compare: cases.Compare{By: cases.Trimmed}, Exit: &zero, Points: 1, OutOf: 1,
-		Limits: cases.Limits{Time: 2 * time.Second, Wall: 20 * time.Second, Loose: true, Output: 1 << 20},
+		Limits: cases.Limits{Time: 2 * time.Second, Wall: 20 * time.Second, Output: 1 << 20},
 	}, got)
 	assert.Equal(t, "test 1", got.Title())
 	assert.Nil(t, p.Checker)

@@ -112,7 +112,6 @@ type Placed struct {
 type Limits struct {
 	Time   time.Duration // of computing, all processes together
 	Wall   time.Duration // by the clock
-	Loose  bool          // nobody has chosen Wall: it follows from Time
 	Memory int64         // bytes
 	Output int64         // bytes of each stream
 	Pids   int

@@ -32,7 +32,8 @@ type Outcome struct {
 	Staff   string  // what it says to staff alone
 	Share   float64 // of the points, from 0 to 1
 	Usage   core.Usage
-	LostMs  int64 // of the time by the clock: that its limit did not count
+	LostMs  int64 // of the time by the clock: that its limit did not count,
+	Partner int64 // and of that, in ms: what the interactor had lost
 	Ran     bool
 
 	Input, Want, Stdout, Stderr []byte // beginnings, to be quoted where the test is public
@@ -251,7 +252,7 @@ func (r *Report) Decide(p *Plan, tests []core.Test) {
 func (o *Outcome) decision(l Limits) *core.Decision {
 	d := core.Decision{By: o.By}
 	if o.Ran {
-		d.LostMs = o.LostMs
+		d.LostMs, d.PartnerMs = o.LostMs, o.Partner
 		d.TimeMs, d.WallMs, d.Memory, d.Output, d.Pids = l.Time.Milliseconds(), l.Wall.Milliseconds(), l.Memory, l.Output, l.Pids
 	}
 	return &d

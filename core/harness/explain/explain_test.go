@@ -86,7 +86,7 @@ func TestNumbersAreSaid(t *testing.T) {
 		State: core.RequestCompleted, Attempt: 2, Generation: 1, Score: &score, MaxScore: &most,
 		Receipt: &core.Receipt{Noise: &core.Noise{Ms: 2000, Waited: &waited}},
 		Tests: []core.Test{
-			{Name: "1", Verdict: core.TestAccepted, Score: 3, MaxScore: 3, Usage: &core.Usage{CPUMs: 950}, Decision: &core.Decision{By: core.ByTokens, TimeMs: 1000, WallMs: 15_000, LostMs: 6000}},
+			{Name: "1", Verdict: core.TestAccepted, Score: 3, MaxScore: 3, Usage: &core.Usage{CPUMs: 950}, Decision: &core.Decision{By: core.ByTokens, TimeMs: 1000, WallMs: 15_000, LostMs: 6000, PartnerMs: 2000}},
 			{Name: "7", Verdict: core.TestTimeLimit, MaxScore: 1, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000}},
 			{Name: "8", Verdict: core.TestWrongAnswer, MaxScore: 1, Message: "wrong answer: line 2 differs\n\nmore", Decision: &core.Decision{By: core.ByTokens}},
 		},
@@ -99,7 +99,8 @@ func TestNumbersAreSaid(t *testing.T) {
 		"The output of test 8 is compared word by word: wrong answer (line 2 differs)",
 		"Tests whose output is right word by word: 1",
 		"Of those passed, 1 came closest to its limit: it computed for 0.95 s of 1 s",
-		"Test 1 lost time to others on the host: its limit of 15 s by the clock did not count 6 s of it",
+		"Test 1 lost time to others on the host: its limit of 15 s by the clock did not count 4 s of it",
+		"The interactor of test 1 lost time to others on the host: the test's limit of 15 s by the clock did not count 2 s of it",
 		"The score is the sum of the tests' points: 3 of 5",
 		"in 0.9 s of the 2 s that it ran, some process waited for a processor",
 	} {

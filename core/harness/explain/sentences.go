@@ -62,6 +62,7 @@ const (
 	sayMore       = "and %d more tests"
 	sayOthersFine = "Tests passed: %d"
 	sayLost       = "Test %s lost time to others on the host: its limit of %s by the clock did not count %s of it"
+	sayPartner    = "The interactor of test %s lost time to others on the host: the test's limit of %s by the clock did not count %s of it"
 	sayClose      = "Of those passed, %s came closest to its limit: it computed for %s of %s"
 )
 
@@ -85,7 +86,10 @@ var owed = map[core.Doubt]string{
 	core.DoubtHot:    "A limit of time was exceeded while heat slowed the host's processors down; others used %d %%. Run again as it was, it may end otherwise",
 }
 
-const sayAgain = "In the second run of test %s others used %d %% of the host's processors; the verdict is that run's"
+const (
+	sayAgain = "In the second run of test %s others used %d %% of the host's processors; the verdict is that run's"
+	sayThird = "The second run of test %s was in doubt, too. In the third others used %d %% of the host's processors; the verdict is that run's"
+)
 
 // decided are the sentences about a test that was not passed, by what decided it.
 var decided = map[core.DecidedBy]string{
@@ -129,7 +133,7 @@ func Sentences() []string {
 		sayFaultOf, sayFault, sayAttempt, sayGeneration, sayUnfinished, sayCancelled, sayDead, sayPlatform, sayWaited, sayHarness, sayRefused,
 		sayUnstarted, saySignal, sayExit, sayHidden, sayWholeTimeOf, sayWholeTime, sayWholeMemoryOf, sayWholeMemory, sayWholePidsOf,
 		sayWholePids, sayWholeOutputOf, sayWholeOutput, sayWholeOther, sayNoScore, saySum, sayScore, sayScoreOf, sayOtherSum, sayBusy,
-		sayStolen, sayUnmeasured, sayAgain, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayLost, sayClose,
+		sayStolen, sayUnmeasured, sayAgain, sayThird, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayLost, sayPartner, sayClose,
 	}
 	for _, group := range []map[core.DecidedBy]string{decided, limits, passes} {
 		all = slices.AppendSeq(all, maps.Values(group))

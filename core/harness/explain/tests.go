@@ -49,7 +49,12 @@ func (e *explaining) lost() {
 		t := &e.r.Tests[i]
 		if t.Decision != nil && t.Decision.LostMs > 0 && said < mostTests {
 			said++
-			e.say(sayLost, t.Name, ms(t.Decision.WallMs), ms(t.Decision.LostMs))
+			if own := t.Decision.LostMs - t.Decision.PartnerMs; own > 0 {
+				e.say(sayLost, t.Name, ms(t.Decision.WallMs), ms(own))
+			}
+			if t.Decision.PartnerMs > 0 {
+				e.say(sayPartner, t.Name, ms(t.Decision.WallMs), ms(t.Decision.PartnerMs))
+			}
 		}
 	}
 }
@@ -73,7 +78,11 @@ func (e *explaining) checked() {
 			continue
 		}
 		e.say(sentence, t.Name, c.Others, ms(c.Usage.CPUMs), Word(c.Verdict))
-		e.say(sayAgain, t.Name, *c.Again)
+		which := sayAgain
+		if c.Runs > 1 {
+			which = sayThird
+		}
+		e.say(which, t.Name, *c.Again)
 	}
 }
 

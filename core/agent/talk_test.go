@@ -1,0 +1,88 @@
+package agent_test
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drover/core"
+	"drover/core/agent"
+)
+
+// starve keeps all processors of the host busy until the test ends.
+func starve(t *testing.T) {
+	t.Helper()
+	for range 2 * runtime.NumCPU() {
+		hog := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
+		require.NoError(t, hog.Start())
+		t.Cleanup(func() { _ = hog.Wait() }) // the context is over by then, and has killed it
+	}
+}
+
+// A run that waits for another, which is starved, has the time back that the other has lost; without that its time is up.
+func TestARunWaitsForItsStarvedPartner(t *testing.T) {
+	t.Parallel()
+	one, other := start(t, plain, nil), start(t, plain, nil)
+	ctx := t.Context()
+	require.NoError(t, one.client.Assign(ctx, "job"))
+	require.NoError(t, other.client.Assign(ctx, "job"))
+	_, err := other.client.Lost(ctx)
+	require.True(t, core.Is(err, core.CodeConflict), "nothing runs: %v", err)
+
+	starve(t)
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	busy, over := context.WithCancel(ctx)
+	defer over()
+	ended.Go(func() {
+		_, _ = other.client.Run(busy, agent.Run{Args: []string{"sh", "-c", "while :; do :; done"}, Late: func() {}}, nil)
+	})
+	var lost time.Duration
+	for lost < 2*time.Second { // that it is starved is the event
+		if now, err := other.client.Lost(ctx); err == nil {
+			lost = now
+		} else {
+			require.True(t, core.Is(err, core.CodeConflict), "it has not begun: %v", err)
+		}
+	}
+
+	const limit = 3 * time.Second // so that the agent, which is starved as well, has a processor before thrice that
+	talk := func(partner time.Duration) agent.Exit {
+		stdin, in := io.Pipe()
+		defer in.Close() //nolint:errcheck // a pipe
+		asked := 0
+		var told sync.WaitGroup
+		defer told.Wait()
+		exit, err := one.client.Run(ctx, agent.Run{
+			Args: []string{"cat"}, Stdin: stdin, Share: core.Limits{Timeout: limit}, Stretch: 2 * limit,
+			Late: func() {
+				if asked++; asked > 1 {
+					return // the bound ends it
+				}
+				told.Go(func() {
+					_ = one.client.PutOff(ctx, partner) // an error is the run's end, which is looked at
+					if partner > 0 {
+						_ = in.Close()
+					}
+				})
+			},
+		}, nil)
+		require.NoError(t, err)
+		require.Positive(t, asked)
+		return exit
+	}
+	exit := talk(0)
+	require.True(t, exit.TimedOut)
+	require.Zero(t, exit.PartnerMs)
+	exit = talk(lost)
+	require.False(t, exit.TimedOut)
+	require.GreaterOrEqual(t, exit.WallMs, limit.Milliseconds())
+	require.Positive(t, exit.PartnerMs)
+	require.LessOrEqual(t, exit.LostMs, 2*limit.Milliseconds())
+}
