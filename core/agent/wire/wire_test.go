@@ -46,7 +46,7 @@ func TestBadFrames(t *testing.T) {
 		want   error
 		code   core.Code
 	}{
-		"unknown kind":     {frame(wire.KindClosed+1, "x"), nil, core.CodeBadVM},
+		"unknown kind":     {frame(wire.KindLate+1, "x"), nil, core.CodeBadVM},
 		"too long":         {[]byte{1, 0, 1, 0, 1}, nil, core.CodeBadVM},
 		"short head":       {[]byte{1, 0}, io.ErrUnexpectedEOF, ""},
 		"no payload":       {frame(wire.KindStdout, "hello")[:5], io.ErrUnexpectedEOF, ""},
