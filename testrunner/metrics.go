@@ -37,10 +37,10 @@ func newMetrics(r *Runner) *metrics {
 			Name: "drover_testrunner_builds_total", Help: "Checkers and builds that may be kept, by kind and by whether they were (kept) or had to be made.",
 		}, []string{"kind", "from"}),
 		rechecks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "drover_testrunner_rechecks_total", Help: "Tests whose verdict was in doubt because of noise, by whether a second run came to the same verdict (same), to another (changed), or there was none (left).",
+			Name: "drover_testrunner_rechecks_total", Help: "Tests whose verdict was in doubt because of noise, by whether further runs came to the same verdict (same), to another (changed), or there was none (left).",
 		}, []string{"end"}),
 		lost:  count("lost_seconds_total", "Time by which limits by the clock were put off, because runs lost it to other programs of the host."),
-		again: count("recheck_cpu_seconds_total", "Processor time of first runs of tests that ran again: what second runs cost."),
+		again: count("recheck_cpu_seconds_total", "Processor time of runs of tests that ran again and count for nothing: what further runs cost."),
 		busy: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "drover_testrunner_busy_slots", Help: "Slots with a request in hand.",
 		}),
