@@ -58,6 +58,8 @@ type script struct {
 	run    func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1
 
 	lost    time.Duration // what each run has lost so far
+	call    func(context.Context) (*agent.Call, error)
+	answer  func(*agent.Call, core.Limits) (agent.Exit, error)
 	collect func(want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 }
 
@@ -324,6 +326,19 @@ func (v *vm) Lost(context.Context) (time.Duration, error) { return v.script.lost
 func (v *vm) PutOff(_ context.Context, lost time.Duration) error {
 	v.note("put off", lost.String())
 	return nil
+}
+
+func (v *vm) NextCall(ctx context.Context) (*agent.Call, error) {
+	if v.script.call == nil {
+		<-ctx.Done()
+		return nil, core.Wrap(context.Cause(ctx), core.CodeUnavailable, "", "the call was given up")
+	}
+	return v.script.call(ctx)
+}
+
+func (v *vm) Answer(call *agent.Call, limits core.Limits) (agent.Exit, error) {
+	v.note("answer")
+	return v.script.answer(call, limits)
 }
 
 func (v *vm) Close() { v.closed = true }

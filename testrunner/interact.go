@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"context"
 	"io"
-	"path/filepath"
 	"sync"
 
 	"drover/core"
@@ -20,18 +19,7 @@ func (j *job) prepareInteractor() error {
 	if c == nil {
 		return nil
 	}
-	peer := core.PeerOf(j.w.VM)
-	if peer == "" {
-		if !j.pool.Peer {
-			return &ended{core.BlameHarness, notYours + "its interactor needs a VM of its own, and those of pool " + j.pool.Name + " have no peer."}
-		}
-		return core.Errorf(core.CodeBadVM, j.w.VM, "VM %s was made before its pool got peers", j.w.VM)
-	}
-	var err error
-	if j.peer, err = j.r.deps.Dial(filepath.Join(j.r.cfg.RunDir, peer)); err != nil {
-		return err
-	}
-	if err := j.peer.Assign(j.ctx, j.w.Key+"@"+j.w.Token); err != nil {
+	if err := j.openPeer(j.ctx, "its interactor"); err != nil {
 		return err
 	}
 	key := j.buildKey(buildOfInteractor)
@@ -46,7 +34,7 @@ func (j *job) pose(t *cases.Test) error {
 	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
 		return err
 	}
-	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
+	if err := j.lay(j.ctx, j.peer, wire.Work, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
 	return nil

@@ -139,7 +139,7 @@ func (j *job) run() (core.Result, error) {
 		}
 		told <- err
 	}()
-	exit, err := j.vm.Run(ctx, run, func(stream string, data []byte) {
+	exit, err := j.perform(ctx, run, func(stream string, data []byte) {
 		j.out.add(stream, data)
 		j.live.add(stream, data)
 	})
@@ -176,7 +176,7 @@ func (j *job) command() (agent.Run, error) {
 	stdin, err := j.input.Stdin(spec, harness.Places{Harness: agent.HarnessDir, Submission: agent.SubmissionDir}, map[string]any{
 		"drover/request": spec.ID, "drover/attempt": j.w.Attempts + 1, "drover/work_directory": agent.WorkDir,
 		"drover/timeout": j.limits.Timeout.Seconds(), "drover/memory": j.limits.Memory, "drover/pids": j.limits.Pids,
-		"drover/output": j.limits.Output, "vz/uid": wire.JobUID, "vz/gid": wire.JobUID,
+		"drover/output": j.limits.Output, "drover/peer": j.away(), "vz/uid": wire.JobUID, "vz/gid": wire.JobUID,
 	})
 	if err != nil {
 		return agent.Run{}, &ended{core.BlamePlatform, "The request cannot be graded, because its input cannot be written: " + err.Error() + "."}
@@ -185,7 +185,7 @@ func (j *job) command() (agent.Run, error) {
 	env = append(env, "DROVER_HARNESS="+agent.HarnessDir, "DROVER_SUBMISSION="+agent.SubmissionDir, "DROVER_WORK="+agent.WorkDir)
 	return agent.Run{
 		Args: []string{agent.HarnessDir + "/" + harness.MainFile}, Env: env, Dir: agent.HarnessDir,
-		Stdin: bytes.NewReader(stdin), Limits: j.limits, Harness: true,
+		Stdin: bytes.NewReader(stdin), Limits: j.limits, Harness: true, Away: j.away(),
 	}, nil
 }
 

@@ -22,7 +22,7 @@ func (j *job) judge(exit agent.Exit) core.Result {
 		return res
 	}
 	outCut := res.Truncated && int64(j.out.stdout.Len()) >= j.limits.Output
-	judgeHarness(&res, exit, j.limits, j.out.stdout.String(), outCut, j.parser(res.Stderr))
+	judgeHarness(&res, exit, j.limits, j.away(), j.out.stdout.String(), outCut, j.parser(res.Stderr))
 	return res
 }
 
@@ -58,14 +58,14 @@ const notYours = "The grading program failed, which is not your fault: "
 
 // judgeHarness judges the end of a grading. Limits on memory and processes apply to the whole VM: exceeding them ends
 // the run whatever the harness printed before or after, because the kernel may kill the harness or the submission
-// first.
-func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, out string, outCut bool, parse func(text []byte) (harness.Report, error)) {
+// first. A harness that is away has its VM to itself.
+func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, away bool, out string, outCut bool, parse func(text []byte) (harness.Report, error)) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
 	if len(exit.Refused) > 0 {
 		res.Limit = exit.Refused[0]
 	}
 	switch {
-	case res.Limit == core.LimitMemory || res.Limit == core.LimitPids:
+	case !away && (res.Limit == core.LimitMemory || res.Limit == core.LimitPids):
 		res.Blame, res.Reason = core.BlameSubmission, "The grading was stopped: "+over(res.Limit, limits)
 		return
 	case res.Limit != "":

@@ -92,6 +92,11 @@ func (j *job) stageOnce(ctx context.Context) error {
 			return err
 		}
 	} else if spec.Harness != nil {
+		if j.away() {
+			if err := j.openPeer(ctx, "it"); err != nil {
+				return err
+			}
+		}
 		files = wire.Submission
 		if err := j.place(ctx, wire.Harness, core.BlameHarness, j.harnessTar); err != nil {
 			return err
@@ -114,7 +119,7 @@ func (j *job) stageOnce(ctx context.Context) error {
 	return nil
 }
 
-// place streams an archive into one of the VM's places, once.
+// place streams an archive into one of the places of the VM in which the command runs, once.
 func (j *job) place(ctx context.Context, place string, blame core.Blame, write func(context.Context, io.Writer) error) error {
 	if j.staged[place] {
 		return nil
@@ -126,7 +131,7 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 		w.CloseWithError(err)
 		written <- err
 	}()
-	err := j.vm.Stage(ctx, place, r)
+	err := j.home().Stage(ctx, place, r)
 	// A VM that needs no more input stops reading; this ends the writer.
 	r.CloseWithError(errHeardEnough)
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {

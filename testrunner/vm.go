@@ -23,6 +23,8 @@ type VM interface {
 	Run(ctx context.Context, run agent.Run, sink func(stream string, data []byte)) (agent.Exit, error)
 	Lost(ctx context.Context) (time.Duration, error)
 	PutOff(ctx context.Context, lost time.Duration) error
+	NextCall(ctx context.Context) (*agent.Call, error)
+	Answer(call *agent.Call, limits core.Limits) (agent.Exit, error)
 	Collect(ctx context.Context, place string, want agent.Collection, take func(agent.Taken, io.Reader) error) ([]agent.Skipped, error)
 	Close()
 }

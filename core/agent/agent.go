@@ -8,6 +8,7 @@
 //	PUT  /assignment      of this VM; once in its life
 //	PUT  /stage/<place>   entries; all of them are there afterwards, or nothing
 //	POST /run             a command, then its standard input → frames, the last an Exit
+//	POST /calls           the connection becomes that of the next call of drover-run, for another VM
 //	PUT  /lay/<place>     entries that overwrite existing ones
 //	POST /keep/<name>     keep the content of the place work
 //	GET  /kept/<name>     → what is kept, and PUT to keep the same in another VM
@@ -91,8 +92,12 @@ type Run struct {
 	// Reset, if it is not nil, names a state, or nothing, that a Reset before the run restores: as a call of Reset, with
 	// its errors, but one call less.
 	Reset *string
-	// Harness allows the command to run others in the VM's box, by drover-run.
-	Harness bool
+	// Harness allows the command to run others in the VM's box, by drover-run. Away is whether that box is another VM: the
+	// calls are those of NextCall then.
+	Harness, Away bool
+	// Called is whether drover-run has called for the command: it is told where the place "submission" is, and its folder
+	// is its HOME.
+	Called bool
 	// Closed, if it is not nil, is called when nothing can be written to standard output any more and the command has not
 	// begun to end. No output to Stdout follows.
 	Closed func()

@@ -54,39 +54,42 @@ func (v *vm) lines(t *testing.T, script string) []string {
 	return strings.Split(strings.TrimSuffix(string(o.out), "\n"), "\n")
 }
 
+// boxed are harnesses and what they print.
+var boxed = map[string]struct{ script, want string }{
+	"it runs":             {`drover-run -- echo hello; echo $?`, "hello\n0\n"},
+	"its code":            {`drover-run -- sh -c 'exit 7'; echo $?`, "7\n"},
+	"its signal":          {`drover-run -- sh -c 'kill -9 $$'; echo $?`, "137\n"},
+	"its streams":         {`drover-run -- sh -c 'echo out; echo err >&2' 2>&1 >/dev/null`, "err\n"},
+	"no input":            {`echo secret | drover-run -- wc -c`, "0\n"},
+	"input from a file":   {`echo secret >in; drover-run --stdin in -- cat`, "secret\n"},
+	"input as it comes":   {`echo secret | drover-run --stdin - -- cat`, "secret\n"},
+	"input not taken":     {`yes | drover-run --stdin - -- echo done; echo $?`, "done\n0\n"},
+	"its time":            {`drover-run --time 50ms -- sh -c 'while :; do :; done'; echo $?`, "124\n"},
+	"its time by a clock": {`drover-run --wall 50ms -- sleep 100; echo $?`, "124\n"},
+	"its output":          {`drover-run --output 1K -- sh -c 'head -c 5000 /dev/zero' | wc -c`, "1024\n"},
+	"too much output":     {`drover-run --output 1K -- sh -c 'head -c 5000 /dev/zero' >/dev/null; echo $?`, "137\n"},
+	"not there":           {`drover-run -- no-such-program 2>/dev/null; echo $?; drover-run -- ./not/there 2>/dev/null; echo $?`, "127\n127\n"},
+	"not to execute":      {`drover-run -- /etc/passwd 2>/dev/null; echo $?`, "126\n"},
+	"wrong flags":         {`drover-run --memory lots -- true 2>/dev/null; echo $?; drover-run 2>/dev/null; echo $?; drover-run --with nothing -- true 2>/dev/null; echo $?`, "125\n125\n125\n"},
+	"an empty folder":     {`drover-run -- sh -c 'echo x >left; mkdir -p a/b; touch a/b/c; ls'; drover-run -- ls -A`, "a\nleft\n"},
+	"what was submitted":  {`drover-run -- sh -c 'cat "$DROVER_SUBMISSION/sub/a"'; echo; drover-run -- sh -c 'echo >"$DROVER_SUBMISSION/sub/a"' 2>/dev/null || echo refused`, "submitted\nrefused\n"},
+	"its environment":     {`drover-run --env GIVEN=yes -- env | grep -c SECRET; drover-run --env GIVEN=yes -- env | grep GIVEN`, "0\nGIVEN=yes\n"},
+	"a state":             {`drover-run --save built -- sh -c 'echo one >f; ln -s f l'; for i in 1 2; do drover-run --with built -- sh -c 'cat l; echo two >f'; done`, "one\none\n"},
+	"a state made anew":   {`drover-run --save built -- touch a; drover-run --with built --save built -- touch b; drover-run --with built -- ls`, "a\nb\n"},
+	"no failure forged":   {`drover-run --usage u -- sh -c 'exit 125'; echo $?; grep -c '"exit":125' u; drover-run --usage v --with none -- true 2>/dev/null; echo $?; wc -c <v`, "125\n1\n125\n0\n"},
+	"nothing left alive":  {`drover-run -- sh -c 'setsid sleep 1000 & echo started'; drover-run -- sh -c 'ps -e -o args= 2>/dev/null | grep -c "^sleep 1000"'`, "started\n0\n"},
+	"one after the other": {`for i in 1 2 3 4; do drover-run -- sh -c 'ls -A; echo x >f; sleep 0.01; ls -A' & done; wait`, "f\nf\nf\nf\n"},
+	"it goes with its caller": {
+		`drover-run -- sh -c 'trap "" TERM; sleep 1000' & sleep 0.1; kill $!; wait $!; drover-run -- echo free`, "free\n",
+	},
+}
+
 func TestBox(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind string) {
 		v := grading(t, kind)
 		require.NoError(t, v.client.Stage(context.Background(), "submission", packed(t, map[string]string{"sub/a": "submitted"})))
-		for name, c := range map[string]struct{ script, want string }{
-			"it runs":             {`drover-run -- echo hello; echo $?`, "hello\n0\n"},
-			"its code":            {`drover-run -- sh -c 'exit 7'; echo $?`, "7\n"},
-			"its signal":          {`drover-run -- sh -c 'kill -9 $$'; echo $?`, "137\n"},
-			"its streams":         {`drover-run -- sh -c 'echo out; echo err >&2' 2>&1 >/dev/null`, "err\n"},
-			"no input":            {`echo secret | drover-run -- wc -c`, "0\n"},
-			"input from a file":   {`echo secret >in; drover-run --stdin in -- cat`, "secret\n"},
-			"input as it comes":   {`echo secret | drover-run --stdin - -- cat`, "secret\n"},
-			"input not taken":     {`yes | drover-run --stdin - -- echo done; echo $?`, "done\n0\n"},
-			"its time":            {`drover-run --time 50ms -- sh -c 'while :; do :; done'; echo $?`, "124\n"},
-			"its time by a clock": {`drover-run --wall 50ms -- sleep 100; echo $?`, "124\n"},
-			"its output":          {`drover-run --output 1K -- sh -c 'head -c 5000 /dev/zero' | wc -c`, "1024\n"},
-			"too much output":     {`drover-run --output 1K -- sh -c 'head -c 5000 /dev/zero' >/dev/null; echo $?`, "137\n"},
-			"not there":           {`drover-run -- no-such-program 2>/dev/null; echo $?; drover-run -- ./not/there 2>/dev/null; echo $?`, "127\n127\n"},
-			"not to execute":      {`drover-run -- /etc/passwd 2>/dev/null; echo $?`, "126\n"},
-			"wrong flags":         {`drover-run --memory lots -- true 2>/dev/null; echo $?; drover-run 2>/dev/null; echo $?; drover-run --with nothing -- true 2>/dev/null; echo $?`, "125\n125\n125\n"},
-			"an empty folder":     {`drover-run -- sh -c 'echo x >left; mkdir -p a/b; touch a/b/c; ls'; drover-run -- ls -A`, "a\nleft\n"},
-			"what was submitted":  {`drover-run -- sh -c 'cat "$DROVER_SUBMISSION/sub/a"'; echo; drover-run -- sh -c 'echo >"$DROVER_SUBMISSION/sub/a"' 2>/dev/null || echo refused`, "submitted\nrefused\n"},
-			"its environment":     {`drover-run --env GIVEN=yes -- env | grep -c SECRET; drover-run --env GIVEN=yes -- env | grep GIVEN`, "0\nGIVEN=yes\n"},
-			"a state":             {`drover-run --save built -- sh -c 'echo one >f; ln -s f l'; for i in 1 2; do drover-run --with built -- sh -c 'cat l; echo two >f'; done`, "one\none\n"},
-			"a state made anew":   {`drover-run --save built -- touch a; drover-run --with built --save built -- touch b; drover-run --with built -- ls`, "a\nb\n"},
-			"no failure forged":   {`drover-run --usage u -- sh -c 'exit 125'; echo $?; grep -c '"exit":125' u; drover-run --usage v --with none -- true 2>/dev/null; echo $?; wc -c <v`, "125\n1\n125\n0\n"},
-			"nothing left alive":  {`drover-run -- sh -c 'setsid sleep 1000 & echo started'; drover-run -- sh -c 'ps -e -o args= 2>/dev/null | grep -c "^sleep 1000"'`, "started\n0\n"},
-			"one after the other": {`for i in 1 2 3 4; do drover-run -- sh -c 'ls -A; echo x >f; sleep 0.01; ls -A' & done; wait`, "f\nf\nf\nf\n"},
-			"it goes with its caller": {
-				`drover-run -- sh -c 'trap "" TERM; sleep 1000' & sleep 0.1; kill $!; wait $!; drover-run -- echo free`, "free\n",
-			},
-		} {
+		for name, c := range boxed {
 			t.Run(name, func(t *testing.T) {
 				exit, o := v.harness(t, c.script)
 				assert.Equal(t, c.want, string(o.out), "%+v %s", exit, o.err)

@@ -220,7 +220,7 @@ func (c *Client) refused(ctx context.Context, resp *http.Response) error {
 func (c *Client) theirs(r wire.Refusal) error {
 	switch r.Code {
 	case core.CodeInvalid, core.CodeLimit, core.CodeConflict:
-		return core.Errorf(r.Code, c.vm, "%s", r.Text)
+		return r.Err(c.vm)
 	}
 	return c.failed(r)
 }

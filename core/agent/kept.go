@@ -43,7 +43,7 @@ func (c *Client) Give(ctx context.Context, name string, w io.Writer, most int64)
 }
 
 // Take keeps what Give has written under a name, as Keep does. Returns INVALID for bytes that are nothing of the kind,
-// LIMIT if there is no room, CONFLICT for a name that is taken, and the error of r if that failed; BADVM.
+// LIMIT if there is no room, and the error of r if that failed; BADVM.
 func (c *Client) Take(ctx context.Context, name string, r io.Reader) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)

@@ -52,7 +52,7 @@ func (c *Client) Run(ctx context.Context, run Run, sink func(stream string, data
 
 // encode returns the head of a run's body: the spec with its length.
 func (c *Client) encode(run Run) ([]byte, error) {
-	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Stretch: run.Stretch, Reset: run.Reset, Harness: run.Harness, Closes: run.Closed != nil, Asks: run.Late != nil})
+	spec, err := json.Marshal(wire.Spec{Args: run.Args, Env: run.Env, Dir: run.Dir, Limits: run.Limits, Share: run.Share, CPU: run.CPU, Stretch: run.Stretch, Reset: run.Reset, Harness: run.Harness, Away: run.Away, Called: run.Called, Closes: run.Closed != nil, Asks: run.Late != nil})
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, c.vm, "run a command")
 	}

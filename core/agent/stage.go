@@ -28,9 +28,9 @@ func (c *Client) Lay(ctx context.Context, place string, archive io.Reader) error
 	return c.put(ctx, wire.PathLay+place, archive)
 }
 
-// Keep keeps the files of the place work under a name of small letters, for Reset: plain files, folders, links, with
-// their modes and times. Returns LIMIT or INVALID if what a run has left there cannot be kept, CONFLICT for a name
-// that is taken.
+// Keep keeps the files of the place work under a name of small letters, for Reset, in the place of what was kept under
+// it: plain files, folders, links, with their modes and times. Returns LIMIT or INVALID if what a run has left there
+// cannot be kept; nothing is kept under the name then.
 func (c *Client) Keep(ctx context.Context, name string) error {
 	return c.tidy(ctx, wire.PathKeep+name)
 }

@@ -21,6 +21,8 @@ type Config struct {
 	Timeout time.Duration
 	// Format is that of the report: "" for the contract's, or FormatGradescope.
 	Format string
+	// Peer is whether the submission runs in a VM of its own, the harness in that VM's peer.
+	Peer bool
 	// Raw is the whole object, which the harness gets.
 	Raw json.RawMessage
 
@@ -30,8 +32,8 @@ type Config struct {
 
 // ParseConfig reads a harness.json, or returns an INVALID error.
 //
-// The settings are drover/timeout, drover/actions, drover/environment and drover/format. A harness that was written for Galah works
-// unchanged: galah/… is used if drover/… is missing.
+// The settings are drover/timeout, drover/actions, drover/environment, drover/format and drover/peer. A harness that was
+// written for Galah works unchanged: galah/… is used if drover/… is missing.
 func ParseConfig(raw []byte) (Config, error) {
 	c, err := parseConfig(raw)
 	return c, invalid("the harness's configuration", err)
@@ -51,6 +53,9 @@ func parseConfig(raw []byte) (Config, error) {
 	}
 	if c.Format != "" && c.Format != FormatGradescope {
 		return Config{}, fmt.Errorf("has a \"drover/format\" %q: it can be %s", shorten(c.Format, maxQuoted), FormatGradescope)
+	}
+	if c.Peer, err = members.yes("drover/peer"); err != nil {
+		return Config{}, err
 	}
 	if key := members.setting("environment"); key != "" {
 		if _, err := parseObject(members[key]); err != nil {

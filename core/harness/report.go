@@ -245,6 +245,18 @@ func (o object) list(key string) ([]json.RawMessage, error) {
 	return list, nil
 }
 
+// yes returns the key's boolean, false where it is missing or null.
+func (o object) yes(key string) (bool, error) {
+	if !o.given(key) {
+		return false, nil
+	}
+	var yes bool
+	if err := json.Unmarshal(o[key], &yes); err != nil {
+		return false, fmt.Errorf("has a %q that is neither true nor false", key)
+	}
+	return yes, nil
+}
+
 // text returns the key's string, cleaned, or "" where it is missing or null.
 func (o object) text(key string) (string, error) {
 	if !o.given(key) {

@@ -30,7 +30,7 @@ const (
 	warnPointless = "no test has points"
 	warnPublic    = "no test is hidden: a program that knows the outputs by heart wins all points"
 	warnNameless  = "hidden tests without names: %s; a student who fails one reads nothing but its number"
-	warnPeerless  = "it has an interactor, and VMs of the pool have no peer for it: choose another pool, or have an operator give them one"
+	warnPeerless  = "it needs a second VM beside each, and VMs of the pool have no peer: choose another pool, or have an operator give them one"
 	warnUnboxed   = "nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report"
 )
 
@@ -41,13 +41,16 @@ func WarningSentences() []string {
 
 // Warnings returns advice about a harness that grades within limits, in VMs that have a peer or not.
 func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
-	if p.Cases == nil {
-		if whole, err := io.ReadAll(p.Tar()); err != nil || bytes.Contains(whole, []byte(boxrun.Name)) { // it is bounded by MaxProgramBytes
-			return nil
-		}
-		return []Warning{{warnUnboxed, []any{boxrun.Name}}}
-	}
 	var all []Warning
+	if p.Peer() && !peer {
+		all = append(all, Warning{Sentence: warnPeerless})
+	}
+	if p.Cases == nil {
+		if whole, err := io.ReadAll(p.Tar()); err == nil && !bytes.Contains(whole, []byte(boxrun.Name)) { // it is bounded by MaxProgramBytes
+			all = append(all, Warning{warnUnboxed, []any{boxrun.Name}})
+		}
+		return all
+	}
 	warn := func(sentence string, args ...any) { all = append(all, Warning{sentence, args}) }
 	whole, longest := limits.Timeout, time.Duration(len(p.Cases.Build))*p.Cases.BuildLimits.Time
 	if set := p.Cases.Timeout; set > 0 && whole > 0 && set > whole {
@@ -63,7 +66,7 @@ func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	if longest > whole {
 		warn(warnLate, longest, whole)
 	}
-	all = append(all, p.Lacks(limits, peer)...)
+	all = append(all, p.Lacks(limits)...)
 	if points == 0 {
 		warn(warnPointless)
 	}
@@ -76,8 +79,16 @@ func (p *Package) Warnings(limits core.Limits, peer bool) []Warning {
 	return all
 }
 
+// Peer reports whether a harness needs VMs with a peer: for its interactor, or for itself.
+func (p *Package) Peer() bool {
+	if p.Cases == nil {
+		return p.Config.Peer
+	}
+	return p.Cases.Interactor != nil
+}
+
 // Lacks returns what a harness with cases asks for and VMs with these limits do not have.
-func (p *Package) Lacks(limits core.Limits, peer bool) []Warning {
+func (p *Package) Lacks(limits core.Limits) []Warning {
 	var all []Warning
 	memory := p.Cases.BuildLimits.Memory
 	for _, c := range []*cases.Checker{p.Cases.Checker, p.Cases.Interactor, p.Cases.Grader} {
@@ -90,9 +101,6 @@ func (p *Package) Lacks(limits core.Limits, peer bool) []Warning {
 	}
 	if limits.Memory > 0 && memory > limits.Memory {
 		all = append(all, Warning{warnMemory, []any{core.SizeText(memory), core.SizeText(limits.Memory)}})
-	}
-	if p.Cases.Interactor != nil && !peer {
-		all = append(all, Warning{Sentence: warnPeerless})
 	}
 	return all
 }

@@ -209,7 +209,7 @@ func (v *verification) warn(folder string, r *core.Result) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range pack.Lacks(r.Receipt.Limits, true) { // without a peer it would not have run
+	for _, w := range pack.Lacks(r.Receipt.Limits) {
 		v.p.Notes = append(v.p.Notes, problem.Note{File: "pool " + v.pool, What: w.String()})
 	}
 	return nil

@@ -65,7 +65,7 @@ func checkHarness(c *cli.Context) error {
 	}
 	found := Checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
 	pool := core.DefaultPool("default")
-	pool.Peer = found.Cases && pack.Cases.Interactor != nil // for the cluster that is made for it
+	pool.Peer = pack.Peer() // for the cluster that is made for it
 	found.Look(&pack, pool.Limits, pool.Peer)
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
 		pool.Limits.Timeout = max(pool.Limits.Timeout, min(asked(&pack), longestCheck))
@@ -118,7 +118,7 @@ func (f *Checked) Look(p *harness.Package, limits core.Limits, peer bool) {
 func (f *Checked) Reach(held map[string]string) {
 	const mend = "run drover as root, or with newuidmap and users lent in /etc/subuid, for a user of its own"
 	switch by, told := held[wire.LimitHarness]; {
-	case !told || by == wire.HeldByUser:
+	case !told || by == wire.HeldByUser || by == wire.HeldByPeer:
 	case by == wire.HeldByLandlock:
 		f.warn("on this machine %s keeps a submission from the harness by %s: it can change modes and times of its files; %s",
 			boxrun.Name, by, mend)

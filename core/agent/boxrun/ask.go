@@ -13,12 +13,12 @@ import (
 	"strings"
 	"syscall"
 
-	"drover/core"
 	"drover/core/agent/wire"
 )
 
 // ask has the agent run the command, and carries its streams until it has ended.
 func (c *call) ask(stdin io.Reader, stdout, stderr *os.File) (wire.Exit, error) {
+	c.spec.Files = os.Getenv(wire.EnvPeer) != ""
 	spec, err := json.Marshal(c.spec)
 	if err != nil {
 		return wire.Exit{}, err
@@ -36,14 +36,24 @@ func (c *call) ask(stdin io.Reader, stdout, stderr *os.File) (wire.Exit, error) 
 	}
 	defer conn.Close()                                                                                                                                                               //nolint:errcheck // all that counts was read
 	head := append([]byte("POST "+wire.PathBox+" HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), chunk(append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...))...) //nolint:gosec // at most MaxSpec
-	if stdin == nil {
+	if stdin == nil && !c.spec.Files {
 		head = append(head, lastChunk...)
 	}
 	if _, err := conn.Write(head); err != nil && !errors.Is(err, syscall.EPIPE) { // refused in the middle: the answer says why
 		return wire.Exit{}, err
 	}
-	if stdin != nil {
+	if c.spec.Files {
+		if err := sendFiles(conn, os.Getenv(wire.EnvFiles)); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return wire.Exit{}, err
+		}
+	}
+	switch {
+	case stdin != nil:
 		go send(conn, stdin)
+	case c.spec.Files:
+		if _, err := io.WriteString(conn, lastChunk); err != nil && !errors.Is(err, syscall.EPIPE) {
+			return wire.Exit{}, err
+		}
 	}
 	in := bufio.NewReader(conn)
 	if err := readAnswer(in); err != nil {
@@ -137,7 +147,7 @@ func refusal(in io.Reader, length int) error {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return errBroken
 	}
-	return core.Errorf(r.Code, "", "%s", r.Text)
+	return r.Err("")
 }
 
 var errBroken = errors.New("the agent of the VM ended the conversation: the grading is over")
@@ -190,7 +200,7 @@ func follow(in io.Reader, out, errs *outlet) (wire.Exit, error) {
 			if err := json.Unmarshal(data, &fault); err != nil {
 				return wire.Exit{}, errBroken
 			}
-			return wire.Exit{}, core.Errorf(fault.Code, "", "%s", fault.Text)
+			return wire.Exit{}, fault.Err("")
 		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken, wire.KindClosed: // nothing to carry
 		}
 	}

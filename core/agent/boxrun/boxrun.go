@@ -38,11 +38,9 @@ func init() {
 
 // Exit codes besides the command's own, as in timeout(1).
 const (
-	exitTimeout  = 124
-	exitFailure  = 125
-	exitRefused  = 126 // it cannot be executed
-	exitNotFound = 127
-	exitKilled   = 128 + 9 // a limit other than time
+	exitTimeout = 124
+	exitFailure = 125
+	exitKilled  = 128 + 9 // a limit other than time
 )
 
 const usageText = `Usage: drover-run [flags] -- COMMAND [ARGUMENT…]
@@ -145,7 +143,7 @@ type ended struct {
 	WallMs          int64  `json:"wall_ms"`
 	LostMs          int64  `json:"lost_ms,omitempty"` // of that: lost to others on a busy host, and not counted by the limit
 	MemoryPeakBytes int64  `json:"memory_peak_bytes"`
-	HarnessHeldBy   string `json:"harness_held_by"` // what protects the harness from the command: user, landlock; "" is nothing
+	HarnessHeldBy   string `json:"harness_held_by"` // what protects the harness from the command: user, landlock, peer; "" is nothing
 	Error           string `json:"error,omitempty"` // why nothing ran, or could not be kept
 
 	failed bool // set if drover-run itself failed: then no line is written, so that a command cannot fake one
@@ -188,14 +186,10 @@ func Main(args []string, stdin, stdout, stderr *os.File) int {
 
 func (c *call) do(stdin, stdout, stderr *os.File) ended {
 	failed := func(err error) ended {
-		e := ended{Exit: exitFailure, Error: err.Error()}
-		switch core.CodeOf(err) {
-		case core.CodeNotFound:
-			e.Exit = exitNotFound
-		case core.CodeForbidden:
-			e.Exit = exitRefused
-		default:
-			e.failed = true
+		e := ended{Exit: exitFailure, Error: err.Error(), failed: true}
+		var u wire.Unstarted
+		if errors.As(err, &u) {
+			e.Exit, e.failed = u.Exit, false
 		}
 		return e
 	}

@@ -38,6 +38,8 @@ type Agent struct {
 
 	idle, head time.Duration // how long a connection may wait for a request, and for its head
 
+	callers chan waiting // of drover-run, for the host
+
 	mu         sync.Mutex
 	assignment string
 	busy       bool  // a stage or a run is in progress
@@ -77,7 +79,7 @@ func newAgent(cfg wire.Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, starter: newStarter(), idle: wire.Idle, head: wire.Head}
+	a := &Agent{cfg: cfg, tree: tree, usage: openUsage(cfg), cred: newCredential(cfg.UID, cfg.GID), badge: openBadge(cfg), kept: map[string]*state{}, callers: make(chan waiting), starter: newStarter(), idle: wire.Idle, head: wire.Head}
 	a.controls = newControls(cfg, a.usage)
 	tree.network.Store(&a.starter.network)
 	a.boxCred = a.cred

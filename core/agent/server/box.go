@@ -104,7 +104,7 @@ func (b *box) open() (*os.File, error) {
 	}
 	var sock *os.File
 	if err == nil {
-		sock, err = b.listen()
+		sock, err = a.listenBox()
 	}
 	if err != nil {
 		b.folder.close()
@@ -112,9 +112,9 @@ func (b *box) open() (*os.File, error) {
 	return sock, err
 }
 
-// listen makes the socket, which only the harness's user may open.
-func (b *box) listen() (*os.File, error) {
-	home, err := syscall.Open(b.agent.cfg.Home, nameOnly|syscall.O_DIRECTORY, 0)
+// listenBox makes the socket for calls, which only the harness's user may open.
+func (a *Agent) listenBox() (*os.File, error) {
+	home, err := syscall.Open(a.cfg.Home, nameOnly|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (b *box) listen() (*os.File, error) {
 		err = syscall.Chmod(at, 0o600)
 	}
 	if err == nil {
-		err = b.agent.cred.own(func(uid, gid int) error { return syscall.Lchown(at, uid, gid) })
+		err = a.cred.own(func(uid, gid int) error { return syscall.Lchown(at, uid, gid) })
 	}
 	if err == nil {
 		err = syscall.Listen(fd, wire.MaxBoxCalls)
@@ -194,8 +194,11 @@ func (b *box) serve(conn *os.File) {
 func (b *box) run(conn *os.File, in *bufio.Reader, req *request) error {
 	_ = conn.SetReadDeadline(time.Now().Add(wire.Silence)) // the spec must arrive at once
 	var spec wire.BoxSpec
-	if err := readHead(req.body, &spec); err != nil {
+	if err := wire.ReadSpec(req.body, &spec); err != nil {
 		return err
+	}
+	if spec.Files {
+		return core.Errorf(core.CodeInvalid, "", "%s is set, and the box of this harness is in its own VM", wire.EnvPeer)
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	select {
@@ -252,44 +255,23 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		if j.pid, err = b.agent.startBy(b.starter, b.cred, cmd, ends); err == nil {
 			b.now, j.session = j, j.pid
 		}
-		return unstartable(err)
-	})
-}
-
-// unstartable converts an error to drover-run's exit code: not found, or not executable.
-func unstartable(err error) error {
-	switch {
-	case err == nil, !core.Is(err, core.CodeInvalid):
 		return err
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
-		return core.Errorf(core.CodeNotFound, "", "%v", err)
-	}
-	return core.Errorf(core.CodeForbidden, "", "%v", err)
+	})
 }
 
 // prepare checks a call and finds its program.
 func (b *box) prepare(spec wire.BoxSpec) (*command, error) {
 	home := b.agent.cfg.Home
 	folder := path.Join(home, wire.Box)
-	own := []string{"HOME=" + folder, wire.EnvFiles + "=" + path.Join(home, wire.Submission)}
 	if b.agent.oneUser() {
-		own = append(own, "TMPDIR="+folder) // the harness's files in /tmp belong to its own user
+		spec.Env = append([]string{"TMPDIR=" + folder}, spec.Env...) // the harness's files in /tmp belong to its own user
 	}
-	spec.Harness, spec.Dir, spec.Limits, spec.Env = false, folder, b.limits, append(own, spec.Env...)
-	cmd, err := b.agent.prepare(spec.Spec)
-	if core.Is(err, core.CodeInvalid) && errors.Is(err, errNoProgram) {
-		return nil, core.Errorf(core.CodeNotFound, "", "%v", err)
-	}
-	return cmd, err
+	spec.Harness, spec.Called, spec.Dir, spec.Limits = false, true, folder, b.limits
+	return b.agent.prepare(spec.Spec)
 }
 
 // fill puts a state into the empty folder, and drops the state that is about to be replaced.
 func (b *box) fill(spec wire.BoxSpec) error {
-	for _, name := range []string{spec.With, spec.Save} {
-		if name != "" && !stateName(name) {
-			return core.Errorf(core.CodeInvalid, "", "%q names no state: that is 1 to %d small letters", name, wire.MaxKeptName)
-		}
-	}
 	if spec.With != "" {
 		s := b.kept[spec.With]
 		if s == nil {
@@ -299,12 +281,8 @@ func (b *box) fill(spec wire.BoxSpec) error {
 			return b.folder.refusal(err)
 		}
 	}
-	if s := b.kept[spec.Save]; s != nil {
-		_ = s.file.Close() // not needed any more
-		delete(b.kept, spec.Save)
-	}
-	if spec.Save != "" && len(b.kept) == wire.MaxKept {
-		return core.Errorf(core.CodeLimit, "", "a harness keeps %d states", wire.MaxKept)
+	if spec.Save != "" {
+		return replace(b.kept, spec.Save)
 	}
 	return nil
 }

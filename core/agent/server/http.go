@@ -222,5 +222,7 @@ func refuse(err error) []byte {
 	if len(text) > wire.MaxBody/2 {
 		text = text[:wire.MaxBody/2]
 	}
-	return answer(statusOf(code), wire.Refusal{Code: code, Text: strings.ToValidUTF8(text, "?"), Unclean: errors.As(err, new(unclean))}, true)
+	var u wire.Unstarted
+	_ = errors.As(err, &u) // no exit code otherwise
+	return answer(statusOf(code), wire.Refusal{Code: code, Text: strings.ToValidUTF8(text, "?"), Unclean: errors.As(err, new(unclean)), Exit: u.Exit}, true)
 }

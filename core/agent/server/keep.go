@@ -34,7 +34,7 @@ func (a *Agent) keep(owner, name string) error {
 		return err
 	}
 	defer a.end(nil)
-	if err := a.mayKeep(name); err != nil {
+	if err := replace(a.kept, name); err != nil {
 		return err
 	}
 	s, err := a.pack(a.places[wire.Work], a.kept)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"time"
 
 	"drover/core"
@@ -85,7 +84,7 @@ func (a *Agent) take(name string, conn *os.File, req *request) error {
 		return err
 	}
 	defer a.end(nil)
-	if err := a.mayKeep(name); err != nil {
+	if err := replace(a.kept, name); err != nil {
 		return err
 	}
 	file, err := a.nameless()
@@ -174,19 +173,17 @@ func (c *copying) check(e wire.Entry) error {
 	return nil
 }
 
-// mayKeep returns why nothing can be kept under the name.
-func (a *Agent) mayKeep(name string) error {
-	switch {
-	case !stateName(name):
-		return core.Errorf(core.CodeInvalid, a.cfg.VM, "%q names no state: that is 1 to %d small letters", name, wire.MaxKeptName)
-	case a.kept[name] != nil:
-		return core.Errorf(core.CodeConflict, a.cfg.VM, "something is kept as %q already", name)
-	case len(a.kept) == wire.MaxKept:
-		return core.Errorf(core.CodeLimit, a.cfg.VM, "a VM keeps %d states", wire.MaxKept)
+// replace drops what is kept under the name. It returns why nothing can be kept under it.
+func replace(kept map[string]*state, name string) error {
+	if err := wire.CheckState(name); err != nil {
+		return err
+	}
+	if s := kept[name]; s != nil {
+		_ = s.file.Close() // not needed any more
+		delete(kept, name)
+	}
+	if len(kept) == wire.MaxKept {
+		return core.Errorf(core.CodeLimit, "", "a VM keeps %d states", wire.MaxKept)
 	}
 	return nil
-}
-
-func stateName(name string) bool {
-	return len(name) > 0 && len(name) <= wire.MaxKeptName && !slices.ContainsFunc([]byte(name), func(c byte) bool { return c < 'a' || c > 'z' })
 }

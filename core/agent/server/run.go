@@ -2,8 +2,6 @@ package server
 
 import (
 	"bufio"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -41,6 +39,7 @@ type job struct {
 	save    string // name under which the box's content is kept afterwards; "" is none
 	unsaved string // why the box's content could not be kept
 	lends   *box   // the box that it may use; nil is none
+	calls   *calls // of a harness whose box is another VM; nil is none
 	in      *box   // the box in which it runs; nil is none
 	frames  *frames
 	began   time.Time
@@ -123,7 +122,8 @@ func (a *Agent) run(conn *os.File, in *bufio.Reader, req *request) error {
 
 // start reads what to run and starts it.
 func (j *job) start(req *request) (*pipes, error) {
-	spec, err := readSpec(req.body)
+	var spec wire.Spec
+	err := wire.ReadSpec(req.body, &spec)
 	if err != nil {
 		return nil, err
 	}
@@ -149,20 +149,43 @@ func (j *job) start(req *request) (*pipes, error) {
 		j.held[core.LimitPids] = wire.HeldByWatchdog // the kernel's limit stays for later runs
 	}
 	if spec.Harness {
-		if j.lends, err = j.agent.openBox(j, cmd.share); err != nil {
+		if err := j.lend(spec.Away, cmd); err != nil {
 			return nil, err
 		}
-		j.held[wire.LimitHarness] = j.lends.heldBy()
 	}
 	ends, err := j.begin(func(ends *pipes) (err error) {
 		j.pid, err = j.agent.start(cmd, ends)
 		j.session = j.pid
 		return err
 	})
-	if err != nil && j.lends != nil {
-		err = errors.Join(err, j.lends.close())
+	if err != nil {
+		err = errors.Join(err, j.unlend())
 	}
 	return ends, err
+}
+
+// lend opens the box of a harness, or listens to its calls for one that is away.
+func (j *job) lend(away bool, cmd *command) (err error) {
+	if away {
+		j.calls, err = j.agent.openCalls()
+		j.held[wire.LimitHarness] = wire.HeldByPeer
+		return err
+	}
+	if j.lends, err = j.agent.openBox(j, cmd.share); err == nil {
+		j.held[wire.LimitHarness] = j.lends.heldBy()
+	}
+	return err
+}
+
+// unlend ends what lend has begun. It returns why the VM is bad, or nil.
+func (j *job) unlend() error {
+	switch {
+	case j.lends != nil:
+		return j.lends.close()
+	case j.calls != nil:
+		return j.calls.close()
+	}
+	return nil
 }
 
 // stretch returns by how much a run's limit by the clock may be put off.
@@ -195,29 +218,6 @@ func (j *job) gauges() *gauges {
 	return &j.agent.usage.runs
 }
 
-// readSpec reads the head of a run's body.
-func readSpec(body io.Reader) (wire.Spec, error) {
-	var spec wire.Spec
-	err := readHead(body, &spec)
-	return spec, err
-}
-
-func readHead(body io.Reader, into any) error {
-	var size [4]byte
-	if _, err := io.ReadFull(body, size[:]); err != nil {
-		return core.Wrap(err, core.CodeInvalid, "", "read the run")
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > wire.MaxSpec {
-		return core.Errorf(core.CodeLimit, "", "the run has %d bytes; %d are allowed", n, wire.MaxSpec)
-	}
-	text := make([]byte, n)
-	if _, err := io.ReadFull(body, text); err != nil {
-		return core.Wrap(err, core.CodeInvalid, "", "read the run")
-	}
-	return core.Wrap(json.Unmarshal(text, into), core.CodeInvalid, "", "read the run")
-}
-
 // supervise carries the streams, waits for the first reason to end, and makes sure that everything is dead before it
 // reports.
 func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pipes) {
@@ -248,9 +248,7 @@ func (j *job) supervise(conn *os.File, in *bufio.Reader, req *request, ends *pip
 	}
 	streams.Wait() // output written before the end is still in the pipes
 	ends.closeOurs()
-	if j.lends != nil {
-		j.failure = errors.Join(j.failure, j.lends.close())
-	}
+	j.failure = errors.Join(j.failure, j.unlend())
 	j.leave() // before the host reads the end and makes the next call
 	if j.failure != nil {
 		j.frames.last(wire.KindFault, wire.Refusal{Code: core.CodeOf(j.failure), Text: j.failure.Error(), Unclean: errors.As(j.failure, new(unclean))})
@@ -281,7 +279,7 @@ func (j *job) killAll() error {
 		case <-again.C:
 		case <-late.C:
 			err := core.Wrap(errUndead, core.CodeBadVM, j.agent.cfg.VM, "end a run")
-			if j.lends == nil { // otherwise a process of the harness may have survived
+			if j.lends == nil && j.calls == nil { // otherwise a process of the harness may have survived
 				err = unclean{err}
 			}
 			return err

@@ -224,6 +224,10 @@ func (a *Agent) handle(file *os.File, in *bufio.Reader, req *request) bool {
 		if err = a.run(file, in, req); err == nil {
 			return false // it wrote its own answer
 		}
+	case req.method == "POST" && req.path == wire.PathCalls:
+		if err = a.fetch(file, in, req); err == nil {
+			return false // what followed was the caller's
+		}
 	case req.method == "POST" && collecting:
 		if err = a.collect(from, file, req); err == nil {
 			return false // it wrote its own answer

@@ -30,6 +30,9 @@ func (a *Agent) prepare(s wire.Spec) (*command, error) {
 	if c.dir == "" {
 		c.dir = path.Join(a.cfg.Home, wire.Work)
 	}
+	if s.Called {
+		s.Env = append([]string{"HOME=" + c.dir, wire.EnvFiles + "=" + path.Join(a.cfg.Home, wire.Submission)}, s.Env...)
+	}
 	c.share = effective(s.Share, c.limits)
 	switch {
 	case len(s.Args) == 0 || s.Args[0] == "":
@@ -46,11 +49,14 @@ func (a *Agent) prepare(s wire.Spec) (*command, error) {
 	}
 	if s.Harness {
 		s.Env = append(slices.Clip(s.Env), wire.EnvBox+"="+path.Join(a.cfg.Home, wire.BoxSocket))
+		if s.Away {
+			s.Env = append(s.Env, wire.EnvPeer+"=yes")
+		}
 	}
 	c.env = a.environ(s.Env)
 	program, err := find(s.Args[0], c.env)
 	if err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, a.cfg.VM, "run %q", s.Args[0])
+		return nil, wire.Unstarted{Exit: wire.ExitAbsent, Err: core.Wrap(err, core.CodeInvalid, a.cfg.VM, "run %q", s.Args[0])}
 	}
 	c.path = program
 	return c, nil
@@ -209,11 +215,14 @@ func (a *Agent) fork(as credential, c *command, p *pipes) (pid int, err error) {
 	if pid > 0 {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it must not go on in this state
 	}
-	code := core.CodeBadVM
-	if slices.ContainsFunc(callers, func(theirs error) bool { return errors.Is(err, theirs) }) {
-		code = core.CodeInvalid
+	if !slices.ContainsFunc(callers, func(theirs error) bool { return errors.Is(err, theirs) }) {
+		return pid, core.Wrap(err, core.CodeBadVM, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
 	}
-	return pid, core.Wrap(err, code, a.cfg.VM, "run %q in %q", c.args[0], c.dir)
+	exit := wire.ExitRefused
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
+		exit = wire.ExitAbsent
+	}
+	return pid, wire.Unstarted{Exit: exit, Err: core.Wrap(err, core.CodeInvalid, a.cfg.VM, "run %q in %q", c.args[0], c.dir)}
 }
 
 // callers are the errors of a start for which the command or its folder is to blame.

@@ -86,4 +86,5 @@ const (
 	HeldByUser     = "user"
 	HeldByAffinity = "affinity"
 	HeldByLandlock = "landlock"
+	HeldByPeer     = "peer" // it is another VM
 )

@@ -61,6 +61,7 @@ const (
 	BoxSocket  = ".drover-run"            // below Home: where the program asks, while a harness runs
 	EnvBox     = "DROVER_RUN_SOCKET"      // of a harness: the path of that socket
 	EnvFiles   = "DROVER_SUBMISSION"      // of a harness and of its box: where the place Submission is
+	EnvPeer    = "DROVER_PEER"            // of a harness whose box is another VM: not empty
 )
 
 // Users inside a VM.
@@ -87,6 +88,7 @@ const (
 	PathKill       = "/kill"
 	PathLost       = "/lost"             // GET: the Loss of the run in progress; POST: that of its partner, asked for by KindLate
 	PathBox        = "/box"              // on BoxSocket alone: a BoxSpec as PathRun takes a Spec, and its answer
+	PathCalls      = "/calls"            // becomes the next call on BoxSocket, if the harness is Away
 	HeaderOwner    = "Drover-Assignment" // on whose behalf a file or a run comes
 	AuthScheme     = "Bearer "
 )
@@ -111,8 +113,14 @@ type Spec struct {
 	// Reset is the name of a reset that comes first; nil is none. It saves a call.
 	Reset *string `json:"reset,omitempty"`
 
-	// Harness is whether the command may run others in the box while it runs.
+	// Harness is whether the command may run others in the box while it runs. Away is whether that box is another VM, so
+	// that the host answers its calls: see PathCalls.
 	Harness bool `json:"harness,omitempty"`
+	Away    bool `json:"away,omitempty"`
+
+	// Called is whether drover-run has called for the command: it is told where the place Submission is, and its folder is
+	// its HOME.
+	Called bool `json:"called,omitempty"`
 
 	// Closes asks for a frame when the command closes its standard output and goes on.
 	Closes bool `json:"closes,omitempty"`
@@ -128,11 +136,13 @@ type Loss struct {
 }
 
 // BoxSpec is a run in the box. Its Limits and Dir say nothing: it has those of the
-// harness, and begins in the folder Box.
+// harness, and begins in the folder Box. Files is whether entries follow it, before
+// standard input: what the place Submission is to hold, if the box is another VM.
 type BoxSpec struct {
 	Spec
-	With string `json:"with,omitempty"` // the state that Box holds at the start; "" is nothing
-	Save string `json:"save,omitempty"` // the state that Box holds at the end is kept under this name, in the place of what was; "" is not
+	Files bool   `json:"files,omitempty"`
+	With  string `json:"with,omitempty"` // the state that Box holds at the start; "" is nothing
+	Save  string `json:"save,omitempty"` // the state that Box holds at the end is kept under this name, in the place of what was; "" is not
 }
 
 // Assignment is the body of an assignment.
@@ -175,7 +185,35 @@ type Refusal struct {
 	Code    core.Code `json:"code"`
 	Text    string    `json:"text"`
 	Unclean bool      `json:"unclean,omitempty"` // set if the VM refuses all work because what user code left cannot be removed
+	Exit    int       `json:"exit,omitempty"`    // of Unstarted
 }
+
+// Err returns it as an error about the VM id.
+func (r Refusal) Err(id string) error {
+	err := core.Errorf(r.Code, id, "%s", r.Text)
+	if r.Exit == ExitAbsent || r.Exit == ExitRefused {
+		return Unstarted{r.Exit, err}
+	}
+	return err
+}
+
+// Unstarted is the error of a command that cannot be started.
+type Unstarted struct {
+	Exit int // as a shell's: ExitAbsent or ExitRefused
+	Err  error
+}
+
+// Exit codes of what cannot be started.
+const (
+	ExitRefused = 126 // it cannot be executed
+	ExitAbsent  = 127 // it does not exist
+)
+
+// Error says why.
+func (u Unstarted) Error() string { return u.Err.Error() }
+
+// Unwrap returns the reason, with its code.
+func (u Unstarted) Unwrap() error { return u.Err }
 
 // Status is the state of a VM's agent.
 type Status struct {
