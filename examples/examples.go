@@ -10,7 +10,7 @@ import (
 
 // Files holds one folder for each assignment; README.md says what is in it.
 //
-//go:embed all:ledger all:brackets all:coins all:guess
+//go:embed all:ledger all:brackets all:coins all:guess all:shuffle
 var Files embed.FS
 
 // Lacking returns what an assignment needs and this machine does not have where

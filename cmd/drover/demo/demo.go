@@ -58,7 +58,7 @@ func Command() *cli.Command {
 }
 
 // demoAssignments are the examples in the order in which they are graded.
-var demoAssignments = []string{"ledger", "brackets", "coins", "guess"}
+var demoAssignments = []string{"ledger", "brackets", "coins", "guess", "shuffle"}
 
 // runDemo grades the examples for which this machine has the tools.
 func runDemo(c *cli.Context, dir string) error {

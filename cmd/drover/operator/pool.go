@@ -46,7 +46,7 @@ func poolFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "paused", Usage: "start no requests of the pool (--paused=false resumes)"},
 		&cli.Float64Flag{Name: "cpu", Usage: "processors that each VM may use, such as 1 or 0.5; 0 leaves it to the provider"},
 		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
-		&cli.BoolFlag{Name: "peer", Usage: "give each VM a peer, a second one for the trusted part of a request, such as an interactor: twice the memory (--peer=false ends it)"},
+		&cli.BoolFlag{Name: "peer", Usage: "give each VM a peer, a second one for the trusted part of a request, an interactor or a harness: twice the memory (--peer=false ends it)"},
 		&cli.BoolFlag{Name: "quiet", Usage: "give each VM processor cores of its own on hosts that have 3 or more, and leave one core free (--quiet=false ends it)"},
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
 		&cli.DurationFlag{Name: "broken-for", Usage: "how long its VMs may be impossible to make on all its hosts before waiting requests end failed, such as 30m; 0: they wait on"},
