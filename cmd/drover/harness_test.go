@@ -57,7 +57,7 @@ func TestHarnessIsCheckedInItsTime(t *testing.T) {
 	}
 	write("main", `#!/bin/sh
 # reports the time that it has
-time=$(grep -o '"drover/timeout":[0-9.]*}*[,}]' | tr -d '},' | tail -n 1)
+time=$(grep -o '"drover/timeout":[0-9.]*}*[,}]' | tr -d '},' | head -n 1)
 printf '{"score":1,"max_score":1,"message":"it has %s"}\n' "${time#*:}"
 `)
 	write("a.sh", "")
