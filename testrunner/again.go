@@ -56,10 +56,8 @@ func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, e
 		c.Verdict, c.Usage = o.Verdict, &used
 	}
 	c.Runs++
-	again := *t
-	again.Limits.Wall = longer(t.Limits.Wall, last.exit)
 	next := cases.Outcome{Checked: c}
-	run, heard, err := j.listened(&again, &next)
+	run, heard, err := j.listened(t, &next)
 	j.suite.alone = false
 	end()
 	j.lasted(began)

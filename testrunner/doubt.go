@@ -66,13 +66,6 @@ func doubt(by core.DecidedBy, e agent.Exit, l cases.Limits, n noise) core.Doubt 
 	return ""
 }
 
-// longer returns the limit by the clock of a further run: the time in which the one before waited for a processor is given
-// back, up to as much again.
-func longer(wall time.Duration, last agent.Exit) time.Duration {
-	waited := time.Duration(last.WaitedMs+last.PartnerMs) * time.Millisecond
-	return wall + min(max(waited, 0), wall)
-}
-
 // Bounds on further runs of one grading. A test has two at most. Noise only ever makes a program slower, so the fastest of
 // few runs is the fairest of them, and the first that is in no doubt is the last.
 const (

@@ -72,14 +72,6 @@ func TestNoiseOfOthers(t *testing.T) {
 	}
 }
 
-// Time in which a run waited is given back, but no more than its limit again, whatever the VM says.
-func TestLimitByTheClockOfASecondRun(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, 15*time.Second, longer(10*time.Second, agent.Exit{WaitedMs: 5000}))
-	require.Equal(t, 20*time.Second, longer(10*time.Second, agent.Exit{WaitedMs: 500_000}))
-	require.Equal(t, 10*time.Second, longer(10*time.Second, agent.Exit{WaitedMs: -1}))
-}
-
 func TestBoundsOfSecondRuns(t *testing.T) {
 	t.Parallel()
 	require.False(t, (&seconds{runs: mostAgain - 1, confirmed: mostConfirmed - 1, took: mostExtra - 1}).spent())
