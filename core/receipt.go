@@ -13,6 +13,8 @@ type Receipt struct {
 	Network    string `json:"network,omitempty"` // what its VM could reach, as Pool.Network says; "" is not known
 	Peer       bool   `json:"peer,omitempty"`    // its VM had a peer
 	Noise      *Noise `json:"noise,omitempty"`   // nil if nothing ran
+
+	BuildMs int64 `json:"build_ms,omitempty"` // of a grading by the stock harness: by the clock, until the first test could start
 }
 
 // Noise is what else happened on the host while a request ran there. A nil field was not measured.

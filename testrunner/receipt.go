@@ -182,6 +182,9 @@ func (j *job) receipt() *core.Receipt {
 	if spec.Harness != nil {
 		r.Harness = spec.Harness.Digest
 	}
+	if j.suite != nil {
+		r.BuildMs = j.suite.built.Milliseconds()
+	}
 	if !j.started.IsZero() {
 		j.after = j.r.watch.look()
 		r.Noise = j.after.since(j.before)

@@ -32,6 +32,7 @@ type suite struct {
 	marks   []core.Mark
 	marked  int // tests that ended
 	second  seconds
+	built   time.Duration // from the start to the first test
 	lent    time.Duration // by which a second run has put off until
 	spare   time.Duration // by which until may be put off yet for what runs lose to others
 	alone   bool          // the present test runs again, while no other slot runs one
@@ -157,6 +158,7 @@ func (j *job) tests() (*cases.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.built = j.r.deps.Clock.Now().Sub(j.started)
 	passed := map[string]bool{} // groups
 	for i := range s.plan.Groups {
 		g := &s.plan.Groups[i]

@@ -34,19 +34,42 @@ func TestProblemsAreVerified(t *testing.T) {
 		}
 		var found struct {
 			TimeMs int64 `json:"time_ms"`
-			Rows   []struct {
+			Times  struct {
+				Whole   int64  `json:"whole_ms"`
+				Grading int64  `json:"grading_ms"`
+				Build   int64  `json:"build_ms"`
+				Slowest int64  `json:"slowest_ms"`
+				Of      string `json:"slowest_submission"`
+			} `json:"times"`
+			Rows []struct {
 				Path    string `json:"path"`
 				Wanted  string `json:"expected"`
 				Outcome string `json:"outcome"`
 				Fits    bool   `json:"fits"`
 				About   string `json:"about"`
+				CPUMs   int64  `json:"cpu_ms"`
+				Tests   []struct {
+					CPUMs int64 `json:"cpu_ms"`
+				} `json:"tests"`
 			} `json:"rows"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(out), &found), errs)
 		require.Positive(t, found.TimeMs)
 		require.NotEmpty(t, found.Rows)
+		require.Positive(t, found.Times.Whole)
+		require.Positive(t, found.Times.Build, e.Name())
+		require.Greater(t, found.Times.Grading, found.Times.Build, e.Name())
 		got := map[string]string{}
 		for _, r := range found.Rows {
+			if r.Path == found.Times.Of {
+				require.Equal(t, found.Times.Slowest, r.CPUMs)
+			}
+			if r.Outcome == "accepted" || r.Outcome == "wrong answer" {
+				require.NotEmpty(t, r.Tests, r.Path)
+			}
+			for _, one := range r.Tests {
+				require.LessOrEqual(t, one.CPUMs, r.CPUMs, r.Path)
+			}
 			t.Logf("| %s | %s | %s | %s | %s", e.Name(), r.Path, r.Wanted, r.Outcome, r.About)
 			if !r.Fits {
 				got[r.Path] = r.Outcome

@@ -25,6 +25,9 @@ var settings = []string{
 	"alternatives", "ld.so.cache", "localtime", "protocols", "services", "os-release", "fonts", "fpc*", "java*", "mono", "perl", "python*", "R", "texmf",
 }
 
+// databases are folders of the host's /var that compilers read: lists of installed libraries, and nothing else.
+var databases = []string{"/var/lib/ghc/package.conf.d"}
+
 // devices are all devices of a VM, except zero.
 var devices = []string{"null", "full", "random", "urandom"}
 
@@ -116,6 +119,11 @@ func (l *layout) system() error {
 			l.link(path, to)
 		case info.IsDir():
 			l.show(path, path, true, readOnly|unix.MOUNT_ATTR_NODEV)
+		}
+	}
+	for _, path := range databases {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() { // most hosts have none
+			l.show(path, path, true, readOnly|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
 		}
 	}
 	return l.strays()

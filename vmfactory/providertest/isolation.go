@@ -88,11 +88,19 @@ func hostFiles(t *testing.T, v vm) probe.Target {
 	require.NoError(t, os.WriteFile(path, []byte("for all to read"), 0o600))
 	t.Cleanup(func() { _ = os.Remove(path) })
 	require.NoError(t, os.Chmod(path, 0o666))
-	return probe.Target{Files: []string{
+	libs, err := os.ReadDir("/var/lib")
+	require.NoError(t, err)
+	var files []string
+	for _, e := range libs {
+		if e.Name() != "ghc" { // a VM may see the list of the compiler's libraries
+			files = append(files, "/var/lib/"+e.Name())
+		}
+	}
+	return probe.Target{Files: append(files,
 		path, v.run, filepath.Join(v.run, v.id), filepath.Join(v.run, v.id, agent.SecretFile), "/etc/shadow", "/etc/gshadow", "/etc/sudoers",
-		"/etc/ssh", "/etc/ssl/private", "/etc/machine-id", "/etc/environment", "/root", "/boot", "/home/" + filepath.Base(os.Getenv("HOME")) + "/.",
-		"/var/lib", "/var/log", "/var/run/docker.sock", "/run/docker.sock", "/run/dbus", "/run/user", "/run/systemd", "/sys/class", "/lost+found",
-	}}
+		"/etc/ssh", "/etc/ssl/private", "/etc/machine-id", "/etc/environment", "/root", "/boot", "/home/"+filepath.Base(os.Getenv("HOME"))+"/.",
+		"/var/log", "/var/run/docker.sock", "/run/docker.sock", "/run/dbus", "/run/user", "/run/systemd", "/sys/class", "/lost+found",
+	)}
 }
 
 func systemFiles(*testing.T, vm) probe.Target {

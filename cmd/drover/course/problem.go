@@ -17,8 +17,11 @@ import (
 
 // ProblemCommand is drover problem.
 func ProblemCommand() *cli.Command {
-	timeFlag := func() cli.Flag {
-		return &cli.DurationFlag{Name: "time", Usage: "the limit of a test's processor `TIME`, such as 2s", DefaultText: "the package's"}
+	limitFlags := func(more ...cli.Flag) []cli.Flag {
+		return append([]cli.Flag{
+			&cli.DurationFlag{Name: "time", Usage: "the limit of a test's processor `TIME`, such as 2s", DefaultText: "the package's"},
+			&cli.StringFlag{Name: "memory", Usage: "the limit of a test's memory, a `SIZE` such as 1G", DefaultText: "the package's"},
+		}, more...)
 	}
 	return &cli.Command{
 		Name: "problem", Usage: "problem packages of Kattis, ICPC and Polygon", OnUsageError: terminal.UsageError,
@@ -33,33 +36,31 @@ func ProblemCommand() *cli.Command {
 			},
 			{
 				Name: "show", Usage: "show what a package has, and what drover cannot judge of it", UsageText: "drover problem show [flags] DIR", OnUsageError: terminal.UsageError,
-				Flags:  terminal.WithSettings([]cli.Flag{timeFlag(), terminal.JSONFlag()}),
+				Flags:  terminal.WithSettings(limitFlags(terminal.JSONFlag())),
 				Action: func(c *cli.Context) error { return withProblem(c, showProblem) },
 			},
 			{
 				Name: "verify", Usage: "grade a package's own submissions, and compare with what it expects", UsageText: "drover problem verify [flags] DIR", OnUsageError: terminal.UsageError,
 				Description: "Grades on a cluster that lives only for this command, or on the running one with --pool. Exits with 1 if a\n" +
 					"submission ends otherwise than the package says.\n\nExample: drover problem verify problems/hello",
-				Flags: terminal.WithSettings([]cli.Flag{
-					timeFlag(), access.AsFlag(), terminal.JSONFlag(),
+				Flags: terminal.WithSettings(limitFlags(access.AsFlag(), terminal.JSONFlag(),
 					&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL` of the running cluster"},
-				}, "client"),
+				), "client"),
 				Action: func(c *cli.Context) error { return withProblem(c, verifyProblem) },
 			},
 			{
 				Name: "import", Usage: "make an assignment of a package, or update one", UsageText: "drover problem import [flags] DIR CLASS/HANDLE", OnUsageError: terminal.UsageError,
 				Description: "Example: drover problem import problems/hello cs101/hello",
-				Flags: terminal.WithSettings([]cli.Flag{
-					timeFlag(), access.AsFlag(), terminal.JSONFlag(),
+				Flags: terminal.WithSettings(limitFlags(access.AsFlag(), terminal.JSONFlag(),
 					&cli.StringFlag{Name: "pool", Usage: "grade in VMs of `POOL`", DefaultText: "of a new assignment: " + access.DefaultPool},
-				}, "client"),
+				), "client"),
 				Action: func(c *cli.Context) error { return withProblem(c, importProblem) },
 			},
 		},
 	}
 }
 
-// withProblem opens the package that the first argument names, with the time limit of --time.
+// withProblem opens the package that the first argument names, with the limits of --time and --memory.
 func withProblem(c *cli.Context, action func(*cli.Context, *problem.Problem) error) (err error) {
 	if c.NArg() == 0 {
 		return core.Errorf(core.CodeInvalid, "", "which package? %s", c.Command.UsageText)
@@ -73,6 +74,9 @@ func withProblem(c *cli.Context, action func(*cli.Context, *problem.Problem) err
 		if p.Limits.Time = c.Duration("time"); p.Limits.Time <= 0 || p.Limits.Time > time.Hour {
 			return core.Errorf(core.CodeInvalid, "time", "--time %s must be above 0 and at most 1h", p.Limits.Time)
 		}
+	}
+	if err := terminal.SizeFlag(c, "memory", &p.Limits.Memory); err != nil {
+		return err
 	}
 	return action(c, p)
 }

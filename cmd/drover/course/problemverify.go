@@ -3,15 +3,12 @@ package course
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
 	"drover/cmd/drover/access"
@@ -22,22 +19,36 @@ import (
 	"drover/core/harness"
 	"drover/core/harness/problem"
 	"drover/core/requests"
+	"drover/core/requests/intake"
 )
 
 // verified is a program of a package, and how it ended.
 type verified struct {
-	Path   string          `json:"path"`
-	Wanted string          `json:"expected"`
-	Got    problem.Outcome `json:"outcome"`
-	Fits   bool            `json:"fits"`
-	Score  *float64        `json:"score,omitempty"`
-	Max    *float64        `json:"max_score,omitempty"`
-	CPUMs  int64           `json:"cpu_ms"` // of the slowest test
-	Memory int64           `json:"memory_peak_bytes"`
-	About  string          `json:"about,omitempty"` // the test that decided
+	Path    string          `json:"path"`
+	Wanted  string          `json:"expected"`
+	Got     problem.Outcome `json:"outcome"`
+	Fits    bool            `json:"fits"`
+	Score   *float64        `json:"score,omitempty"`
+	Max     *float64        `json:"max_score,omitempty"`
+	CPUMs   int64           `json:"cpu_ms"` // of the slowest test
+	Slowest string          `json:"slowest_test,omitempty"`
+	Memory  int64           `json:"memory_peak_bytes"`
+	WallMs  int64           `json:"wall_ms"`            // of the whole grading
+	BuildMs int64           `json:"build_ms,omitempty"` // of it until the first test could start
+	About   string          `json:"about,omitempty"`    // the test that decided
+	Tests   []verifiedTest  `json:"tests,omitempty"`
 
 	result *core.Result
 	timed  bool // for the time limit, if that is measured
+}
+
+// verifiedTest is a test of a program in the output of --json.
+type verifiedTest struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"`
+	CPUMs   int64  `json:"cpu_ms"`
+	WallMs  int64  `json:"wall_ms"`
+	Memory  int64  `json:"memory_peak_bytes"`
 }
 
 // verification is the work of drover problem verify.
@@ -47,6 +58,7 @@ type verification struct {
 	backend access.Backend
 	pool    string
 	rows    []verified
+	took    time.Duration // by the clock, from the first upload to the last result
 	warned  bool
 }
 
@@ -92,7 +104,8 @@ func verifyingPool(p *problem.Problem) core.Pool {
 		memory = verifyMemory
 	}
 	pool.Limits.Memory = max(memory, p.Limits.BuildMemory, p.Limits.CheckMemory)
-	pool.Limits.Disk, pool.Limits.FileSize, pool.Limits.Pids = verifyDisk, verifyDisk, verifyPids
+	disk := max(verifyDisk, memory) // a static array is as large in the program's file
+	pool.Limits.Disk, pool.Limits.FileSize, pool.Limits.Pids = disk, disk, verifyPids
 	pool.Limits.Timeout, pool.Limits.Output = verifyTimeout, core.MaxOutputBytes
 	return pool
 }
@@ -100,6 +113,8 @@ func verifyingPool(p *problem.Problem) core.Pool {
 // run grades everything: input validators and accepted submissions first if the time limit is to be measured.
 func (v *verification) run(c *cli.Context, d access.Backend) error {
 	v.backend = d
+	begun := time.Now()
+	defer func() { v.took = time.Since(begun) }()
 	if err := v.validate(c.Context); err != nil {
 		return err
 	}
@@ -136,12 +151,20 @@ func (v *verification) validate(ctx context.Context) error {
 		if err := v.p.WriteInputs(folder, program); err != nil {
 			return err
 		}
-		row := verified{Path: program, Wanted: string(problem.Accepted)}
-		r, err := v.wait(ctx, v.submit(ctx, folder, &problem.Submission{Path: program}))
+		pack, err := harness.Pack(folder)
 		if err != nil {
 			return err
 		}
-		v.add(row, &problem.Submission{Wanted: []problem.Outcome{problem.Accepted}}, r, false)
+		of := problem.Submission{Path: program, Wanted: []problem.Outcome{problem.Accepted}}
+		ids, err := v.submit(ctx, &pack, []*problem.Submission{&of})
+		if err != nil {
+			return err
+		}
+		r, err := v.wait(ctx, ids[0])
+		if err != nil {
+			return err
+		}
+		v.add(verified{Path: program, Wanted: string(problem.Accepted)}, &of, r, false)
 	}
 	return nil
 }
@@ -152,110 +175,123 @@ func (v *verification) grade(ctx context.Context, name string, which func(*probl
 	if err := v.p.Write(folder); err != nil {
 		return err
 	}
-	every, err := v.everyTest(folder, which)
-	if err != nil {
-		return err
-	}
-	type begun struct {
-		s *problem.Submission
-		r *running
-		e *running // of all tests; nil if there is no need
-	}
-	var all []begun
-	for i := range v.p.Submissions {
-		if s := &v.p.Submissions[i]; which(s) {
-			one := begun{s: s, r: v.submit(ctx, folder, s)}
-			if len(s.Expected) > 0 {
-				one.e = v.submit(ctx, every, s)
-			}
-			all = append(all, one)
-		}
-	}
-	for _, b := range all {
-		r, err := v.wait(ctx, b.r)
-		if err != nil {
-			return err
-		}
-		if err := v.warn(folder, r); err != nil {
-			return err
-		}
-		v.add(verified{Path: b.s.Path, Wanted: wanted(b.s), timed: b.s.ForTime()}, b.s, r, v.p.Scoring)
-		if b.e == nil {
-			continue
-		}
-		whole, err := v.wait(ctx, b.e)
-		if err != nil {
-			return err
-		}
-		row := &v.rows[len(v.rows)-1]
-		why := b.s.Unmet(r, whole)
-		if bad := v.p.Judged(whole, nil); bad == problem.JudgeError {
-			row.Got, why = bad, terminal.FirstLine(whole.Reason)
-		}
-		if why != "" && row.Fits {
-			row.Fits, row.About = false, why
-		}
-	}
-	return nil
-}
-
-// warn notes, once, what the VMs that graded do not have and the package asks for.
-func (v *verification) warn(folder string, r *core.Result) error {
-	if v.warned || r.Receipt == nil {
-		return nil
-	}
-	v.warned = true
 	pack, err := harness.Pack(folder)
 	if err != nil {
 		return err
 	}
-	for _, w := range pack.Lacks(r.Receipt.Limits) {
-		v.p.Notes = append(v.p.Notes, problem.Note{File: "pool " + v.pool, What: w.String()})
+	var chosen, expecting []*problem.Submission
+	for i := range v.p.Submissions {
+		s := &v.p.Submissions[i]
+		if !which(s) {
+			continue
+		}
+		if chosen = append(chosen, s); len(s.Expected) > 0 {
+			expecting = append(expecting, s)
+		}
+	}
+	ids, err := v.submit(ctx, &pack, chosen)
+	if err != nil {
+		return err
+	}
+	every, err := v.everyTest(ctx, folder+"-every", expecting)
+	if err != nil {
+		return err
+	}
+	for i, s := range chosen {
+		r, err := v.wait(ctx, ids[i])
+		if err != nil {
+			return err
+		}
+		v.warn(&pack, r)
+		v.add(verified{Path: s.Path, Wanted: wanted(s), timed: s.ForTime()}, s, r, v.p.Scoring)
+		if len(s.Expected) == 0 {
+			continue
+		}
+		whole, err := v.wait(ctx, every[0])
+		if err != nil {
+			return err
+		}
+		every = every[1:]
+		v.expect(s, r, whole)
 	}
 	return nil
 }
 
-// everyTest writes a harness that runs all tests, if submissions need it, and returns its folder.
-func (v *verification) everyTest(folder string, which func(*problem.Submission) bool) (string, error) {
-	folder += "-every"
-	for i := range v.p.Submissions {
-		if s := &v.p.Submissions[i]; which(s) && len(s.Expected) > 0 {
-			return folder, v.p.WriteEvery(folder)
-		}
+// everyTest grades submissions by a harness that runs all tests.
+func (v *verification) everyTest(ctx context.Context, folder string, all []*problem.Submission) ([]string, error) {
+	if len(all) == 0 {
+		return nil, nil
 	}
-	return folder, nil
-}
-
-// running is a request that was made, or why it could not be.
-type running struct {
-	id  string
-	err error
-}
-
-func (v *verification) submit(ctx context.Context, folder string, s *problem.Submission) *running {
-	draft := requests.Draft{Pool: v.pool, Assignment: s.Path}
-	if v.pool == verifyPool {
-		draft.Submitter = "verify"
-	}
-	path, err := v.p.CopyProgram(filepath.Join(v.scratch, "programs"), s)
-	if err != nil {
-		return &running{err: err}
-	}
-	if err := request.GradingDraft(&draft, folder, []string{path}, harness.TestFinal); err != nil {
-		return &running{err: err}
-	}
-	view, err := v.backend.SubmitRequest(ctx, draft)
-	return &running{view.ID, err}
-}
-
-func (v *verification) wait(ctx context.Context, r *running) (*core.Result, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	if err := request.NewFollower(v.backend, r.id).Follow(ctx); err != nil {
+	if err := v.p.WriteEvery(folder); err != nil {
 		return nil, err
 	}
-	view, err := v.backend.ViewRequest(ctx, r.id)
+	pack, err := harness.Pack(folder)
+	if err != nil {
+		return nil, err
+	}
+	return v.submit(ctx, &pack, all)
+}
+
+// expect compares the newest row with what submissions.yaml says of it.
+func (v *verification) expect(s *problem.Submission, r, whole *core.Result) {
+	row := &v.rows[len(v.rows)-1]
+	why := s.Unmet(r, whole)
+	if bad := v.p.Judged(whole, nil); bad == problem.JudgeError {
+		row.Got, why = bad, terminal.FirstLine(whole.Reason)
+	}
+	if why != "" && row.Fits {
+		row.Fits, row.About = false, why
+	}
+}
+
+// warn notes, once, what the VMs that graded do not have and the package asks for.
+func (v *verification) warn(pack *harness.Package, r *core.Result) {
+	if v.warned || r.Receipt == nil {
+		return
+	}
+	v.warned = true
+	for _, w := range pack.Lacks(r.Receipt.Limits) {
+		v.p.Notes = append(v.p.Notes, problem.Note{File: "pool " + v.pool, What: w.String()})
+	}
+}
+
+// submit has programs graded, and returns the ids of the requests. The harness is sent once for all of them.
+func (v *verification) submit(ctx context.Context, pack *harness.Package, programs []*problem.Submission) ([]string, error) {
+	ids := make([]string, 0, len(programs))
+	for some := range slices.Chunk(programs, core.MaxBatchJobs) {
+		draft := requests.BatchDraft{Pool: v.pool, Assignment: verifyPool}
+		if v.pool == verifyPool {
+			draft.Submitter = "verify"
+		}
+		paths := make([][]string, len(some))
+		for i, s := range some {
+			path, err := v.p.CopyProgram(filepath.Join(v.scratch, "programs"), s)
+			if err != nil {
+				return nil, err
+			}
+			paths[i] = []string{path}
+		}
+		if err := request.GradingBatch(&draft, pack, paths, harness.TestFinal); err != nil {
+			return nil, err
+		}
+		batch, err := v.backend.SubmitBatch(ctx, draft)
+		for job := 0; err == nil && job < len(some); job++ {
+			var id string
+			id, err = intake.JobID(batch.ID, job)
+			ids = append(ids, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func (v *verification) wait(ctx context.Context, id string) (*core.Result, error) {
+	if err := request.NewFollower(v.backend, id).Follow(ctx); err != nil {
+		return nil, err
+	}
+	view, err := v.backend.ViewRequest(ctx, id)
 	return &view.Result, err
 }
 
@@ -266,11 +302,21 @@ func (v *verification) add(row verified, s *problem.Submission, r *core.Result, 
 	if scores {
 		row.Score, row.Max = r.Score, r.MaxScore
 	}
+	row.WallMs = r.Usage.WallMs
+	if r.Receipt != nil {
+		row.BuildMs = r.Receipt.BuildMs
+	}
 	for i := range r.Tests {
 		t := &r.Tests[i]
+		one := verifiedTest{Name: t.Name, Verdict: t.Verdict}
 		if t.Usage != nil {
-			row.CPUMs, row.Memory = max(row.CPUMs, t.Usage.CPUMs), max(row.Memory, t.Usage.MemoryPeakBytes)
+			one.CPUMs, one.WallMs, one.Memory = t.Usage.CPUMs, t.Usage.WallMs, t.Usage.MemoryPeakBytes
+			row.Memory = max(row.Memory, one.Memory)
+			if t.Verdict != core.TestBuildError && (row.Slowest == "" || one.CPUMs > row.CPUMs) {
+				row.CPUMs, row.Slowest = one.CPUMs, t.Name
+			}
 		}
+		row.Tests = append(row.Tests, one)
 		if row.About == "" && t.Verdict != core.TestAccepted {
 			row.About = t.Name + ": " + terminal.FirstLine(t.Message)
 		}
@@ -279,38 +325,6 @@ func (v *verification) add(row verified, s *problem.Submission, r *core.Result, 
 		row.About = terminal.FirstLine(r.Reason)
 	}
 	v.rows = append(v.rows, row)
-}
-
-func (v *verification) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return terminal.PrintJSON(c.App.Writer, map[string]any{
-			"title": v.p.Title, "time_ms": v.p.Limits.Time.Milliseconds(), "rows": terminal.OrEmpty(v.rows), "notes": notes(v.p.Notes),
-		})
-	}
-	rows := make([]table.Row, len(v.rows))
-	var wrong []string
-	for i, r := range v.rows {
-		mark := "ok"
-		if !r.Fits {
-			mark = "WRONG"
-			wrong = append(wrong, fmt.Sprintf("%s: %s, and the package says %s (%s)", r.Path, r.Got, r.Wanted, r.About))
-		}
-		score := ""
-		if r.Score != nil && r.Max != nil {
-			score = request.OutOf(*r.Score, *r.Max)
-		}
-		rows[i] = table.Row{mark, terminal.Clean(r.Path), r.Wanted, string(r.Got), score, terminal.Millis(r.CPUMs), terminal.Size(r.Memory)}
-	}
-	head := table.Row{"", "program", "expected", "outcome", "points", "slowest", "memory"}
-	err := terminal.PrintTable(c.App.Writer, "the package has no submissions", head, rows)
-	if err != nil {
-		return err
-	}
-	sentence := fmt.Sprintf("time limit %s; %d of %d programs end as the package says", v.p.Limits.Time, len(v.rows)-len(wrong), len(v.rows))
-	if _, err = fmt.Fprintln(c.App.Writer, strings.Join(append([]string{sentence}, wrong...), "\n")); err != nil {
-		return err
-	}
-	return printNotes(c, v.p)
 }
 
 // importProblem makes an assignment of a package.

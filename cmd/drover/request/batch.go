@@ -141,23 +141,36 @@ func (f *batchFile) draft(dir string) (requests.BatchDraft, error) {
 		}
 		pack = &p
 	}
-	for _, j := range f.Jobs {
-		d.Jobs = append(d.Jobs, j.Job)
+	own := make([][]string, len(f.Jobs))
+	for i, j := range f.Jobs {
+		d.Jobs, own[i] = append(d.Jobs, j.Job), inFolder(dir, j.Files...)
 	}
-	d.Files = func(yield func(requests.JobUpload, error) bool) {
+	d.Files = batchFiles(pack, inFolder(dir, f.Files...), own)
+	return d, checkUploads(d.Files)
+}
+
+// GradingBatch puts a harness into a batch, and what is to be graded by it: a job for each submission.
+func GradingBatch(draft *requests.BatchDraft, pack *harness.Package, submissions [][]string, kind string) error {
+	draft.Input, draft.Jobs = harness.NewInput(pack.Config, kind), make([]requests.Job, len(submissions))
+	draft.Files = batchFiles(pack, nil, submissions)
+	return checkUploads(draft.Files)
+}
+
+// batchFiles yields a harness, or none, and the files of all jobs and of each.
+func batchFiles(pack *harness.Package, ofAll []string, own [][]string) iter.Seq2[requests.JobUpload, error] {
+	return func(yield func(requests.JobUpload, error) bool) {
 		if pack != nil && !yield(requests.JobUpload{Job: requests.AllJobs, Upload: intake.Upload{Part: intake.PartHarness, Path: harness.TarFile, Content: pack.Tar()}}, nil) {
 			return
 		}
-		if !ofJob(requests.AllJobs, Uploads(inFolder(dir, f.Files...)), yield) {
+		if !ofJob(requests.AllJobs, Uploads(ofAll), yield) {
 			return
 		}
-		for i, j := range f.Jobs {
-			if !ofJob(i, Uploads(inFolder(dir, j.Files...)), yield) {
+		for i, paths := range own {
+			if !ofJob(i, Uploads(paths), yield) {
 				return
 			}
 		}
 	}
-	return d, checkUploads(d.Files)
 }
 
 // inFolder returns paths that are relative to a folder.

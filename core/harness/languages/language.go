@@ -15,7 +15,8 @@ type Language struct {
 	Code     string   // the short name, which is that of Kattis and ICPC where they have one
 	Name     string   // for people, without a version
 	Also     []string // other codes
-	Suffixes []string // of its files, without the dot; none if another language has them
+	Suffixes []string // of its files, without the dot; none if files never tell it
+	Lines    string   // extended regular expression: a file with such a line is in this language, if others have its suffix, too
 	Packages []string // of Debian
 	Version  string   // prints the version, and fails where the language is missing
 	Options  string   // of the compiler

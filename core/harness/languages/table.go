@@ -175,7 +175,7 @@ var table = []Language{
 		Source: "script.php", Judge0: []int{68}, Hello: `<?php echo "hello\n";`,
 	},
 	{
-		Code: "prolog", Name: "Prolog (SWI-Prolog)", Suffixes: []string{"pro", "prolog"}, Packages: []string{"swi-prolog-nox"},
+		Code: "prolog", Name: "Prolog (SWI-Prolog)", Suffixes: []string{"pro", "prolog", "pl"}, Lines: `^:-|:-[[:space:]]*$`, Packages: []string{"swi-prolog-nox"},
 		Version: `swipl --version`, Run: `swipl -q -g main -t halt "$here/$main"`, Time: 3, Memory: 2,
 		Source: "main.pro", Judge0: []int{69}, Hello: `main :- write(hello), nl.`,
 	},

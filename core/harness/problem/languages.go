@@ -58,8 +58,13 @@ for pass in language programs; do
 	for _, l := range chosen(only) {
 		fmt.Fprintf(&b, "\t\t\t%s) found=%s ;;\n", strings.Join(l.Suffixes, "|"), l.Code)
 	}
-	b.WriteString(`			esac
-			if [ "${language:-$found}" = "$found" ]; then
+	b.WriteString("\t\t\tesac\n")
+	for _, l := range chosen(only) {
+		if l.Lines != "" { // any of the files may have such a line
+			fmt.Fprintf(&b, "\t\t\tcase $suffix in %s) ! grep -Eqs '%s' ./*.\"$suffix\" || found=%s ;; esac\n", strings.Join(l.Suffixes, "|"), l.Lines, l.Code)
+		}
+	}
+	b.WriteString(`			if [ "${language:-$found}" = "$found" ]; then
 				language=$found
 				set -- "$@" "$file"
 			fi
@@ -143,7 +148,11 @@ func chosen(only []string) []languages.Language {
 func suffixes(only []string) string {
 	var all []string
 	for _, l := range chosen(only) {
-		all = append(all, l.Suffixes...)
+		for _, suffix := range l.Suffixes {
+			if !slices.Contains(all, suffix) {
+				all = append(all, suffix)
+			}
+		}
 	}
 	return strings.Join(all, " ")
 }
