@@ -4,14 +4,16 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
-# Tools have versions of their own, so that they stay out of go.mod.
-tool    := go tool -modfile=scripts/tools.mod
+# Tools have versions of their own, so that they stay out of go.mod. They are built once, without cgo, whatever they run on.
+tool     = $$(CGO_ENABLED=0 go tool -modfile=scripts/tools.mod -n $1)
 version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # What the race detector does not look into: C translated to Go and an interpreter of Lua, which keep
 # their memory to themselves and would take most of the processor's time. Who calls them is watched.
 unwatched := modernc.org/sqlite/lib modernc.org/libc modernc.org/memory github.com/yuin/gopher-lua
 # The race detector needs a C compiler; the program itself does for provider lxc alone.
 race    := $(shell command -v gcc >/dev/null && [ -e /usr/include/stdlib.h ] && echo -race $(unwatched:%=-gcflags=%=-race=false))
+# go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
+plain   := -vet=off -ldflags=-w
 # Packages tested at once: many wait for servers and VMs more than they compute.
 packages = $(shell echo $$(($$(nproc) + 1)))
 # With FLAKY=FILE up to five failed tests are run once more; FILE then names those that pass.
@@ -45,25 +47,25 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 
 # The model, the hunt for seeded bugs and ten days of leases go apart: there is no race in them, and the detector makes
 # them ten times slower. They take a core for minutes, so they go beside all others.
-# go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	(export CGO_ENABLED=0; go test -run='^TestTenDays' ./overseer; go test -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs) & apart=$$!; \
-	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(tool) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) -vet=off -ldflags=-w -shuffle=on -timeout=60m -p=$(packages) || failed=1; \
+	(export CGO_ENABLED=0; go test $(plain) -run='^TestTenDays' ./overseer; go test $(plain) -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs) & apart=$$!; \
+	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) $(plain) -shuffle=on -timeout=60m -p=$(packages) || failed=1; \
 	wait $$apart; [ -z "$${failed:-}" ]
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
 
+# With cgo all is compiled as the tests will be, so that it is compiled once.
 lint: needs ## run the linters over Go, Lua and shell
-	CGO_ENABLED=0 $(tool) golangci-lint run ./...
-	$(if $(lxc),CGO_ENABLED=1 $(tool) golangci-lint run --build-tags lxc ./vmfactory/lxc)
+	CGO_ENABLED=0 $(call tool,golangci-lint) run ./...
+	$(if $(lxc),CGO_ENABLED=1 GOFLAGS="$$(go env GOFLAGS) $(race)" $(call tool,golangci-lint) run --build-tags lxc ./vmfactory/lxc)
 	luacheck --quiet --no-color $(lua)
 	luac5.1 -p $(lua)/*.lua $(lua)/lib/*.lua
 	shellcheck $(scripts)
 
 fmt: ## format the Go files
-	$(tool) golangci-lint fmt ./...
+	$(call tool,golangci-lint) fmt ./...
 
 bench: build bullmq ## measure the queue against its rivals, in turns on this machine (BENCH='-cycles 2 -jobs 5000')
 	$(queues) $(BENCH)
