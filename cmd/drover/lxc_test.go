@@ -50,8 +50,10 @@ var contained = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	about, ok := debug.ReadBuildInfo()
-	if !ok || !slices.Contains(about.Settings, debug.BuildSetting{Key: "-tags", Value: "lxc"}) {
+	about, _ := debug.ReadBuildInfo() // of a program built by go test it is there
+	if !slices.ContainsFunc(about.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "lxc")
+	}) {
 		return path, build(path, "CGO_ENABLED=1", "-tags", "lxc", ".")
 	}
 	self, err := os.Executable()
