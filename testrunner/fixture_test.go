@@ -24,7 +24,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/coretest"
-	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/testrunner"
 )
 
@@ -66,12 +66,9 @@ type script struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	redis := coretest.Mini(t).Open(t)
-	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ledger.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return &fixture{
 		t: t, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
-		ledger: &ledger{ResultStore: store, recorded: make(chan core.Result, 100)},
+		ledger: &ledger{ResultStore: sqlitetest.Open(t), recorded: make(chan core.Result, 100)},
 		blobs:  &blobs{files: map[string][]byte{}}, spool: filepath.Join(t.TempDir(), "spool"),
 	}
 }

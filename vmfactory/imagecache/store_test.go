@@ -24,7 +24,7 @@ import (
 	"drover/core/blobs"
 	"drover/core/images"
 	"drover/core/service/clock"
-	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/vmfactory"
 	"drover/vmfactory/imagecache"
 	"drover/vmfactory/providertest"
@@ -43,12 +43,10 @@ type memory struct {
 
 func newMemory(t *testing.T) *memory {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
 	blobs, err := blobs.Open(t.Context(), "file://"+filepath.Join(t.TempDir(), "blobs"))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, errors.Join(store.Close(), blobs.Close())) })
-	return &memory{Blobs: blobs, store: store}
+	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
+	return &memory{Blobs: blobs, store: sqlitetest.Open(t)}
 }
 
 func (s *memory) Open(ctx context.Context, digest string) (io.ReadCloser, error) {
