@@ -37,7 +37,7 @@ func (w *fixture) lends(yaml string, exit agent.Exit, busy float64) ([]agent.Run
 	return runs, r
 }
 
-// A limit by the clock is put off on a busy host, whoever has chosen it.
+// A limit by the clock is put off on a busy host, no matter who has chosen it.
 func TestALimitByTheClockIsPutOff(t *testing.T) {
 	t.Parallel()
 	for limits, want := range map[string]time.Duration{

@@ -141,7 +141,7 @@ func TestBoxThatFails(t *testing.T) {
 	assert.Equal(t, core.CodeBadVM, core.CodeOf(err), "%v", err)
 }
 
-// Whoever waits for calls when the harness's VM ends, or does not want one any more, hears of it.
+// A host that waits for calls hears that the harness's VM has ended, and may stop waiting.
 func TestNobodyCalls(t *testing.T) {
 	t.Parallel()
 	v := grading(t, plain)
