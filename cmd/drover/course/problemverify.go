@@ -302,7 +302,7 @@ func (v *verification) add(row verified, s *problem.Submission, r *core.Result, 
 	if scores {
 		row.Score, row.Max = r.Score, r.MaxScore
 	}
-	row.WallMs = r.Usage.WallMs
+	row.WallMs = r.Times.Finished - max(r.Times.Started, 0)
 	if r.Receipt != nil {
 		row.BuildMs = r.Receipt.BuildMs
 	}
