@@ -76,10 +76,10 @@ func (j *job) answerAll(ctx context.Context, used *core.Usage) error {
 			err = j.answer(call, used)
 			call.Close()
 		}
-		switch {
-		case ctx.Err() != nil:
-			return nil // the harness has ended, and so has all that it called for
-		case err != nil:
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the harness has ended, and so has all that it called for
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (j *job) pose(t *cases.Test) error {
 	if err := j.peer.Reset(j.ctx, keptChecker); err != nil {
 		return err
 	}
-	if err := j.lay(j.ctx, j.peer, wire.Work, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
+	if err := j.lay(j.peer, func(w *tar.Writer) error { return j.suite.addQuestion(w, t) }); err != nil {
 		return j.refused(core.BlameHarness, err)
 	}
 	return nil

@@ -274,7 +274,7 @@ func (j *job) pass(t *cases.Test, o *cases.Outcome) (*ran, error) {
 	}
 	j.untrusted = true
 	if len(t.Files) > 0 {
-		err := j.lay(j.ctx, j.vm, wire.Work, func(w *tar.Writer) error {
+		err := j.lay(j.vm, func(w *tar.Writer) error {
 			for _, f := range t.Files {
 				if err := s.add(w, f.At, f.Content); err != nil {
 					return err
@@ -363,7 +363,7 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, output string) error {
 		return err
 	}
 	j.untrusted = false
-	if err := j.lay(j.ctx, j.vm, wire.Work, func(w *tar.Writer) error {
+	if err := j.lay(j.vm, func(w *tar.Writer) error {
 		if err := s.addQuestion(w, t); err != nil {
 			return err
 		}
@@ -397,8 +397,8 @@ func (j *job) checkerFailed(c *cases.Checker, t *cases.Test, why string) error {
 	return &ended{core.BlameHarness, notYours + "the " + c.Word + " failed at the test " + t.Title() + ": " + why + "."}
 }
 
-// lay copies files over those in a place of a VM.
-func (j *job) lay(ctx context.Context, vm VM, place string, write func(*tar.Writer) error) error {
+// lay copies the harness's files over those in work.
+func (j *job) lay(vm VM, write func(*tar.Writer) error) error {
 	r, w := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -410,7 +410,7 @@ func (j *job) lay(ctx context.Context, vm VM, place string, write func(*tar.Writ
 		w.CloseWithError(err)
 		written <- err
 	}()
-	err := vm.Lay(ctx, place, r)
+	err := vm.Lay(j.ctx, wire.Work, r)
 	r.CloseWithError(errHeardEnough)
 	if fault := <-written; fault != nil && !errors.Is(fault, errHeardEnough) {
 		return fault

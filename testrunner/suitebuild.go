@@ -15,7 +15,6 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
-	"drover/core/agent/wire"
 	"drover/core/harness/cases"
 )
 
@@ -187,7 +186,7 @@ func unbuilt(c *cases.Checker, bad *cases.Outcome) error {
 // build copies files over those in work and runs commands there, until one fails.
 func (j *job) build(vm VM, files []string, commands []cases.Command, limits cases.Limits) (*cases.Outcome, error) {
 	if len(files) > 0 {
-		if err := j.lay(j.ctx, vm, wire.Work, func(w *tar.Writer) error {
+		if err := j.lay(vm, func(w *tar.Writer) error {
 			for _, name := range files {
 				if err := j.suite.add(w, name, cases.Content{Path: name}); err != nil {
 					return err

@@ -71,7 +71,7 @@ func (c *Client) fetch(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	head := &io.LimitedReader{R: conn, N: wire.MaxHead}
 	in := bufio.NewReader(head)
-	resp, err := http.ReadResponse(in, nil)
+	resp, err := http.ReadResponse(in, nil) //nolint:bodyclose // the connection goes on after it
 	if err != nil {
 		return nil, c.broken(ctx, err)
 	}

@@ -55,7 +55,7 @@ func TestARunWaitsForItsStarvedPartner(t *testing.T) {
 	const limit = 3 * time.Second // so that the agent, which is starved as well, has a processor before thrice that
 	talk := func(partner time.Duration) agent.Exit {
 		stdin, in := io.Pipe()
-		defer in.Close() //nolint:errcheck // a pipe
+		defer in.Close()
 		asked := 0
 		var told sync.WaitGroup
 		defer told.Wait()

@@ -201,7 +201,7 @@ func follow(in io.Reader, out, errs *outlet) (wire.Exit, error) {
 				return wire.Exit{}, errBroken
 			}
 			return wire.Exit{}, fault.Err("")
-		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken, wire.KindClosed: // nothing to carry
+		case wire.KindAlive, wire.KindFile, wire.KindData, wire.KindSkipped, wire.KindTaken, wire.KindClosed, wire.KindLate: // nothing to carry
 		}
 	}
 }

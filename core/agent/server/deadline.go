@@ -133,7 +133,7 @@ func (j *job) asks(d *deadline, at time.Duration) bool {
 
 // listens readies a run for what it may be asked and told, at its start.
 func (j *job) listens() {
-	j.dawn.all, _ = j.agent.tree.processors()
+	j.dawn.all = j.agent.tree.processors()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.told = make(chan time.Duration)
@@ -173,17 +173,18 @@ func (a *Agent) lost(req *request) (any, error) {
 // moment looks at the run and its host. What cannot be read is 0.
 func (j *job) moment() moment {
 	now := moment{at: time.Since(j.began), own: j.computed(j.gauges().read()), waited: j.agent.tree.waited(j.has)}
-	now.all, _ = j.agent.tree.processors()
+	now.all = j.agent.tree.processors()
 	return now
 }
 
-// processors reads what the host's processors did.
-func (t *tree) processors() (wire.Processors, bool) {
+// processors reads what the host's processors did; nothing if it cannot be read.
+func (t *tree) processors() wire.Processors {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text, err := t.top("stat")
 	if err != nil {
-		return wire.Processors{}, false
+		return wire.Processors{}
 	}
-	return wire.ReadProcessors(text)
+	did, _ := wire.ReadProcessors(text)
+	return did
 }
