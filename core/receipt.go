@@ -15,6 +15,7 @@ type Receipt struct {
 	Noise      *Noise `json:"noise,omitempty"`   // nil if nothing ran
 
 	BuildMs int64 `json:"build_ms,omitempty"` // of a grading by the stock harness: by the clock, until the first test could start
+	AgainMs int64 `json:"again_ms,omitempty"` // of its processor time: of runs of tests that count for nothing, because the host was noisy
 }
 
 // Noise is what else happened on the host while a request ran there. A nil field was not measured.

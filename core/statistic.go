@@ -20,6 +20,7 @@ type Ended struct {
 	Attempt    int
 	Times      Times
 	CPUMs      int64
+	AgainMs    int64 // of CPUMs: of runs of tests that count for nothing
 }
 
 // ReadEnded reads the few fields that are counted of the documents of a spec and of a result.
@@ -40,6 +41,9 @@ func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 		VM         string       `json:"vm"`
 		Times      Times        `json:"times"`
 		Usage      Usage        `json:"usage"`
+		Receipt    struct {
+			AgainMs int64 `json:"again_ms"`
+		} `json:"receipt"`
 	}
 	if err := json.Unmarshal(spec, &s); err != nil {
 		return Ended{}, err
@@ -49,7 +53,7 @@ func ReadEnded(spec, result []byte, at int64) (Ended, error) {
 	}
 	return Ended{
 		Key: Key(r.ID, r.Generation), At: at, Pool: s.Pool, Type: s.Type, VM: r.VM, Priority: s.Priority, Submitter: s.Submitter, Assignment: s.Assignment,
-		State: r.State, Blame: r.Blame, Attempt: r.Attempt, Times: r.Times, CPUMs: r.Usage.CPUMs,
+		State: r.State, Blame: r.Blame, Attempt: r.Attempt, Times: r.Times, CPUMs: r.Usage.CPUMs, AgainMs: r.Receipt.AgainMs,
 	}, nil
 }
 

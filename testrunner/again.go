@@ -67,6 +67,7 @@ func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, e
 	others := int(heard.others)
 	c.Again = &others
 	j.suite.second.runs++
+	j.suite.second.cpu += used.CPUMs
 	j.r.metrics.again.Add(float64(used.CPUMs) / 1000)
 	*o = next
 	return run, heard, nil

@@ -92,6 +92,7 @@ func TestATestRunsAgainAfterNoise(t *testing.T) {
 	require.Equal(t, 2, *checked.Again)
 	require.Equal(t, int64(900), r.Tests[0].Usage.CPUMs)
 	require.Equal(t, int64(1910), r.Usage.CPUMs, "of both runs")
+	require.Equal(t, int64(1010), r.Receipt.AgainMs)
 	families, err := w.runner.metrics.Gather()
 	require.NoError(t, err)
 	for _, f := range families {

@@ -22,9 +22,6 @@ func (j *job) home() VM {
 
 // openPeer assigns the VM's peer to the request, for what needs a VM of its own.
 func (j *job) openPeer(ctx context.Context, what string) error {
-	if j.peer != nil {
-		return nil
-	}
 	peer := core.PeerOf(j.w.VM)
 	if peer == "" {
 		if !j.pool.Peer {
@@ -32,12 +29,14 @@ func (j *job) openPeer(ctx context.Context, what string) error {
 		}
 		return core.Errorf(core.CodeBadVM, j.w.VM, "VM %s was made before its pool got peers", j.w.VM)
 	}
-	vm, err := j.r.deps.Dial(filepath.Join(j.r.cfg.RunDir, peer))
-	if err != nil {
-		return err
+	if j.peer == nil {
+		vm, err := j.r.deps.Dial(filepath.Join(j.r.cfg.RunDir, peer))
+		if err != nil {
+			return err
+		}
+		j.peer = vm
 	}
-	j.peer = vm
-	return vm.Assign(ctx, j.w.Key+"@"+j.w.Token)
+	return j.peer.Assign(ctx, j.w.Key+"@"+j.w.Token)
 }
 
 // perform runs the request's command, and meanwhile what a harness that is away calls drover-run for.

@@ -79,6 +79,7 @@ const (
 type seconds struct {
 	runs, confirmed int
 	took            time.Duration
+	cpu             int64 // ms of processor time that count for nothing
 }
 
 // spent reports whether there is no further run left.

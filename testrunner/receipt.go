@@ -183,7 +183,7 @@ func (j *job) receipt() *core.Receipt {
 		r.Harness = spec.Harness.Digest
 	}
 	if j.suite != nil {
-		r.BuildMs = j.suite.built.Milliseconds()
+		r.BuildMs, r.AgainMs = j.suite.built.Milliseconds(), j.suite.second.cpu
 	}
 	if !j.started.IsZero() {
 		j.after = j.r.watch.look()

@@ -34,8 +34,11 @@ func (c *Client) box(call *Call, limits core.Limits) (Exit, error) {
 	if !spec.Files {
 		return Exit{}, core.Errorf(core.CodeInvalid, "", "%s is not in the environment of %s, which does not know that its box is another VM", wire.EnvPeer, wire.BoxProgram)
 	}
-	if spec.Save != "" {
-		if err := wire.CheckState(spec.Save); err != nil {
+	for _, name := range []string{spec.With, spec.Save} {
+		if name == "" {
+			continue
+		}
+		if err := wire.CheckState(name); err != nil {
 			return Exit{}, err
 		}
 	}

@@ -39,6 +39,7 @@ type Call struct {
 type callBody struct {
 	*Call
 	body io.Reader
+	last sync.Once // its end was read
 }
 
 // NextCall waits for the next call in a VM where a command that is Away runs, or soon will. The call must be closed.
@@ -103,7 +104,7 @@ func NewCall(ctx context.Context, conn net.Conn) (*Call, error) {
 	req, err := http.ReadRequest(call.in)
 	if err == nil {
 		head.N = 1 << 62
-		call.body = &callBody{call, req.Body}
+		call.body = &callBody{Call: call, body: req.Body}
 		err = wire.ReadSpec(call.body, &call.spec)
 	}
 	if err == nil {
@@ -122,10 +123,12 @@ func (c *callBody) Read(b []byte) (int, error) {
 	n, err := c.body.Read(b)
 	switch {
 	case errors.Is(err, io.EOF):
-		go func() {
-			_, _ = c.in.ReadByte()
-			c.gone(errCallerGone)
-		}()
+		c.last.Do(func() {
+			go func() {
+				_, _ = c.in.ReadByte()
+				c.gone(errCallerGone)
+			}()
+		})
 	case err != nil:
 		c.gone(errCallerGone)
 	}

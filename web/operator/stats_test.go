@@ -22,6 +22,7 @@ func TestStatistics(t *testing.T) {
 		require.Contains(t, text, "all others")
 		require.Contains(t, text, "&lt;b&gt;")
 		require.NotContains(t, text, "<b>")
+		require.Contains(t, text, `<td class="num" data-label="Ran again">7 %</td>`)
 	}
 	require.Equal(t, 422, w.ask(t, "otto", "/cluster/stats?by=love", nil).Code)
 }
@@ -35,7 +36,7 @@ func (w *fixture) counted(t *testing.T) {
 		since := now - 2*3_600_000
 		for at := since - since%step; at < now; at += step {
 			n := at / step % 7
-			tally := fmt.Sprintf(`{"ends":{"completed":%d},"wait":{"n":%d,"max_ms":9000,"counts":{"%d":%d}},"run":{}}`, n+1, n+1, 40+n, n+1)
+			tally := fmt.Sprintf(`{"ends":{"completed":%d},"cpu_ms":100,"again_ms":7,"wait":{"n":%d,"max_ms":9000,"counts":{"%d":%d}},"run":{}}`, n+1, n+1, 40+n, n+1)
 			for name, value := range map[string]string{"all": "all", "pool": "python"} {
 				all = append(all, core.Bucket{Step: step, Name: "ended-" + name, At: at, Doc: []byte(`{"` + value + `":` + tally + `}`)})
 			}

@@ -43,11 +43,11 @@ func showStats(c *cli.Context, d access.Backend) error {
 	for i, r := range all {
 		rows[i] = table.Row{
 			terminal.Clean(r.Value), r.Total, r.Ends[core.RequestCompleted], r.Faults[core.BlameSubmission], r.Faults[core.BlameHarness], r.Faults[core.BlamePlatform],
-			r.Reruns, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs),
+			r.Reruns, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs), r.Again(),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute", table.Row{
-		c.String("by"), "ended", "completed", "submission's fault", "harness's", "platform's", "reruns", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu",
+		c.String("by"), "ended", "completed", "submission's fault", "harness's", "platform's", "reruns", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu", "of it again",
 	}, rows)
 }
 

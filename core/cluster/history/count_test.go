@@ -57,6 +57,7 @@ func (b *books) record(t *testing.T, spec core.Spec, wait, run int64) {
 	t.Helper()
 	r := storetest.Result(spec, fmt.Sprintf("%d.1", spec.Generation))
 	r.Times.Queued, r.Times.Claimed, r.Times.Started, r.Times.Finished = 0, wait, wait, wait+run
+	r.Usage.CPUMs, r.Receipt = 4*run, &core.Receipt{AgainMs: run}
 	is, err := b.Record(t.Context(), r)
 	require.NoError(t, err)
 	require.True(t, is)
@@ -110,6 +111,10 @@ func TestEachEndCountsOnce(t *testing.T) {
 	s := b.is(t, "submitter", map[string]int{"ann": 3, "bob": 1, "zoe": 1})
 	require.Equal(t, "ann", s.Rows[0].Value)
 	require.Equal(t, 5, s.Total.Total)
+	require.EqualValues(t, 50+70+10+10+1, s.Total.AgainMs)
+	require.Equal(t, "25 %", s.Total.Again())
+	require.Equal(t, "-", history.Row{CPUMs: 5}.Again())
+	require.Equal(t, "1 %", history.Row{CPUMs: 5000, AgainMs: 1}.Again())
 	require.EqualValues(t, 9000, s.Total.Wait.Max)
 	require.InDelta(t, 2000, s.Total.Wait.P50, 400)
 	require.InDelta(t, 9000, s.Total.Wait.P95, 1800)

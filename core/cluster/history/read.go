@@ -41,8 +41,9 @@ type Row struct {
 	Reruns  int                       `json:"reruns"`  // ends of what had ended before
 	Retries int                       `json:"retries"` // attempts before the last one
 	CPUMs   int64                     `json:"cpu_ms"`
-	Warm    int                       `json:"warm"` // claims whose VM was begun before their request was queued
-	Cold    int                       `json:"cold"` // those that waited until a VM was made
+	AgainMs int64                     `json:"again_ms"` // of it: of runs of tests that count for nothing, because the host was noisy
+	Warm    int                       `json:"warm"`     // claims whose VM was begun before their request was queued
+	Cold    int                       `json:"cold"`     // those that waited until a VM was made
 	Wait    Quantiles                 `json:"wait"`
 	Run     Quantiles                 `json:"run"`
 }
@@ -54,6 +55,15 @@ func (r Row) Met() string {
 		return "-"
 	}
 	return strconv.Itoa(100*r.Warm/(r.Warm+r.Cold)) + " %"
+}
+
+// Again returns which part of the processor time went to runs of tests that count for nothing, as "3 %"; "-" if none did.
+func (r Row) Again() string {
+	if r.AgainMs <= 0 || r.CPUMs <= 0 {
+		return "-"
+	}
+	const percent = 100
+	return strconv.FormatInt(max(1, min(percent, percent*r.AgainMs/r.CPUMs)), 10) + " %"
 }
 
 // Quantiles say how times spread, ms. Of nothing all are 0.
@@ -84,7 +94,7 @@ func (t Tally) row(value string) Row {
 		faults = map[core.Blame]int{}
 	}
 	return Row{
-		Value: value, Total: t.Total(), Ends: ends, Faults: faults, Reruns: t.Reruns, Retries: t.Retries, CPUMs: t.CPUMs,
+		Value: value, Total: t.Total(), Ends: ends, Faults: faults, Reruns: t.Reruns, Retries: t.Retries, CPUMs: t.CPUMs, AgainMs: t.AgainMs,
 		Warm: t.Warm, Cold: t.Cold, Wait: t.Wait.times(), Run: t.Run.times(),
 	}
 }

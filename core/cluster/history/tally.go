@@ -103,10 +103,11 @@ type Tally struct {
 	Reruns  int                       `json:"reruns,omitempty"`  // ends of a generation after the first
 	Retries int                       `json:"retries,omitempty"` // attempts before the last one
 	CPUMs   int64                     `json:"cpu_ms,omitempty"`
-	Warm    int                       `json:"warm,omitempty"` // claims whose VM was begun before their request was queued
-	Cold    int                       `json:"cold,omitempty"` // those that waited until a VM was made
-	Wait    Spread                    `json:"wait"`           // from the queue to the claim, of the last attempt
-	Run     Spread                    `json:"run"`            // of the command
+	AgainMs int64                     `json:"again_ms,omitempty"` // of CPUMs: of runs of tests that count for nothing
+	Warm    int                       `json:"warm,omitempty"`     // claims whose VM was begun before their request was queued
+	Cold    int                       `json:"cold,omitempty"`     // those that waited until a VM was made
+	Wait    Spread                    `json:"wait"`               // from the queue to the claim, of the last attempt
+	Run     Spread                    `json:"run"`                // of the command
 }
 
 // Total is how many ended.
@@ -132,7 +133,7 @@ func (t *Tally) add(e core.Ended) {
 	if _, generation, err := core.ParseKey(e.Key); err == nil && generation > 1 {
 		t.Reruns++
 	}
-	t.CPUMs += max(0, e.CPUMs)
+	t.CPUMs, t.AgainMs = t.CPUMs+max(0, e.CPUMs), t.AgainMs+max(0, e.AgainMs)
 	if e.Times.Claimed >= 0 && e.Attempt > 0 {
 		t.Wait.add(e.Times.Claimed - max(0, e.Times.Queued))
 	}
@@ -170,6 +171,7 @@ func (t *Tally) merge(o Tally) {
 		t.Faults[blame] += n
 	}
 	t.Retries, t.Reruns, t.CPUMs = t.Retries+o.Retries, t.Reruns+o.Reruns, t.CPUMs+o.CPUMs
+	t.AgainMs += o.AgainMs
 	t.Warm, t.Cold = t.Warm+o.Warm, t.Cold+o.Cold
 	t.Wait.merge(o.Wait)
 	t.Run.merge(o.Run)

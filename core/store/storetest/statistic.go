@@ -25,6 +25,7 @@ func ended(t *testing.T, s school.ResultStore) {
 	mustRecord(t, s, Result(plain, "1.2"), false)
 	bad := Result(graded, "2.1")
 	bad.State, bad.Blame, bad.Attempt, bad.Usage.CPUMs = core.RequestFailed, core.BlameHarness, 3, 77
+	bad.Receipt = &core.Receipt{AgainMs: 7}
 	mustRecord(t, s, bad, true)
 	again, err := s.Rerun(t.Context(), plain.ID, 5)
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func ended(t *testing.T, s school.ResultStore) {
 	}
 	second := core.Ended{
 		Key: graded.Key(), Pool: "gpu", VM: "vm-2-1", Type: "tests", Priority: core.PriorityHigh, Submitter: "bob", Assignment: "cs101/hw1", State: core.RequestFailed,
-		Blame: core.BlameHarness, Attempt: 3, CPUMs: 77, Times: bad.Times,
+		Blame: core.BlameHarness, Attempt: 3, CPUMs: 77, AgainMs: 7, Times: bad.Times,
 	}
 	long := time.Now().Add(-time.Hour)
 	require.Equal(t, map[string]core.Ended{first.Key: first, second.Key: second}, of(long, soon()))
