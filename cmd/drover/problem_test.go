@@ -66,9 +66,9 @@ func TestProblemsAreVerified(t *testing.T) {
 			}
 			if r.Outcome == "accepted" || r.Outcome == "wrong answer" {
 				require.NotEmpty(t, r.Tests, r.Path)
-			}
-			for _, one := range r.Tests {
-				require.LessOrEqual(t, one.CPUMs, r.CPUMs, r.Path)
+				for _, one := range r.Tests { // of what cannot be built it is the build alone
+					require.LessOrEqual(t, one.CPUMs, r.CPUMs, r.Path)
+				}
 			}
 			t.Logf("| %s | %s | %s | %s | %s", e.Name(), r.Path, r.Wanted, r.Outcome, r.About)
 			if !r.Fits {
