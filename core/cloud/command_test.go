@@ -68,12 +68,18 @@ func TestTheContractOfCommands(t *testing.T) {
 	t.Setenv("DROVER_STORE_PASSWORD", "hidden")
 	t.Setenv("CLOUD_ACCOUNT", "ours")
 	says := programs(t, dir)
-	says.Env, says.Timeout = []string{"CLOUD_ACCOUNT"}, "1s"
+	says.Env, says.Timeout = []string{"CLOUD_ACCOUNT"}, "1m"
 	p := open(t, "one", group(t, "burst", core.CloudCommand, says))
+	says.Timeout = "1s"
+	hasty := open(t, "one", group(t, "burst", core.CloudCommand, says))
 	o := cloud.Order{Token: "burst-000001", Group: "burst", Type: "big", Labels: "zone=a", Secret: "s3cret", Spot: true}
 	for kind, want := range map[string]core.Code{"full": core.CodeLimit, "wrong": core.CodeInvalid, "broken": core.CodeUnavailable, "slow": core.CodeUnavailable} {
+		of := p
+		if kind == "slow" {
+			of = hasty
+		}
 		o.Type = kind
-		_, err := p.Create(t.Context(), o)
+		_, err := of.Create(t.Context(), o)
 		require.Equal(t, want, core.CodeOf(err), "%s: %v", kind, err)
 		if kind == "full" {
 			require.ErrorContains(t, err, "no room")
