@@ -271,10 +271,6 @@ func (l *leasing) close(ctx context.Context) []string {
 	var before, left []string
 	l.cluster.await(ctx, overTimeout, func(ctx context.Context) bool {
 		before, left = left, nil
-		for _, one := range l.open() {
-			l.remove(ctx, one.ID)
-			left = append(left, fmt.Sprintf("lease %s is still %s", one.ID, one.State))
-		}
 		l.look(ctx)
 		cal, err := l.client.Store.Calendar(ctx, 0)
 		if err != nil {
@@ -282,7 +278,11 @@ func (l *leasing) close(ctx context.Context) []string {
 			return false
 		}
 		for i := range cal.Leases {
-			left = append(left, fmt.Sprintf("lease %s is still %s", cal.Leases[i].ID, cal.Leases[i].State))
+			one := &cal.Leases[i]
+			left = append(left, fmt.Sprintf("lease %s is still %s", one.ID, one.State))
+			if one.State.Open() { // whether or not somebody was asked for it before: the request may be lost
+				l.remove(ctx, one.ID)
+			}
 		}
 		states, err := l.client.Redis.Leased(ctx)
 		if err != nil {
