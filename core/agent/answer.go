@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
-	"io"
 	"maps"
 
 	"drover/core"
@@ -45,7 +43,7 @@ func (c *Client) box(call *Call, limits core.Limits) (Exit, error) {
 	if err := c.Reset(ctx, spec.With); err != nil {
 		return Exit{}, err
 	}
-	if err := c.laySubmission(call); err != nil {
+	if err := c.put(ctx, wire.PathLay+wire.Submission, call.body, sameEntries); err != nil {
 		return Exit{}, err
 	}
 	exit, err := c.Run(ctx, Run{
@@ -66,25 +64,4 @@ func (c *Client) box(call *Call, limits core.Limits) (Exit, error) {
 		exit.Unsaved, err = err.Error(), nil
 	}
 	return exit, err
-}
-
-// laySubmission copies what the caller has in its place "submission" into that of this VM.
-func (c *Client) laySubmission(call *Call) error {
-	r, w := io.Pipe()
-	sent := make(chan error, 1)
-	go func() {
-		archive := tar.NewWriter(w)
-		err := call.submission(archive)
-		if err == nil {
-			err = archive.Close()
-		}
-		w.CloseWithError(err)
-		sent <- err
-	}()
-	err := c.Lay(call.ctx, wire.Submission, r)
-	r.CloseWithError(io.ErrClosedPipe) // ends the writer of what was refused
-	if fault := <-sent; fault != nil && !errors.Is(fault, io.ErrClosedPipe) {
-		return fault
-	}
-	return err
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"archive/tar"
 	"bufio"
 	"context"
 	"encoding/json"
@@ -133,42 +132,6 @@ func (c *callBody) Read(b []byte) (int, error) {
 		c.gone(errCallerGone)
 	}
 	return n, err
-}
-
-// submission writes to w what the place "submission" of the caller's VM holds.
-func (call *Call) submission(w *tar.Writer) error {
-	for range wire.MaxEntries + 1 {
-		e, err := wire.ReadEntry(call.body)
-		if err == nil && e.Kind == wire.EntryEnd {
-			return nil
-		}
-		if err == nil {
-			err = call.file(w, e)
-		}
-		if errors.Is(err, io.EOF) {
-			return core.Errorf(core.CodeInvalid, "", "the submission ends too early")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return core.Errorf(core.CodeLimit, "", "the submission has more than %d files and folders", wire.MaxEntries)
-}
-
-func (call *Call) file(w *tar.Writer, e wire.Entry) error {
-	h := tar.Header{Typeflag: tar.TypeReg, Name: e.Name, Mode: int64(e.Mode & 0o777), Size: e.Size}
-	switch e.Kind {
-	case wire.EntryDir:
-		h.Typeflag = tar.TypeDir
-	case wire.EntryFile:
-	default:
-		return core.Errorf(core.CodeInvalid, "", "the submission has an entry of kind %q", rune(e.Kind))
-	}
-	if err := w.WriteHeader(&h); err != nil {
-		return err
-	}
-	_, err := io.CopyN(w, call.body, e.Size)
-	return err
 }
 
 // print passes on what the command prints.

@@ -219,7 +219,7 @@ func FuzzEntries(f *testing.F) {
 		f.Add(block)
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		e := newEntries(bytes.NewReader(stream))
+		e := tarEntries(bytes.NewReader(stream))
 		for {
 			entry, err := wire.ReadEntry(e)
 			if err != nil {

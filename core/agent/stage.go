@@ -19,13 +19,13 @@ import (
 // pipes, sparse files, repeated or escaping names; LIMIT for one that is too large, too deep or has too many entries;
 // CONFLICT for a place that is not empty; and the error of the stream's Read if that failed.
 func (c *Client) Stage(ctx context.Context, place string, archive io.Reader) error {
-	return c.put(ctx, wire.PathStage+place, archive)
+	return c.put(ctx, wire.PathStage+place, archive, tarEntries)
 }
 
 // Lay unpacks a tar stream into a place, overwriting existing files. Returns as Stage does, but never CONFLICT; after
 // an error some files may be there.
 func (c *Client) Lay(ctx context.Context, place string, archive io.Reader) error {
-	return c.put(ctx, wire.PathLay+place, archive)
+	return c.put(ctx, wire.PathLay+place, archive, tarEntries)
 }
 
 // Keep keeps the files of the place work under a name of small letters, for Reset, in the place of what was kept under
@@ -55,13 +55,13 @@ func (c *Client) tidy(ctx context.Context, path string) error {
 }
 
 // put streams an archive to the agent.
-func (c *Client) put(ctx context.Context, to string, archive io.Reader) error {
+func (c *Client) put(ctx context.Context, to string, archive io.Reader, of func(io.Reader) *entries) error {
 	call, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	silence := 4 * c.silence // removing a refused archive of thousands of files takes a while
 	from := &source{r: archive, silence: time.AfterFunc(silence, func() { give(ErrSilent) }), most: silence}
 	defer from.silence.Stop()
-	entries := newEntries(from)
+	entries := of(from)
 	err := c.call(call, http.MethodPut, to, entries, nil)
 	switch {
 	case err == nil || core.Is(err, core.CodeBadVM) || core.Is(err, core.CodeUnavailable):
@@ -93,18 +93,34 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// entries converts a tar to the agent's format. A fault of the archive ends the stream with an entry that makes the
+// entries sends an archive in the agent's format. A fault of the archive ends the stream with an entry that makes the
 // agent empty the place again.
 type entries struct {
-	tar  *tar.Reader
-	head []byte // of an entry, not yet read
-	left int64  // of a file's bytes, not yet read
-	done bool
-	err  error // why the archive was given up
-	buf  []byte
+	entry func() (wire.Entry, error) // the next one
+	body  io.Reader                  // of the latest
+	head  []byte                     // of an entry, not yet read
+	left  int64                      // of a file's bytes, not yet read
+	done  bool
+	err   error // why the archive was given up
+	buf   []byte
 }
 
-func newEntries(r io.Reader) *entries { return &entries{tar: tar.NewReader(r)} }
+// tarEntries converts a tar.
+func tarEntries(r io.Reader) *entries {
+	in := tar.NewReader(r)
+	return &entries{entry: func() (wire.Entry, error) { return tarEntry(in) }, body: in}
+}
+
+// sameEntries passes on what has the agent's format.
+func sameEntries(r io.Reader) *entries {
+	return &entries{body: r, entry: func() (wire.Entry, error) {
+		e, err := wire.ReadEntry(r)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = tooEarly(err)
+		}
+		return e, err
+	}}
+}
 
 func (e *entries) Read(b []byte) (int, error) {
 	for len(e.head) == 0 && e.left == 0 {
@@ -122,8 +138,8 @@ func (e *entries) Read(b []byte) (int, error) {
 	n := len(b)
 	if e.err == nil {
 		var err error
-		if n, err = e.tar.Read(b); err != nil && int64(n) < e.left {
-			e.err = broken(err)
+		if n, err = e.body.Read(b); err != nil && int64(n) < e.left {
+			e.err = tooEarly(err)
 		}
 	} else {
 		clear(b) // the promised bytes must be sent; the void entry after them counts
@@ -148,9 +164,9 @@ func (e *entries) next() {
 	e.head = e.buf
 }
 
-func (e *entries) entry() (wire.Entry, error) {
+func tarEntry(in *tar.Reader) (wire.Entry, error) {
 	for {
-		h, err := e.tar.Next()
+		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return wire.Entry{Kind: wire.EntryEnd}, nil
 		}
@@ -191,6 +207,10 @@ func relative(name string, kind wire.EntryKind) string {
 		return rest
 	}
 	return name
+}
+
+func tooEarly(err error) error {
+	return core.Wrap(err, core.CodeInvalid, "", "the archive ends too early")
 }
 
 func broken(err error) error {

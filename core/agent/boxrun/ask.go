@@ -36,10 +36,7 @@ func (c *call) ask(stdin io.Reader, stdout, stderr *os.File) (wire.Exit, error) 
 	}
 	defer conn.Close()                                                                                                                                                               //nolint:errcheck // all that counts was read
 	head := append([]byte("POST "+wire.PathBox+" HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), chunk(append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...))...) //nolint:gosec // at most MaxSpec
-	if stdin == nil && !c.spec.Files {
-		head = append(head, lastChunk...)
-	}
-	if _, err := conn.Write(head); err != nil && !errors.Is(err, syscall.EPIPE) { // refused in the middle: the answer says why
+	if _, err := conn.Write(head); err != nil && !errors.Is(err, syscall.EPIPE) {                                                                                                    // refused in the middle: the answer says why
 		return wire.Exit{}, err
 	}
 	if c.spec.Files {
@@ -47,14 +44,10 @@ func (c *call) ask(stdin io.Reader, stdout, stderr *os.File) (wire.Exit, error) 
 			return wire.Exit{}, err
 		}
 	}
-	switch {
-	case stdin != nil:
-		go send(conn, stdin)
-	case c.spec.Files:
-		if _, err := io.WriteString(conn, lastChunk); err != nil && !errors.Is(err, syscall.EPIPE) {
-			return wire.Exit{}, err
-		}
+	if stdin == nil {
+		stdin = strings.NewReader("")
 	}
+	go send(conn, stdin)
 	in := bufio.NewReader(conn)
 	if err := readAnswer(in); err != nil {
 		return wire.Exit{}, err
