@@ -170,7 +170,8 @@ func (j *job) afterwards(its *ran) (*ran, error) {
 }
 
 // decide judges a conversation. First: the interactor ended before the program had ended or closed its output, so that
-// the end of the program may be its answer to that.
+// the end of the program may be its answer to that. What an interactor refuses is refused even if the program has printed
+// up to its limit before the interactor came to that: who is faster depends on the host.
 func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool) error {
 	var said cases.Outcome
 	why := ""
@@ -178,7 +179,8 @@ func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool)
 		why = j.suite.plan.Interactor.Judge(t, &said, its.exit.Code, its.stdout.String(), its.stderr.String())
 	}
 	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
-	decided := first && (why != "" || !said.Passed()) // whatever the program did then
+	refused := why == "" && !said.Passed()
+	decided := first && why != "" || refused && (first || o.Verdict == cases.OutputLimit) // whatever the program did then
 	if decided || o.Verdict == "" {
 		o.By = core.ByInteract
 	}

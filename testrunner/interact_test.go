@@ -65,6 +65,7 @@ func TestWhoDecidesAConversation(t *testing.T) {
 	t.Parallel()
 	well, died, odd := agent.Exit{}, agent.Exit{Code: 139, Signal: "SIGSEGV"}, agent.Exit{Code: 3}
 	late := agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}
+	loud := agent.Exit{Code: 137, Signal: "SIGKILL", OutputExceeded: true}
 	right, wrong := agent.Exit{Code: 42}, agent.Exit{Code: 43}
 	for name, test := range map[string]struct {
 		prog, talk played
@@ -72,31 +73,34 @@ func TestWhoDecidesAConversation(t *testing.T) {
 		score      float64
 		says       string
 	}{
-		"the program, and it was right":          {atOnce(well, ""), after(right, ""), harness.Passed, 1, ""},
-		"the program, and it was wrong":          {atOnce(well, ""), after(wrong, "too few words"), harness.Failed, 0, "too few words"},
-		"the program, and it was right in parts": {atOnce(well, ""), after(agent.Exit{Code: 7}, "0.25"), harness.Partial, 0.25, ""},
-		"the program, by a crash":                {atOnce(died, ""), after(wrong, "it fell silent"), harness.Crashed, 0, "SIGSEGV"},
-		"the program, and that killed the other": {atOnce(died, ""), after(odd, "Traceback"), harness.Crashed, 0, "SIGSEGV"},
-		"the program, by a limit":                {atOnce(late, ""), after(wrong, ""), harness.TimeLimit, 0, ""},
-		"the program, and the other failed":      {atOnce(well, ""), after(odd, "Traceback"), harness.HarnessFault, 0, "the interactor failed at the test a: it ended with exit code 3"},
-		"the program, and the other was late":    {atOnce(well, ""), after(late, ""), harness.HarnessFault, 0, "the interactor failed"},
-		"the interactor, content":                {after(well, ""), atOnce(right, ""), harness.Passed, 1, ""},
-		"the interactor, content too early":      {after(late, ""), atOnce(right, ""), harness.TimeLimit, 0, ""},
-		"the interactor, and then a crash":       {after(died, ""), atOnce(right, ""), harness.Crashed, 0, ""},
-		"the interactor, and it was wrong":       {after(well, ""), atOnce(wrong, "no number"), harness.Failed, 0, "no number"},
-		"it was wrong and crashed then":          {after(died, ""), atOnce(wrong, ""), harness.Failed, 0, "the interactor says so"},
-		"it was wrong and never ended":           {after(late, ""), atOnce(wrong, ""), harness.Failed, 0, ""},
-		"the interactor, by a fault":             {after(died, ""), atOnce(odd, ""), harness.HarnessFault, 0, "the interactor failed"},
-		"the interactor, by a limit":             {after(well, ""), atOnce(late, ""), harness.HarnessFault, 0, "the interactor failed"},
-		"the interactor closed its output":       {after(well, ""), closing(right, ""), harness.Passed, 1, ""},
-		"it closed, and the program was wrong":   {after(well, ""), closing(wrong, "too few"), harness.Failed, 0, "too few"},
-		"it closed, and the program crashed":     {after(died, ""), closing(wrong, ""), harness.Crashed, 0, "SIGSEGV"},
-		"the program closed its output":          {closing(well, ""), after(right, ""), harness.Passed, 1, ""},
-		"it closed, and was wrong":               {closing(well, ""), after(wrong, "too few"), harness.Failed, 0, "too few"},
-		"it closed, was wrong, and crashed then": {closing(died, ""), after(wrong, "too few"), harness.Crashed, 0, "SIGSEGV"},
-		"it closed, was wrong, and went on":      {closing(late, ""), after(wrong, "too few"), harness.TimeLimit, 0, ""},
-		"it closed, and crashed then":            {closing(died, ""), after(right, ""), harness.Crashed, 0, "SIGSEGV"},
-		"both closed":                            {closing(well, ""), closing(wrong, "nothing"), harness.Failed, 0, "nothing"},
+		"the program, and it was right":           {atOnce(well, ""), after(right, ""), harness.Passed, 1, ""},
+		"the program, and it was wrong":           {atOnce(well, ""), after(wrong, "too few words"), harness.Failed, 0, "too few words"},
+		"the program, and it was right in parts":  {atOnce(well, ""), after(agent.Exit{Code: 7}, "0.25"), harness.Partial, 0.25, ""},
+		"the program, by a crash":                 {atOnce(died, ""), after(wrong, "it fell silent"), harness.Crashed, 0, "SIGSEGV"},
+		"the program, and that killed the other":  {atOnce(died, ""), after(odd, "Traceback"), harness.Crashed, 0, "SIGSEGV"},
+		"the program, by a limit":                 {atOnce(late, ""), after(wrong, ""), harness.TimeLimit, 0, ""},
+		"the program, loud, and it was wrong":     {atOnce(loud, ""), after(wrong, "no number"), harness.Failed, 0, "no number"},
+		"the program, loud, and it was right":     {atOnce(loud, ""), after(right, ""), harness.OutputLimit, 0, ""},
+		"the program, loud, and the other failed": {atOnce(loud, ""), after(odd, ""), harness.OutputLimit, 0, ""},
+		"the program, and the other failed":       {atOnce(well, ""), after(odd, "Traceback"), harness.HarnessFault, 0, "the interactor failed at the test a: it ended with exit code 3"},
+		"the program, and the other was late":     {atOnce(well, ""), after(late, ""), harness.HarnessFault, 0, "the interactor failed"},
+		"the interactor, content":                 {after(well, ""), atOnce(right, ""), harness.Passed, 1, ""},
+		"the interactor, content too early":       {after(late, ""), atOnce(right, ""), harness.TimeLimit, 0, ""},
+		"the interactor, and then a crash":        {after(died, ""), atOnce(right, ""), harness.Crashed, 0, ""},
+		"the interactor, and it was wrong":        {after(well, ""), atOnce(wrong, "no number"), harness.Failed, 0, "no number"},
+		"it was wrong and crashed then":           {after(died, ""), atOnce(wrong, ""), harness.Failed, 0, "the interactor says so"},
+		"it was wrong and never ended":            {after(late, ""), atOnce(wrong, ""), harness.Failed, 0, ""},
+		"the interactor, by a fault":              {after(died, ""), atOnce(odd, ""), harness.HarnessFault, 0, "the interactor failed"},
+		"the interactor, by a limit":              {after(well, ""), atOnce(late, ""), harness.HarnessFault, 0, "the interactor failed"},
+		"the interactor closed its output":        {after(well, ""), closing(right, ""), harness.Passed, 1, ""},
+		"it closed, and the program was wrong":    {after(well, ""), closing(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, and the program crashed":      {after(died, ""), closing(wrong, ""), harness.Crashed, 0, "SIGSEGV"},
+		"the program closed its output":           {closing(well, ""), after(right, ""), harness.Passed, 1, ""},
+		"it closed, and was wrong":                {closing(well, ""), after(wrong, "too few"), harness.Failed, 0, "too few"},
+		"it closed, was wrong, and crashed then":  {closing(died, ""), after(wrong, "too few"), harness.Crashed, 0, "SIGSEGV"},
+		"it closed, was wrong, and went on":       {closing(late, ""), after(wrong, "too few"), harness.TimeLimit, 0, ""},
+		"it closed, and crashed then":             {closing(died, ""), after(right, ""), harness.Crashed, 0, "SIGSEGV"},
+		"both closed":                             {closing(well, ""), closing(wrong, "nothing"), harness.Failed, 0, "nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
