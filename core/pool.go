@@ -67,7 +67,7 @@ func DefaultPool(name string) Pool {
 	return Pool{
 		Name: name, Provider: ProviderKinds()[0].Name, Warm: 2, Max: 8,
 		Limits: Limits{
-			Timeout: 10 * time.Second, Memory: 256 << 20, Disk: 64 << 20, FileSize: 64 << 20,
+			Timeout: time.Minute, Memory: 256 << 20, Disk: 64 << 20, FileSize: 64 << 20,
 			Pids: 64, OpenFiles: 256, Output: 1 << 20,
 		},
 		MaxWait: 24 * time.Hour, MaxWaiting: 10_000, StageTimeout: 30 * time.Second, OnHostLoss: OnHostLossRequeue,

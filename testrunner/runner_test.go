@@ -63,7 +63,7 @@ func TestEnds(t *testing.T) {
 		},
 		"Command out of time": {
 			script: script{run: says("", "", agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true})},
-			state:  core.RequestTimedOut, blame: core.BlameSubmission, limit: core.LimitTime, exit: 137, reason: "time limit of 10s", verdict: harness.TimeLimit,
+			state:  core.RequestTimedOut, blame: core.BlameSubmission, limit: core.LimitTime, exit: 137, reason: "time limit of 1m", verdict: harness.TimeLimit,
 		},
 		"Command out of memory": {
 			script: script{run: says("", "", agent.Exit{Code: 137, MemoryExceeded: true})},
@@ -364,7 +364,7 @@ func TestStaging(t *testing.T) {
 		assert.Equal(t, "input", string(stdin))
 		assert.Equal(t, map[string]map[string]string{"work": {"dir/a": "A", "b": ""}}, w.vms[0].staged)
 		assert.Equal(t, []string{"true"}, w.vms[0].ran.Args)
-		assert.Equal(t, 10*time.Second, w.vms[0].ran.Limits.Timeout)
+		assert.Equal(t, core.DefaultPool("p").Limits.Timeout, w.vms[0].ran.Limits.Timeout)
 	})
 }
 
@@ -381,7 +381,7 @@ func TestHarnessCannotAskForMoreTime(t *testing.T) {
 	r := w.start(nil)
 	w.result()
 	r.drain()
-	assert.Equal(t, 10*time.Second, w.vms[0].ran.Limits.Timeout)
+	assert.Equal(t, core.DefaultPool("p").Limits.Timeout, w.vms[0].ran.Limits.Timeout)
 }
 
 func TestManySlotsShareTheWork(t *testing.T) {

@@ -77,7 +77,7 @@ tests: [{name: a, compare: checker}]
 		"Some right":             {yaml: tests, exits: map[string]agent.Exit{"make": well, "prog": well}, out: map[string]string{"prog": "right"}, state: core.RequestCompleted, verdict: harness.Partial, score: 1, says: "line 1 differs"},
 		"Build fails":            {yaml: tests, exits: map[string]agent.Exit{"make": {Code: 2}}, state: core.RequestCompleted, verdict: harness.BuildError, says: "exit code 2"},
 		"Build cannot start":     {yaml: tests, state: core.RequestCompleted, verdict: harness.BuildError, says: "could not be started"},
-		"Build takes too long":   {yaml: tests, exits: map[string]agent.Exit{"make": late}, state: core.RequestCompleted, verdict: harness.BuildError, says: "the time of the whole grading was up: 10s"},
+		"Build takes too long":   {yaml: tests, exits: map[string]agent.Exit{"make": late}, state: core.RequestCompleted, verdict: harness.BuildError, says: "the time of the whole grading was up: 1m"},
 		"Crash":                  {yaml: tests, exits: map[string]agent.Exit{"make": well, "prog": died}, state: core.RequestCompleted, verdict: harness.Crashed, says: "SIGSEGV"},
 		"Not there":              {yaml: tests, exits: map[string]agent.Exit{"make": well}, state: core.RequestCompleted, verdict: harness.Crashed, says: "could not be started"},
 		"Bad file":               {yaml: "run: [prog]\ntest: []", state: core.RequestFailed, blame: core.BlameHarness, verdict: harness.HarnessFault, says: `cases.yaml, line 2: cases.yaml has no field "test"`},

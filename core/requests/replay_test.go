@@ -262,7 +262,7 @@ func TestReplayNeedsWhatItWas(t *testing.T) {
 
 	w.image("debian", oldImage)
 	w.pool(func(p *core.Pool) { p.Image, p.Limits.Timeout = "debian", time.Second })
-	refused(s.ID, core.CodeConflict, "timeout 10s is more than pool p1 allows", requests.ReplayOptions{})
+	refused(s.ID, core.CodeConflict, "timeout 1m0s is more than pool p1 allows", requests.ReplayOptions{})
 	w.pool(func(p *core.Pool) { p.Image = "debian" })
 	waits := w.submit("rosa")
 	refused(waits.ID, core.CodeConflict, "has not ended", requests.ReplayOptions{})

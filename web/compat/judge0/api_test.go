@@ -137,7 +137,10 @@ func TestRates(t *testing.T) {
 // Limits are those that the pool can hold.
 func TestLimitsOfASmallPool(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, func(_ *judge0.Settings, p *core.Pool) { p.Limits = core.DefaultPool(pool).Limits })
+	w := newFixture(t, func(_ *judge0.Settings, p *core.Pool) {
+		p.Limits = core.DefaultPool(pool).Limits
+		p.Limits.Timeout = 10 * time.Second
+	})
 	status, answer := w.ask(step{Method: http.MethodGet, Path: "/config_info"}, nil)
 	require.Equal(t, http.StatusOK, status)
 	var info map[string]any
