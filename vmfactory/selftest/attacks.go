@@ -13,7 +13,7 @@ import (
 // Limits of the attacked VM: so small that every attack soon meets them, and that a host that enforces nothing is not
 // harmed.
 var limits = core.Limits{
-	Timeout: 4 * time.Second, Memory: 48 << 20, Disk: 8 << 20, FileSize: 8 << 20, Pids: 32, OpenFiles: 64, Output: 64 << 10,
+	Timeout: 10 * time.Second, Memory: 48 << 20, Disk: 8 << 20, FileSize: 8 << 20, Pids: 32, OpenFiles: 64, Output: 64 << 10,
 }
 
 // through is what an attack prints after exceeding its limit several times over.

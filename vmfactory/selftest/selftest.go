@@ -19,7 +19,7 @@ import (
 
 // Timeout bounds a whole test. It takes a few seconds at most, and on an idle
 // host about one.
-const Timeout = 30 * time.Second
+const Timeout = time.Minute
 
 // last bounds the cleaning up after a test.
 const last = 20 * time.Second
