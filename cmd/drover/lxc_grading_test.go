@@ -67,7 +67,7 @@ func comparable(r core.Result) core.Result {
 	r.Times, r.Usage, r.HeldBy = core.Times{}, core.Usage{}, nil
 	if r.Receipt != nil {
 		receipt := *r.Receipt
-		receipt.Noise = nil
+		receipt.Noise, receipt.BuildMs, receipt.AgainMs = nil, 0, 0
 		r.Receipt = &receipt
 	}
 	r.Stdout = "" // the same in the harness's form

@@ -99,7 +99,7 @@ type testCluster struct {
 }
 
 // testTimeout is how long a test waits for something that must happen.
-const testTimeout = 5 * time.Minute
+const testTimeout = 15 * time.Minute
 
 // poll is how often it looks.
 const poll = 10 * time.Millisecond

@@ -15,11 +15,12 @@ import (
 	"drover/core/agent"
 )
 
-// starve keeps all processors of the host busy until the test ends.
+// starve keeps all processors of the host busy until the test ends. The hogs are as nice as the runs that they starve, so
+// that agents and other tests go on.
 func starve(t *testing.T) {
 	t.Helper()
 	for range 2 * runtime.NumCPU() {
-		hog := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
+		hog := exec.CommandContext(t.Context(), "nice", "-n", "10", "sh", "-c", "while :; do :; done")
 		require.NoError(t, hog.Start())
 		t.Cleanup(func() { _ = hog.Wait() }) // the context is over by then, and has killed it
 	}

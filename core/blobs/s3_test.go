@@ -240,7 +240,8 @@ func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 	require.NoError(t, err)
 	s := openURL(t, url)
 	const size = 8 * partBytes
-	content, err := io.ReadAll(large(size))
+	content := make([]byte, size)
+	_, err = io.ReadFull(large(size), content)
 	require.NoError(t, err)
 	digits := strings.TrimPrefix(blobstest.Digest(content), scheme)
 	require.Error(t, s.write(t.Context(), keyOf(digits), func(w io.Writer) error {
@@ -267,9 +268,10 @@ func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 	require.NoError(t, err)
 	r, err := s.Open(t.Context(), scheme+digits)
 	require.NoError(t, err)
-	got, err := io.ReadAll(r)
+	sum := sha256.New()
+	_, err = io.Copy(sum, r)
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(content, got))
+	require.Equal(t, digits, fmt.Sprintf("%x", sum.Sum(nil)))
 	require.NoError(t, r.Close())
 }
 

@@ -232,7 +232,7 @@ func damaged(t *testing.T, s Store) {
 }
 
 func together(t *testing.T, s Store) {
-	contents := [][]byte{random(10), random(1000), random(2 << 20)}
+	contents := [][]byte{random(10), random(1000), random(200 << 10)}
 	var running sync.WaitGroup
 	errs := make(chan error, 1000)
 	for i := range 24 {
