@@ -149,7 +149,7 @@ func TestClientCommands(t *testing.T) {
 		{"overseer", "--once"},
 		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the cluster is up
 	} {
-		text, errs, code := h.run(args...)
+		text, errs, code := h.with(calm...).run(args...)
 		require.Zero(t, code, "%v: %s%s", args, text, errs)
 	}
 	for _, args := range [][]string{
