@@ -185,7 +185,7 @@ func wholeTerm(h *testCluster, dir string) {
 	require.Len(t, jsonOf[[]classes.Member](h, "class", "members", "algo"), 5)
 
 	out = h.said("assignment", "add", "--as", "tess", "--title", "Sorting", "--due", "2025-06-01 12:00", "--time-zone", "Europe/Berlin",
-		"--cutoff", "+2d", "--final", "--timeout", "5m", "--harness", ledgerHarness, "algo/sort")
+		"--cutoff", "+2d", "--final", "--timeout", "1m", "--harness", ledgerHarness, "algo/sort")
 	require.Contains(t, out, "algo/sort is made")
 	h.said("assignment", "add", "--as", "tess", "--cutoff", "2025-06-01T12:00:00Z", "algo/old")
 	require.Contains(t, h.said("assignment", "show", "--time-zone", "Europe/Berlin", "algo/sort"), "2025-06-01 12:00 CEST")
