@@ -48,11 +48,12 @@ build: ## build bin/drover, with provider lxc where there is lxc-dev, and what i
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
 
 # The model, the hunt for seeded bugs and ten days of leases go apart: there is no race in them, and the detector makes
-# them ten times slower. They take a core for minutes, so they go beside all others.
+# them ten times slower. They take a core for minutes, so they go beside all others. User code in VMs has a nice value of
+# 10: what is tested has less of a lead on it than usual, so that tests do not wait for their own machine.
 test: needs axe ## run all tests, with the race detector where there is a C compiler
 	$(if $(race),,@echo 'no C compiler: the race detector is off' >&2)
-	(export CGO_ENABLED=0; go test $(plain) -run='^TestTenDays' ./overseer; go test $(plain) -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs) & apart=$$!; \
-	CGO_ENABLED=$(if $(race)$(lxc),1,0) $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) $(plain) -shuffle=on -timeout=60m -p=$(packages) || failed=1; \
+	(export CGO_ENABLED=0; nice go test $(plain) -run='^TestTenDays' ./overseer; nice go test $(plain) -run='^TestModel(NoticesBugs)?$$' -timeout=60m ./core/redisstore -bugs) & apart=$$!; \
+	CGO_ENABLED=$(if $(race)$(lxc),1,0) nice -n 5 $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --packages=./... -- $(race) $(tags) $(plain) -shuffle=on -timeout=60m -p=$(packages) || failed=1; \
 	wait $$apart; [ -z "$${failed:-}" ]
 
 axe: # what the tests of the pages load into the browser
