@@ -19,12 +19,12 @@ func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
 	h.pool()
 	first := h.startAll("vmfactory", "testrunner", "overseer", "overseer", "overseer")
 	h.awaitHost("h1", warm)
-	stay := h.submit(4, "sleep", "6")
+	stay := h.submit(4, "sleep", "20") // until all of the others run
 	for _, id := range stay {
 		h.awaitRun(id)
 	}
 	second := h.on("h2").startAll("vmfactory", "testrunner")
-	move := h.submit(4, "sh", "-c", "sleep 2; echo done")
+	move := h.submit(4, "sh", "-c", "sleep 10; echo done") // until all of them do
 	for _, id := range move {
 		h.awaitPlace(id, "it runs on h2", isRunning)
 	}
