@@ -14,12 +14,16 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/service/clock"
 	"drover/vmfactory"
 )
 
 // Timeout bounds a whole test. It takes a few seconds at most, and on an idle
 // host about one.
 const Timeout = time.Minute
+
+// look is the time between two counts of processes.
+const look = 10 * time.Millisecond
 
 // last bounds the cleaning up after a test.
 const last = 20 * time.Second
@@ -96,7 +100,7 @@ func (t *trial) run(ctx context.Context, script string) (run, error) {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		for watching.Err() == nil {
+		for clock.Sleep(watching, clock.Real{}, look) == nil { // or the looks would starve the attack
 			if status, err := t.client.Status(watching); err == nil {
 				t.peak = max(t.peak, status.Processes)
 			}
