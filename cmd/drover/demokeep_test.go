@@ -60,7 +60,7 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 }
 
 // Everybody's pages, found by following every link from the first: none leads astray, all
-// are small, fit a phone and can be used by all, in the light as in the dark; in German they fit as well. With
+// are small, fit a phone and can be used by all, in the light and in English as in the dark and in German. With
 // DROVER_PICTURES set to a folder it leaves pictures there, one of each kind of page, and a list of them beside it: make pictures.
 func TestDemoSite(t *testing.T) {
 	t.Parallel()
@@ -91,6 +91,7 @@ func TestDemoSite(t *testing.T) {
 			tab.Await("Abmelden")
 			for _, path := range all {
 				tab.Goto(site.url + path)
+				assert.Empty(t, tab.Axe(), "%s as %s, in German", path, user)
 				assert.Zero(t, tab.Overflow(), "%s as %s, in German, is wider than a phone", path, user)
 			}
 		})

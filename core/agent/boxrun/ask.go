@@ -36,7 +36,8 @@ func (c *call) ask(stdin io.Reader, stdout, stderr *os.File) (wire.Exit, error) 
 	}
 	defer conn.Close()                                                                                                                                                               //nolint:errcheck // all that counts was read
 	head := append([]byte("POST "+wire.PathBox+" HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), chunk(append(binary.BigEndian.AppendUint32(nil, uint32(len(spec))), spec...))...) //nolint:gosec // at most MaxSpec
-	if _, err := conn.Write(head); err != nil && !errors.Is(err, syscall.EPIPE) {                                                                                                    // refused in the middle: the answer says why
+	// If it is refused in the middle, the answer says why.
+	if _, err := conn.Write(head); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return wire.Exit{}, err
 	}
 	if c.spec.Files {
