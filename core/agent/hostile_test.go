@@ -278,3 +278,22 @@ func TestRunDoesNotWaitForInput(t *testing.T) {
 	_, err = silent.Run(over, run, nil)
 	require.Error(t, err, "its caller gave up")
 }
+
+// Wherever entries break off, the agent is told that nothing of them shall be there.
+func TestEntriesThatBreakOff(t *testing.T) {
+	t.Parallel()
+	whole := wire.AppendEntry(nil, wire.Entry{Kind: wire.EntryDir, Mode: 0o755, Name: "d"})
+	whole = append(wire.AppendEntry(whole, wire.Entry{Kind: wire.EntryFile, Mode: 0o644, Size: 3, Name: "d/f"}), "abc"...)
+	whole = wire.AppendEntry(whole, wire.Entry{Kind: wire.EntryEnd})
+	got, err := io.ReadAll(sameEntries(bytes.NewReader(whole)))
+	require.NoError(t, err)
+	require.Equal(t, whole, got)
+	void := wire.AppendEntry(nil, wire.Entry{Kind: wire.EntryVoid})
+	for n := range whole {
+		e := sameEntries(bytes.NewReader(whole[:n]))
+		got, err := io.ReadAll(e)
+		require.NoError(t, err)
+		require.True(t, bytes.HasSuffix(got, void), "after %d bytes", n)
+		require.Equal(t, core.CodeInvalid, core.CodeOf(e.err), "after %d bytes", n)
+	}
+}
