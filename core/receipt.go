@@ -69,6 +69,7 @@ const (
 	DoubtBusy   Doubt = "busy"   // other programs used the host's processors
 	DoubtStolen Doubt = "stolen" // the machine below the host took their time
 	DoubtHot    Doubt = "hot"    // they were slowed down by heat
+	DoubtClose  Doubt = "close"  // the program ended soon after its limit of processor time
 )
 
 // LeftSuch is why a test in doubt was not run again.

@@ -9,7 +9,7 @@ import (
 
 // surely runs one test, until its verdict is in no doubt: where the host was noisy and the verdict may be owed to that,
 // the test runs again, in the same VM as from the beginning and while no other slot runs a test, before anyone sees a
-// verdict. The last run's verdict counts, and the third is the last.
+// verdict. The last run's verdict counts.
 func (j *job) surely(t *cases.Test, o *cases.Outcome) (*ran, error) {
 	run, heard, err := j.listened(t, o)
 	for err == nil && run != nil && run.unstarted == nil {
@@ -35,7 +35,7 @@ func (j *job) surely(t *cases.Test, o *cases.Outcome) (*ran, error) {
 // repeat runs a test in doubt again, alone; nil if it may not, and the verdict stands.
 func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, error) {
 	c := o.Checked
-	if c.Runs == mostFurther {
+	if c.Runs >= mostFurther && !near(last.exit, t.Limits) || c.Runs == mostClose {
 		return nil, noise{}, nil
 	}
 	if j.suite.second.spent() {

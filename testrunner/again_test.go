@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,6 +53,7 @@ func (w *fixture) graded(yaml string, turns map[string][]turn) (core.Result, []s
 	w.script.run = func(_ context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
 		word := run.Args[0]
 		require.NotEmpty(w.t, turns[word], "%s runs too often", word)
+		require.Equal(w.t, 1100*time.Millisecond, run.CPU, "a tenth more than the limit of one second")
 		now := turns[word][0]
 		turns[word] = turns[word][1:]
 		sink(agent.Stdout, []byte(now.says))
@@ -70,7 +72,8 @@ func (w *fixture) graded(yaml string, turns map[string][]turn) (core.Result, []s
 }
 
 var (
-	tooSlow = agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 1010, WallMs: 2000}
+	tooSlow = agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 1105, WallMs: 2000}
+	soon    = agent.Exit{CPUMs: 1040, WallMs: 1100} // ended by itself, a little late
 	inTime  = agent.Exit{CPUMs: 900, WallMs: 950}
 )
 
@@ -87,17 +90,17 @@ func TestATestRunsAgainAfterNoise(t *testing.T) {
 	require.NotNil(t, checked)
 	require.Equal(t, core.DoubtBusy, checked.Because)
 	require.Equal(t, core.TestTimeLimit, checked.Verdict)
-	require.Equal(t, int64(1010), checked.Usage.CPUMs)
-	require.Equal(t, 49, checked.Others, "without what the test used itself")
+	require.Equal(t, int64(1105), checked.Usage.CPUMs)
+	require.Equal(t, 47, checked.Others, "without what the test used itself")
 	require.Equal(t, 2, *checked.Again)
 	require.Equal(t, int64(900), r.Tests[0].Usage.CPUMs)
-	require.Equal(t, int64(1910), r.Usage.CPUMs, "of both runs")
-	require.Equal(t, int64(1010), r.Receipt.AgainMs)
+	require.Equal(t, int64(2005), r.Usage.CPUMs, "of both runs")
+	require.Equal(t, int64(1105), r.Receipt.AgainMs)
 	families, err := w.runner.metrics.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
 		if f.GetName() == "drover_testrunner_recheck_cpu_seconds_total" {
-			require.InDelta(t, 1.01, f.GetMetric()[0].GetCounter().GetValue(), 1e-9, "of the first run, which counts for nothing")
+			require.InDelta(t, 1.105, f.GetMetric()[0].GetCounter().GetValue(), 1e-9, "of the first run, which counts for nothing")
 		}
 	}
 	for _, chunk := range w.output.seen(core.StreamTests) {
@@ -105,11 +108,11 @@ func TestATestRunsAgainAfterNoise(t *testing.T) {
 	}
 }
 
-// A verdict counts if its run was in no doubt, and that of the third run in any case.
+// A verdict counts if its run was in no doubt, and in any case that of the third run, or of the sixth if it was always close.
 func TestUntilAVerdictIsInNoDoubt(t *testing.T) {
 	t.Parallel()
 	loud, still := turn{tooSlow, "", 3}, turn{tooSlow, "", 1}
-	fast := turn{inTime, "right", 3}
+	fast, near := turn{inTime, "right", 3}, turn{soon, "right", 1}
 	for name, test := range map[string]struct {
 		turns []turn
 		want  string
@@ -119,6 +122,10 @@ func TestUntilAVerdictIsInNoDoubt(t *testing.T) {
 		"fast on a noisy one":          {[]turn{loud, fast, loud}, core.TestAccepted, 1},
 		"fast the third time":          {[]turn{loud, loud, fast}, core.TestAccepted, 2},
 		"slow three times, never four": {[]turn{loud, loud, loud, fast}, core.TestTimeLimit, 2},
+		"close on a quiet host":        {[]turn{near, near, near, near, fast}, core.TestAccepted, 4},
+		"close six times, never seven": {[]turn{near, near, near, near, near, near, fast}, core.TestTimeLimit, 5},
+		"close, then slow in quiet":    {[]turn{near, still, fast}, core.TestTimeLimit, 1},
+		"close, then slow in noise":    {[]turn{near, near, loud, fast}, core.TestTimeLimit, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ const (
 	othersPart  = 25 // percent of the host's processors that others use
 	stolenPart  = 2  // percent of their time that the hypervisor takes
 	nearTenths  = 15 // tenths of the limit of processor time: a run that used more is over it at any load
+	closeParts  = 10 // a run that ended by itself and was over it by one in so many parts at most was close
 	waitedParts = 50 // a run of which one in so many parts was waiting for a processor
 )
 
@@ -53,23 +54,33 @@ func (n noise) loud() core.Doubt {
 
 // doubt returns why a test's verdict is in doubt; "" if it stands. Noise makes programs slower, never faster, so only
 // limits of time are in doubt: that of processor time where the run was not far over it, and that by the clock where
-// the run, or the interactor that it talked with, could have gone on and had no processor.
+// the run, or the interactor that it talked with, could have gone on and had no processor. A close run is in doubt on a
+// quiet host, too: what the machine below it takes, and how fast its processors are at the moment, may not show.
 func doubt(by core.DecidedBy, e agent.Exit, l cases.Limits, n noise) core.Doubt {
 	const tenths = 10
 	idle := e.WaitedMs + e.PartnerMs
 	switch {
 	case by == core.ByTime && e.CPUMs*tenths <= l.Time.Milliseconds()*nearTenths:
-		return n.loud()
+		if because := n.loud(); because != "" || !near(e, l) {
+			return because
+		}
+		return core.DoubtClose
 	case by == core.ByClock && e.CPUMs < l.Time.Milliseconds() && idle*waitedParts >= e.WallMs && idle > 0:
 		return n.loud()
 	}
 	return ""
 }
 
-// Bounds on further runs of one grading. A test has two at most. Noise only ever makes a program slower, so the fastest of
+// near reports whether a run was over its limit of processor time by so little that it may have ended by itself.
+func near(e agent.Exit, l cases.Limits) bool {
+	return e.CPUMs < (l.Time + l.Time/closeParts).Milliseconds()
+}
+
+// Bounds on further runs of one grading. A test has two at most, or a few if all of them were close. Noise only ever makes a program slower, so the fastest of
 // few runs is the fairest of them, and the first that is in no doubt is the last.
 const (
 	mostFurther   = 2                // of one test
+	mostClose     = 5                // of one test whose last run was close
 	mostConfirmed = 2                // tests that came to the same verdict: the submission is slow
 	mostAgain     = 20               // in all
 	mostExtra     = 60 * time.Second // of time, but for the last

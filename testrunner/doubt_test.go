@@ -15,7 +15,7 @@ import (
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	limits := cases.Limits{Time: time.Second, Wall: 15 * time.Second}
-	over := agent.Exit{TimedOut: true, CPUMs: 1010, WallMs: 2000}
+	over := agent.Exit{TimedOut: true, CPUMs: 1100, WallMs: 2000}
 	starved := agent.Exit{TimedOut: true, CPUMs: 400, WallMs: 15_000, WaitedMs: 9000}
 	for name, test := range map[string]struct {
 		by    core.DecidedBy
@@ -28,6 +28,9 @@ func TestDoubt(t *testing.T) {
 		"over its time, just below busy":         {core.ByTime, over, noise{others: othersPart - 1}, ""},
 		"over its time, time was stolen":         {core.ByTime, over, noise{others: 50, stolen: stolenPart}, core.DoubtStolen},
 		"over its time, and it was hot":          {core.ByTime, over, noise{hot: true}, core.DoubtHot},
+		"a tenth over its time in quiet, killed": {core.ByTime, over, noise{}, ""},
+		"close to its time in quiet":             {core.ByTime, agent.Exit{CPUMs: 1099}, noise{}, core.DoubtClose},
+		"close to its time, others were busy":    {core.ByTime, agent.Exit{CPUMs: 1001}, noise{others: 90}, core.DoubtBusy},
 		"far over its time":                      {core.ByTime, agent.Exit{TimedOut: true, CPUMs: 1501}, noise{others: 90}, ""},
 		"by the clock, it had no processor":      {core.ByClock, starved, noise{others: 90}, core.DoubtBusy},
 		"by the clock, nobody else had it":       {core.ByClock, starved, noise{others: 3}, ""}, // its own processes had

@@ -290,7 +290,7 @@ func TestReceipt(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	well := agent.Exit{}
-	w.script.run = answers(map[string]agent.Exit{"make": well, "prog": well, "slow": {Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 2010}}, map[string]string{"prog": "right"})
+	w.script.run = answers(map[string]agent.Exit{"make": well, "prog": well, "slow": {Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 2205}}, map[string]string{"prog": "right"})
 	spec := w.stock(map[string]string{"cases.yaml": `
 build: [[make]]
 run: [prog]

@@ -157,7 +157,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 	t.Parallel()
 	again := 4
 	first := &core.Usage{CPUMs: 1010}
-	for _, because := range []core.Doubt{core.DoubtBusy, core.DoubtStolen, core.DoubtHot} {
+	for _, because := range []core.Doubt{core.DoubtBusy, core.DoubtStolen, core.DoubtHot, core.DoubtClose} {
 		r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{
 			Name: "3", Verdict: core.TestAccepted, Score: 1, MaxScore: 1, Decision: &core.Decision{By: core.ByTokens},
 			Checked: &core.Checked{Because: because, Verdict: core.TestTimeLimit, Usage: first, Others: 62, Again: &again},
@@ -176,7 +176,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 	for _, left := range []core.LeftSuch{core.LeftSlow, core.LeftHost} {
 		r := core.Result{State: core.RequestCompleted, Tests: []core.Test{{Name: "3", Verdict: core.TestTimeLimit, MaxScore: 1, Checked: &core.Checked{Because: core.DoubtBusy, Others: 62, Left: left}}}}
 		said := text(&r, explain.About{Grading: true})
-		require.Contains(t, said, "Test 3 was not checked again, although others used 62 %")
+		require.Contains(t, said, "Test 3 was not checked again, although its verdict was in doubt; others used 62 %")
 		require.NotContains(t, said, "second run")
 	}
 }

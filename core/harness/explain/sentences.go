@@ -72,10 +72,11 @@ var (
 		core.DoubtBusy:   "Test %s was checked again, because other programs used %d %% of the host's processors while it ran: the first run computed for %s, and its verdict was: %s",
 		core.DoubtStolen: "Test %s was checked again, because the machine below the host took processor time from it while it ran; others used %d %%. The first run computed for %s, and its verdict was: %s",
 		core.DoubtHot:    "Test %s was checked again, because heat slowed the host's processors down while it ran; others used %d %%. The first run computed for %s, and its verdict was: %s",
+		core.DoubtClose:  "Test %s was checked again, because it was over its limit of processor time by a tenth at most; others used %d %% of the host's processors. The first run computed for %s, and its verdict was: %s",
 	}
 	undecided = map[core.LeftSuch]string{
-		core.LeftSlow: "Test %s was not checked again, although others used %d %% of the host's processors: tests before it came to the same verdict again, or took the time for it",
-		core.LeftHost: "Test %s was not checked again, although others used %d %% of the host's processors: the host had used its share of time for that, or did not become quiet",
+		core.LeftSlow: "Test %s was not checked again, although its verdict was in doubt; others used %d %% of the host's processors: tests before it came to the same verdict again, or took the time for it",
+		core.LeftHost: "Test %s was not checked again, although its verdict was in doubt; others used %d %% of the host's processors: the host had used its share of time for that, or did not become quiet",
 	}
 )
 
@@ -88,7 +89,7 @@ var owed = map[core.Doubt]string{
 
 const (
 	sayAgain = "In the second run of test %s others used %d %% of the host's processors; the verdict is that run's"
-	sayThird = "The second run of test %s was in doubt, too. In the third others used %d %% of the host's processors; the verdict is that run's"
+	sayLast  = "Test %s was run %d times more, until a run was in no doubt or it had run often enough. In the last others used %d %% of the host's processors; the verdict is that run's"
 )
 
 // decided are the sentences about a test that was not passed, by what decided it.
@@ -133,7 +134,7 @@ func Sentences() []string {
 		sayFaultOf, sayFault, sayAttempt, sayGeneration, sayUnfinished, sayCancelled, sayDead, sayPlatform, sayWaited, sayHarness, sayRefused,
 		sayUnstarted, saySignal, sayExit, sayHidden, sayWholeTimeOf, sayWholeTime, sayWholeMemoryOf, sayWholeMemory, sayWholePidsOf,
 		sayWholePids, sayWholeOutputOf, sayWholeOutput, sayWholeOther, sayNoScore, saySum, sayScore, sayScoreOf, sayOtherSum, sayBusy,
-		sayStolen, sayUnmeasured, sayAgain, sayThird, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayLost, sayPartner, sayClose,
+		sayStolen, sayUnmeasured, sayAgain, sayLast, sayBuild, sayOwn, sayOwnVerdict, sayDecided, sayMore, sayOthersFine, sayLost, sayPartner, sayClose,
 	}
 	for _, group := range []map[core.DecidedBy]string{decided, limits, passes} {
 		all = slices.AppendSeq(all, maps.Values(group))

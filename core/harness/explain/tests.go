@@ -59,7 +59,7 @@ func (e *explaining) lost() {
 	}
 }
 
-// checked says which tests were in doubt because of noise, and what was done about it.
+// checked says which tests were in doubt because of noise or being close to their limit, and what was done about it.
 func (e *explaining) checked() {
 	said := 0
 	for i := range e.r.Tests {
@@ -78,11 +78,11 @@ func (e *explaining) checked() {
 			continue
 		}
 		e.say(sentence, t.Name, c.Others, ms(c.Usage.CPUMs), Word(c.Verdict))
-		which := sayAgain
 		if c.Runs > 1 {
-			which = sayThird
+			e.say(sayLast, t.Name, c.Runs, *c.Again)
+		} else {
+			e.say(sayAgain, t.Name, *c.Again)
 		}
-		e.say(which, t.Name, *c.Again)
 	}
 }
 

@@ -8,8 +8,9 @@
 
 static volatile unsigned sink;
 
-// table is larger than the first cache of a core, so that others on the core slow it down.
-static unsigned table[1 << 17];
+// table is larger than the first cache of a core, so that others on the core slow it down. Each thread has one: threads
+// that write to one take several times as much processor time as soon as they are on two cores, with no noise at all.
+static _Thread_local unsigned table[1 << 17];
 
 static void *compute(void *rounds) {
   unsigned x = 1;
