@@ -149,7 +149,7 @@ func TestHowAResultCameAbout(t *testing.T) {
 		r.Tests = []core.Test{{
 			Name: "sorts", MaxScore: 1, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1020}, Decision: &core.Decision{By: core.ByTime, TimeMs: 1000},
 			Checked: &core.Checked{Because: core.DoubtBusy, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1077}, Others: 83, Again: new(int)},
-		}}
+		}, {Name: "sums", MaxScore: 1, Verdict: core.TestAccepted, Score: 1, Checked: &core.Checked{Because: core.DoubtClose, Verdict: core.TestTimeLimit, Usage: &core.Usage{CPUMs: 1033}, Again: new(int)}}}
 	})
 	staff := w.get("tess", at)
 	for _, want := range []string{
@@ -159,10 +159,12 @@ func TestHowAResultCameAbout(t *testing.T) {
 	} {
 		assert.Contains(t, staff, want)
 	}
-	for _, hidden := range []string{"How this result came about", "6.12.9", "computed for", "83 %", "1.08"} {
+	for _, hidden := range []string{"How this result came about", "6.12.9", "computed for", "83 %", "1.08", "1.03"} {
 		assert.NotContains(t, w.get("ann", at), hidden)
 	}
-	assert.Contains(t, w.get("ann", at), "Checked again, alone: the host was not quiet the first time.")
+	for _, want := range []string{"Checked again, alone: the host was not quiet the first time.", "Checked again, alone: the first time it was close to its time limit."} {
+		assert.Contains(t, w.get("ann", at), want)
+	}
 	request := strings.Replace(at, "submissions", "requests", 1)
 	assert.Contains(t, w.get("olga", request), "for the staff of its class")
 	assert.NotContains(t, w.get("olga", request), "6.12.9")
