@@ -176,7 +176,7 @@ var table = []Language{
 	},
 	{
 		Code: "prolog", Name: "Prolog (SWI-Prolog)", Suffixes: []string{"pro", "prolog", "pl"}, Lines: `^:-|:-[[:space:]]*$`, Packages: []string{"swi-prolog-nox"},
-		Version: `swipl --version`, Run: `swipl -q -g main -t halt "$here/$main"`, Time: 3, Memory: 2,
+		Version: `swipl --version`, Build: `swipl -q -g main -t halt -o program -c "$@"`, Run: `"$here/program"`, Time: 3, Memory: 2,
 		Source: "main.pro", Judge0: []int{69}, Hello: `main :- write(hello), nl.`,
 	},
 	{
