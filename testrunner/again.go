@@ -1,6 +1,7 @@
 package testrunner
 
 import (
+	"context"
 	"time"
 
 	"drover/core"
@@ -43,6 +44,9 @@ func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, e
 		return nil, noise{}, nil
 	}
 	began, used := j.r.deps.Clock.Now(), last.usage()
+	if err := j.pause(c.Runs); err != nil {
+		return nil, noise{}, err
+	}
 	end, err := j.hush(t)
 	if err != nil {
 		return nil, noise{}, err
@@ -71,6 +75,23 @@ func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, e
 	j.r.metrics.again.Add(float64(used.CPUMs) / 1000)
 	*o = next
 	return run, heard, nil
+}
+
+// pause lets time pass before a third run and later ones: a processor that is slow is so for a second or three.
+func (j *job) pause(runs int) error {
+	if runs == 0 {
+		return nil
+	}
+	some := time.Duration(runs) * j.r.cfg.Pause
+	if err := j.running(some); err != nil {
+		return err
+	}
+	select {
+	case <-j.r.deps.Clock.After(some):
+		return nil
+	case <-j.ctx.Done():
+		return context.Cause(j.ctx)
+	}
 }
 
 // leave notes why there was no second run; where there was one, its verdict stands.

@@ -26,6 +26,7 @@ type Config struct {
 	MaxAttempts int           // deaths of VMs that make a request dead; default recovery.MaxAttempts
 	MaxDeaths   int           // deaths of testrunners that make a request dead if they count against it; default recovery.MaxDeaths, below 0 any number
 	RunGrace    time.Duration // how long after a run's time limit its VM may take to report the end; default 10 s
+	Pause       time.Duration // before the third run of a test that is close to its limit; each later one waits by that much longer; default 0.5 s
 	HandOver    time.Duration // how long a stopping testrunner tries to deliver results; default 10 s
 	BuildsBytes int64         // most bytes of compiled states; default 512 MiB
 	SpoolFiles  int           // most results that the spool holds; default 10,000
@@ -38,6 +39,7 @@ func (c Config) filled() Config {
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, recovery.MaxAttempts)
 	c.RunGrace = cmp.Or(c.RunGrace, 10*time.Second)
+	c.Pause = cmp.Or(c.Pause, 500*time.Millisecond)
 	c.HandOver = cmp.Or(c.HandOver, 10*time.Second)
 	c.BuildsBytes = cmp.Or(c.BuildsBytes, 512<<20)
 	c.SpoolFiles = cmp.Or(c.SpoolFiles, 10_000)
@@ -61,7 +63,7 @@ func (c Config) check() error {
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: no folder for results that wait for the store")
 	case c.Slots < 1 || c.MaxAttempts < 1 || c.SpoolFiles < 1 || c.SpoolBytes < 1 || c.BuildsBytes < 1:
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: slots, attempts and the bounds of spool and builds must be at least 1")
-	case c.Poll < 0 || c.RunGrace < 0 || c.HandOver < 0:
+	case c.Poll < 0 || c.RunGrace < 0 || c.Pause < 0 || c.HandOver < 0:
 		return core.Errorf(core.CodeInvalid, owner, "testrunner: no time may be below 0")
 	}
 	return nil

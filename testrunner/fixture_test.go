@@ -84,7 +84,7 @@ func (w *fixture) submit(spec core.Spec) {
 func (w *fixture) config() testrunner.Config {
 	return testrunner.Config{
 		Registration: core.Registration{Owner: w.cluster.Runner, Host: w.cluster.Host, Machine: "m-h1", PID: 1, Version: "test", Beat: time.Minute},
-		Pools:        []string{w.cluster.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Poll: 20 * time.Millisecond,
+		Pools:        []string{w.cluster.Pool}, Slots: 2, RunDir: "/nowhere", SpoolDir: w.spool, HandOver: time.Millisecond, Pause: time.Millisecond, Poll: 20 * time.Millisecond,
 	}
 }
 
