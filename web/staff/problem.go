@@ -61,7 +61,7 @@ func (s *staff) createProblem(r *page.Request) error {
 	as := p.Assignment
 	var pack harness.Package
 	err = s.receive(r, func(f *transfer.Form) (err error) {
-		for _, name := range []string{"handle", "pool", "time"} {
+		for _, name := range []string{"handle", "pool", "time", "memory"} {
 			p.Typed.Set(name, f.Fields[name])
 		}
 		as.Handle, as.Pool = strings.TrimSpace(f.Fields["handle"]), f.Fields["pool"]
@@ -90,6 +90,10 @@ func readProblem(r *page.Request, f *transfer.Form, p *problemPage, as *school.A
 			return pack, core.Errorf(core.CodeInvalid, "", "%s", r.T("%s: %.40q is no number of seconds above 0.", r.T("Time limit"), typed))
 		}
 		is.Limits.Time = time.Duration(seconds * float64(time.Second))
+	}
+	limits := form{Typed: p.Typed}
+	if is.Limits.Memory = cmp.Or(limits.bytes(r, "memory", "Memory limit"), is.Limits.Memory); limits.err != nil {
+		return pack, limits.err
 	}
 	is.Plan()
 	for _, n := range is.Refused {
