@@ -6,6 +6,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness/cases"
+	"drover/core/service/clock"
 )
 
 // surely runs one test, until its verdict is in no doubt: where the host was noisy and the verdict may be owed to that,
@@ -36,7 +37,7 @@ func (j *job) surely(t *cases.Test, o *cases.Outcome) (*ran, error) {
 // repeat runs a test in doubt again, alone; nil if it may not, and the verdict stands.
 func (j *job) repeat(t *cases.Test, o *cases.Outcome, last *ran) (*ran, noise, error) {
 	c := o.Checked
-	if c.Runs >= mostFurther && !near(last.exit, t.Limits) || c.Runs == mostClose {
+	if c.Runs >= mostFurther && !wasClose(last.exit, t.Limits) || c.Runs == mostClose {
 		return nil, noise{}, nil
 	}
 	if j.suite.second.spent() {
@@ -86,12 +87,10 @@ func (j *job) pause(runs int) error {
 	if err := j.running(some); err != nil {
 		return err
 	}
-	select {
-	case <-j.r.deps.Clock.After(some):
-		return nil
-	case <-j.ctx.Done():
+	if clock.Sleep(j.ctx, j.r.deps.Clock, some) != nil {
 		return context.Cause(j.ctx)
 	}
+	return nil
 }
 
 // leave notes why there was no second run; where there was one, its verdict stands.

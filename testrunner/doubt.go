@@ -61,7 +61,7 @@ func doubt(by core.DecidedBy, e agent.Exit, l cases.Limits, n noise) core.Doubt 
 	idle := e.WaitedMs + e.PartnerMs
 	switch {
 	case by == core.ByTime && e.CPUMs*tenths <= l.Time.Milliseconds()*nearTenths:
-		if because := n.loud(); because != "" || !near(e, l) {
+		if because := n.loud(); because != "" || !wasClose(e, l) {
 			return because
 		}
 		return core.DoubtClose
@@ -71,13 +71,15 @@ func doubt(by core.DecidedBy, e agent.Exit, l cases.Limits, n noise) core.Doubt 
 	return ""
 }
 
-// near reports whether a run was over its limit of processor time by so little that it may have ended by itself.
-func near(e agent.Exit, l cases.Limits) bool {
-	return e.CPUMs < (l.Time + l.Time/closeParts).Milliseconds()
-}
+// stopAt is the processor time at which a run is killed: a little above its limit, so that one that ends by itself soon
+// after the limit is known from one that would not have ended.
+func stopAt(l cases.Limits) time.Duration { return l.Time + l.Time/closeParts }
 
-// Bounds on further runs of one grading. A test has two at most, or a few if all of them were close. Noise only ever makes a program slower, so the fastest of
-// few runs is the fairest of them, and the first that is in no doubt is the last.
+// wasClose reports whether a run that was over its limit of processor time ended before it was killed for that.
+func wasClose(e agent.Exit, l cases.Limits) bool { return e.CPUMs < stopAt(l).Milliseconds() }
+
+// Bounds on further runs of one grading. Noise only ever makes a program slower, so the fastest of few runs is the
+// fairest of them, and the first that is in no doubt is the last.
 const (
 	mostFurther   = 2                // of one test
 	mostClose     = 5                // of one test whose last run was close

@@ -55,8 +55,8 @@ func (j *job) one(vm VM, run agent.Run, l cases.Limits) (*ran, error) {
 	return out, err
 }
 
-// execute runs one command; tap hears what it prints. It may compute for a little longer than its limit, which it has
-// exceeded nevertheless, so that one that ends by itself then is known from one that would not have ended.
+// execute runs one command; tap hears what it prints. One that ends between its limit of processor time
+// and stopAt has exceeded the limit nevertheless.
 func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits, b bounds, tap func(stream string, data []byte)) (*ran, error) {
 	out := &ran{capture: capture{limit: l.Output}}
 	late := b.all() + j.r.cfg.RunGrace
@@ -66,13 +66,12 @@ func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits,
 	inner, cancel := context.WithTimeoutCause(ctx, late, core.Wrap(errLate, core.CodeBadVM, j.w.VM, "VM %s did not end a run within %s", j.w.VM, late))
 	defer cancel()
 	var err error
-	run.CPU, run.Stretch = l.Time+l.Time/closeParts, b.more
+	run.CPU, run.Stretch = stopAt(l), b.more
 	run.Share = core.Limits{Timeout: b.wall, Memory: l.Memory, Output: min(l.Output, j.limits.Output), Pids: l.Pids}
 	out.exit, err = vm.Run(inner, run, func(stream string, data []byte) {
 		out.add(stream, data)
 		tap(stream, data)
 	})
-	out.exit.TimedOut = out.exit.TimedOut || l.Time > 0 && out.exit.CPUMs > l.Time.Milliseconds()
 	switch {
 	case core.Is(err, core.CodeInvalid):
 		out.unstarted = err
@@ -82,6 +81,7 @@ func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits,
 	case err != nil:
 		return nil, err
 	}
+	out.exit.TimedOut = out.exit.TimedOut || l.Time > 0 && out.exit.CPUMs > l.Time.Milliseconds()
 	return out, nil
 }
 
