@@ -53,6 +53,7 @@ type expectation struct {
 		Blame   core.Blame        `json:"blame"`
 		Score   *[2]float64       `json:"score"`
 		About   string            `json:"about"`
+		Slow    bool              `json:"slow"`
 	} `json:"submissions"`
 }
 

@@ -32,6 +32,7 @@ type expected struct {
 	Blame   core.Blame        `json:"blame"`
 	Score   *[2]float64       `json:"score"`
 	About   string            `json:"about"`
+	Slow    bool              `json:"slow,omitempty"` // it runs until its limit of time, for many seconds
 }
 
 // LoadAssignment unpacks an example that the program carries into dir.

@@ -4,10 +4,10 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/request"
@@ -36,6 +37,7 @@ func Command() *cli.Command {
 			"until Ctrl-C. With --elastic it shows hosts that come and go as work waits, for about a minute.",
 		Flags: terminal.WithSettings([]cli.Flag{
 			terminal.JSONFlag(),
+			&cli.BoolFlag{Name: "all", Usage: "grade the submissions that run until their limit of time, too", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "elastic", Usage: "show a rush of requests that makes hosts, each a process, and hosts that go again", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "keep", Usage: "fill a site with the examples, and serve it until Ctrl-C", DisableDefaultText: true},
 		}, "web"),
@@ -57,23 +59,37 @@ func Command() *cli.Command {
 	}
 }
 
-// demoAssignments are the examples in the order in which they are graded.
+// demoAssignments are the examples in the order in which they are shown.
 var demoAssignments = []string{"ledger", "brackets", "coins", "guess", "shuffle"}
 
-// runDemo grades the examples for which this machine has the tools.
+// runDemo grades the examples for which this machine has the tools, all at once: each as soon as it has VMs.
 func runDemo(c *cli.Context, dir string) error {
 	all, pools, err := loadDemo(c, dir)
 	if err != nil {
 		return err
 	}
+	say := func(format string, args ...any) {
+		if !c.Bool("json") {
+			_, _ = fmt.Fprintf(c.App.Writer, format+"\n", args...) // a progress line is no result
+		}
+	}
+	left, chosen := 0, 0
+	for _, a := range all {
+		if before := len(a.expect); !c.Bool("all") {
+			a.expect = slices.DeleteFunc(a.expect, func(e expected) bool { return e.Slow })
+			left += before - len(a.expect)
+		}
+		chosen += len(a.expect)
+	}
+	say("starting a cluster in this process: queues, result store, testrunner, vmfactory, overseer")
 	return wiring.InEmbeddedCluster(c, dir, pools, func(c *cli.Context, h *access.Cluster) error {
-		var results []graded
-		for _, a := range all {
-			more, err := gradeExample(c, h, a)
-			if err != nil {
-				return err
-			}
-			results = append(results, more...)
+		say("making the first VMs of %d pools, and grading %d submissions of %d assignments as VMs get ready", len(pools), chosen, len(all))
+		results, err := gradeExamples(c, h, all)
+		if err != nil {
+			return err
+		}
+		if left > 0 {
+			say("\n%d submissions that run until their limit of time are left out: drover demo --all grades them as well", left)
 		}
 		return concludeDemo(c, results)
 	})
@@ -127,32 +143,41 @@ type graded struct {
 	Problem string       `json:"problem,omitempty"` // how it differs from the expected result
 }
 
-// gradeExample grades all submissions of an assignment at once.
-func gradeExample(c *cli.Context, h *access.Cluster, a *Assignment) ([]graded, error) {
-	out := c.App.Writer
-	show := showProgress(out, c.Bool("json"), a)
-	all := make([]graded, len(a.expect))
-	errs := make([]error, len(a.expect))
-	var wg sync.WaitGroup
-	for i, e := range a.expect {
-		wg.Go(func() {
-			all[i].expected, all[i].Assignment = e, a.Name
-			all[i].Result, errs[i] = gradeOne(c.Context, h, a, e.Name)
-			if errs[i] == nil {
-				all[i].Problem = e.judge(all[i].Result)
-				show.done(i, all[i])
-			}
-		})
+// gradeExamples grades all submissions of all assignments at once, and then prints a table for each assignment.
+func gradeExamples(c *cli.Context, h *access.Cluster, assignments []*Assignment) ([]graded, error) {
+	show := showProgress(c.App.Writer, c.Bool("json"), assignments)
+	results := make([][]graded, len(assignments))
+	group, ctx := errgroup.WithContext(c.Context)
+	for n, a := range assignments {
+		results[n] = make([]graded, len(a.expect))
+		for i, e := range a.expect {
+			group.Go(func() error {
+				r, err := gradeOne(ctx, h, a, e.Name)
+				if err != nil {
+					return err
+				}
+				results[n][i] = graded{Assignment: a.Name, expected: e, Result: r, Problem: e.judge(r)}
+				show.done(n, results[n][i])
+				return nil
+			})
+		}
 	}
-	wg.Wait()
+	err := group.Wait()
 	show.stop()
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if !c.Bool("json") {
-		return all, printGraded(out, all)
+	for n, a := range assignments {
+		if !c.Bool("json") {
+			if _, err := fmt.Fprintf(c.App.Writer, "\n%s\n", a.Title); err != nil {
+				return nil, err
+			}
+			if err := printGraded(c.App.Writer, results[n]); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return all, nil
+	return slices.Concat(results...), nil
 }
 
 func gradeOne(ctx context.Context, h *access.Cluster, a *Assignment, name string) (*core.Result, error) {
@@ -195,7 +220,7 @@ func printGraded(w io.Writer, all []graded) error {
 	return nil
 }
 
-// progressView shows the progress of grading: bars on a terminal, lines elsewhere.
+// progressView shows the progress of grading: a bar for each assignment on a terminal, lines elsewhere.
 type progressView struct {
 	out   io.Writer
 	quiet bool
@@ -205,13 +230,9 @@ type progressView struct {
 	trackers []*progress.Tracker
 }
 
-func showProgress(out io.Writer, quiet bool, a *Assignment) *progressView {
+func showProgress(out io.Writer, quiet bool, assignments []*Assignment) *progressView {
 	v := &progressView{out: out, quiet: quiet}
-	if quiet {
-		return v
-	}
-	_, _ = fmt.Fprintf(out, "%s: %d submissions\n", a.Title, len(a.expect)) // a progress line is no result
-	if !terminal.OnTerminal(out) {
+	if quiet || !terminal.OnTerminal(out) {
 		return v
 	}
 	v.bars = progress.NewWriter()
@@ -219,9 +240,8 @@ func showProgress(out io.Writer, quiet bool, a *Assignment) *progressView {
 	v.bars.SetAutoStop(false)
 	v.bars.SetTrackerPosition(progress.PositionRight)
 	v.bars.Style().Visibility.Percentage = false
-	v.bars.Style().Visibility.Value = false
-	for _, e := range a.expect {
-		t := &progress.Tracker{Message: e.Name + ": " + e.About}
+	for _, a := range assignments {
+		t := &progress.Tracker{Message: a.Title, Total: int64(len(a.expect))}
 		v.trackers = append(v.trackers, t)
 		v.bars.AppendTracker(t)
 	}
@@ -229,17 +249,18 @@ func showProgress(out io.Writer, quiet bool, a *Assignment) *progressView {
 	return v
 }
 
-func (v *progressView) done(i int, g graded) {
+// done shows that a submission of the nth assignment is graded.
+func (v *progressView) done(n int, g graded) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case v.quiet:
 	case v.bars == nil:
-		_, _ = fmt.Fprintf(v.out, "  %-14s %s\n", g.Name, harness.VerdictOf(g.Result)) // a progress line is no result
+		_, _ = fmt.Fprintf(v.out, "  %-24s %s\n", g.Assignment+"/"+g.Name, harness.VerdictOf(g.Result)) // a progress line is no result
 	case g.Problem != "":
-		v.trackers[i].MarkAsErrored()
+		v.trackers[n].IncrementWithError(1)
 	default:
-		v.trackers[i].MarkAsDone()
+		v.trackers[n].Increment(1)
 	}
 }
 
