@@ -48,7 +48,7 @@ var rules = []rule{
 	{"github.com/alicebob/miniredis", []string{"core/coretest", "cmd"}, true, "it stands in for Redis in tests and in an embedded cluster"},
 	{"modernc.org/sqlite", []string{"core/store"}, false, "the result store is an interface"},
 	{"go.mongodb.org", []string{"core/store"}, false, "the result store is an interface"},
-	{"gocloud.dev", []string{"core/blobs"}, false, "the blob store is an interface"},
+	{"github.com/minio/minio-go", []string{"core/blobs"}, false, "the blob store is an interface"},
 	{"github.com/aws/aws-sdk-go-v2/service/ec2", []string{"core/cloud"}, false, "EC2 is one provider of machines among others"},
 	{module + "/core/cloud", []string{"core/cloud", "overseer", "cmd"}, false, "overseers make machines; who decides how many is core/cluster/scale, which asks nobody"},
 	{"github.com/google/go-containerregistry", []string{"core/images/oci"}, false, "the rest of drover knows one form of image, its own"},

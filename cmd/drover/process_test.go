@@ -20,7 +20,7 @@ import (
 
 	"drover/cmd/drover/access"
 	"drover/core"
-	"drover/core/blobs/s3server"
+	"drover/core/blobs/blobstest/s3server"
 	"drover/core/config"
 	"drover/core/coretest"
 	"drover/core/redisstore/redisserver"

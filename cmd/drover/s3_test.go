@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,21 +10,16 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
-	"drover/core/blobs/s3server"
-	"drover/core/coretest"
+	"drover/core/blobs/blobstest/s3server"
+	"drover/core/coretest/tier"
 )
 
 // A cluster whose hosts share no folder grades, and hands out what was collected.
 func TestAClusterKeepsItsFilesOnS3(t *testing.T) {
 	t.Parallel()
-	server, err := s3server.Start(context.Background())
-	if err != nil {
-		coretest.Missing(t, "versitygw", err)
-	}
-	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	url, err := server.Bucket("cluster")
-	require.NoError(t, err)
-	settings := []string{"DROVER_BLOBS=" + url}
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	settings := []string{"DROVER_BLOBS=" + server.Bucket(t, "cluster")}
 	for name, value := range s3server.Environment() {
 		settings = append(settings, name+"="+value)
 	}
@@ -63,7 +57,7 @@ func TestAClusterKeepsItsFilesOnS3(t *testing.T) {
 	out, errs, code = h.run("request", "show", ran.ID)
 	require.Zero(t, code, "who needs no files is not kept from work: %s", errs)
 	require.Contains(t, out, ran.ID)
-	require.NoError(t, server.Restart(t.Context()))
+	server.Restart(t)
 	_, errs, code = h.run("run", "--", "true")
 	require.Zero(t, code, errs)
 	runner.stop()

@@ -1,4 +1,4 @@
-// Package blobs keeps files by their content hash, on gocloud.dev/blob: what was put under
+// Package blobs keeps files by their content hash, in a folder or on S3: what was put under
 // a digest is what comes back, or an error.
 //
 // A file is at "sha256/ab/cd/<64 hex digits>", so that no folder gets large. It appears
@@ -46,10 +46,9 @@
 // Whatever was written, copied and deleted must be visible to all clients at once, also in
 // lists. S3 guarantees that, and a replacement must too; a cache in front of it does not.
 // The service must not carry out a deletion later than half a grace period after the
-// request. S3 copies at most 5 GiB at once: larger files are read and written again to be
-// trashed.
+// request.
 //
-// A file of 16 MiB or more goes to a service in parts. It gets its name only when the
+// A file of more than 16 MiB goes to a service in parts. It gets its name only when the
 // writer completes it. A killed writer leaves parts that are in no list but take room: a
 // rule of the bucket should delete them after a day.
 //
@@ -72,13 +71,9 @@ import (
 	"strings"
 
 	"drover/core"
-
-	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/memblob"
 )
 
-// openers open a store by its URL's scheme, given what follows "://". A further service of gocloud.dev needs one
-// import and one line here.
+// openers open a store by its URL's scheme, given what follows "://".
 var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
 	"file": openFile,
 	"mem":  openMem,
@@ -113,7 +108,7 @@ func openMem(_ context.Context, rest string) (*Store, error) {
 	if rest != "" {
 		return nil, core.Errorf(core.CodeInvalid, rest, "a blob store in memory has no name: write mem://")
 	}
-	return &Store{bucket: memblob.OpenBucket(nil), spool: os.TempDir()}, nil
+	return &Store{bucket: &memory{files: map[string]held{}}, spool: os.TempDir()}, nil
 }
 
 func openFile(_ context.Context, path string) (*Store, error) {
@@ -127,13 +122,7 @@ func openFile(_ context.Context, path string) (*Store, error) {
 	if err := makeRoot(root); err != nil {
 		return nil, err
 	}
-	bucket, err := fileblob.OpenBucket(root, &fileblob.Options{
-		NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700,
-	})
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, root, "blob store %s cannot be opened", root)
-	}
-	return &Store{bucket: bucket, spool: root, disk: &disk{root: root, known: map[string]bool{}}}, nil
+	return &Store{bucket: &disk{root: root, known: map[string]bool{}}, spool: root}, nil
 }
 
 // makeRoot makes the folder, accessible to its owner only, if it is missing.
@@ -143,6 +132,9 @@ func makeRoot(root string) error {
 	case err == nil:
 		return core.Wrap(syncDir(filepath.Dir(root)), core.CodeUnavailable, root, "blob store %s cannot be made durable", root)
 	case errors.Is(err, fs.ErrExist):
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return core.Errorf(core.CodeUnavailable, root, "blob store %s is no folder", root)
+		}
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return core.Errorf(core.CodeInvalid, root, "the folder above blob store %s does not exist: make it, or name another path", root)

@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -12,29 +13,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go"
-	gcaws "gocloud.dev/aws"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/s3blob"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"drover/core"
 )
 
-// s3Silence is how long a service may take to begin an answer. For slow operations it sends signs of progress.
-const s3Silence = time.Minute
+// s3Tries is how often a request is sent before its error is returned.
+const s3Tries = 3
 
-// s3Copies is the largest object that S3 copies at once.
-const s3Copies = 5 << 30
+// roleSilence is how long the service that gives a machine its role may take. There is none on most machines.
+const roleSilence = 10 * time.Second
 
-// Parameters that a URL may have. The rest of the settings come from the environment and the files of the AWS tools.
-var s3Settings = []string{
-	"dualstack", "endpoint", "fips", "profile", "region", "request_checksum_calculation",
-	"response_checksum_validation", "role", "ssetype", "use_path_style",
-}
+// Parameters that a URL may have.
+var s3Settings = []string{"endpoint", "profile", "region", "use_path_style"}
 
 // howToName is the remedy for a URL that holds credentials.
 const howToName = `the URL of a blob store holds no credentials: take them out of it, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
@@ -46,43 +39,46 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &s3blob.Options{}
-	var pathStyle bool
+	region := cmp.Or(settings.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	if region == "" {
+		return nil, core.Errorf(core.CodeInvalid, bucket, "the region of blob store s3://%s is not known: add region=NAME to its URL, or set AWS_REGION (for a service without regions, us-east-1)", bucket)
+	}
+	lookup := minio.BucketLookupAuto
 	if text := settings.Get("use_path_style"); text != "" {
-		if pathStyle, err = strconv.ParseBool(text); err != nil {
+		pathStyle, err := strconv.ParseBool(text)
+		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, bucket, "use_path_style=%s of blob store s3://%s is neither true nor false", text, bucket)
 		}
-	}
-	if text := settings.Get("ssetype"); text != "" {
-		opts.EncryptionType = types.ServerSideEncryption(text)
-		if !slices.Contains(opts.EncryptionType.Values(), opts.EncryptionType) {
-			return nil, core.Errorf(core.CodeInvalid, bucket, "ssetype=%s of blob store s3://%s is none that S3 has", text, bucket)
+		lookup = minio.BucketLookupDNS
+		if pathStyle {
+			lookup = minio.BucketLookupPath
 		}
 	}
-	settings.Del("use_path_style")
-	settings.Del("ssetype")
-	cfg, err := gcaws.V2ConfigFromURLParams(ctx, settings)
+	creds, err := credentialsOf(ctx, bucket, settings.Get("profile"), region)
 	if err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, bucket, "the settings of blob store s3://%s cannot be", bucket)
-	}
-	if err := checkS3(ctx, cfg, bucket); err != nil {
 		return nil, err
 	}
-	opts.RequestChecksumCalculation = cfg.RequestChecksumCalculation
-	client := bounded(cfg.HTTPClient)
-	cfg.HTTPClient = client
-	service := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.UsePathStyle = pathStyle
-		o.DisableLogOutputChecksumValidationSkipped = true // digests are checked here
+	at, err := url.Parse(cmp.Or(settings.Get("endpoint"), "https://s3.amazonaws.com"))
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, bucket, "the endpoint of blob store s3://%s cannot be read", bucket)
+	}
+	secure := at.Scheme == "https"
+	transport, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, core.Wrap(err, core.CodeInvalid, bucket, "blob store s3://%s cannot be opened", bucket)
+	}
+	client, err := minio.New(at.Host, &minio.Options{
+		Creds: creds, Secure: secure, Region: region, BucketLookup: lookup, MaxRetries: s3Tries, Transport: transport,
 	})
-	b, err := s3blob.OpenBucket(ctx, service, bucket, opts)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInvalid, bucket, "blob store s3://%s cannot be opened", bucket)
 	}
 	if folder != "" {
-		b = blob.PrefixedBucket(b, folder+"/")
+		folder += "/"
 	}
-	return &Store{bucket: b, spool: os.TempDir(), copies: s3Copies, idle: client.CloseIdleConnections}, nil
+	return &Store{spool: os.TempDir(), bucket: &s3Bucket{
+		client: client, name: bucket, folder: folder, copies: s3Copies, idle: transport.CloseIdleConnections,
+	}}, nil
 }
 
 // readS3 parses a URL. Its errors quote no part that may be a secret.
@@ -91,7 +87,7 @@ func readS3(rest string) (bucket, folder string, settings url.Values, err error)
 		return "", "", nil, core.Errorf(core.CodeInvalid, "", "%s", howToName)
 	}
 	u, err := url.Parse("s3://" + rest)
-	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.Fragment != "" || s3utils.CheckValidBucketName(u.Host) != nil {
 		return "", "", nil, core.Errorf(core.CodeInvalid, "", "this URL of a blob store cannot be read: write s3://BUCKET?region=REGION or s3://BUCKET/FOLDER?region=REGION")
 	}
 	folder = strings.Trim(u.Path, "/")
@@ -110,37 +106,28 @@ func readS3(rest string) (bucket, folder string, settings url.Values, err error)
 	}
 	if endpoint := settings.Get("endpoint"); endpoint != "" {
 		at, err := url.Parse(endpoint)
-		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" {
 			return "", "", nil, core.Errorf(core.CodeInvalid, u.Host, "the endpoint of blob store s3://%s is no address: write endpoint=https://HOST:PORT", u.Host)
 		}
 	}
 	return u.Host, folder, settings, nil
 }
 
-// checkS3 returns what the environment lacks.
-func checkS3(ctx context.Context, cfg aws.Config, bucket string) error {
-	if cfg.Region == "" {
-		return core.Errorf(core.CodeInvalid, bucket, "the region of blob store s3://%s is not known: add region=NAME to its URL, or set AWS_REGION (for a service without regions, us-east-1)", bucket)
+// credentialsOf returns the credentials of a profile, or of the first that has some: the environment, the default profile,
+// and the role of the machine, the container or the pod. They are renewed before they expire.
+func credentialsOf(ctx context.Context, bucket, profile, region string) (*credentials.Credentials, error) {
+	client := &http.Client{Timeout: roleSilence}
+	found := credentials.New(&credentials.FileAWSCredentials{Profile: profile})
+	if profile == "" {
+		found = credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: client, Region: region},
+		})
 	}
-	if cfg.Credentials == nil {
-		return core.Errorf(core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, howToName)
+	value, err := found.GetWithContext(&credentials.CredContext{Client: client, Context: ctx})
+	if err == nil && (value.AccessKeyID == "" || value.SecretAccessKey == "") {
+		err = errors.New("none of their sources has any")
 	}
-	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return core.Wrap(err, core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, howToName)
-	}
-	return nil
-}
-
-// bounded returns the configured HTTP client with a timeout. It follows no redirects, because signatures hold for one
-// address.
-func bounded(asked aws.HTTPClient) *http.Client {
-	built, ok := asked.(*awshttp.BuildableClient)
-	if !ok {
-		built = awshttp.NewBuildableClient()
-	}
-	transport := built.GetTransport()
-	transport.ResponseHeaderTimeout = s3Silence
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return found, core.Wrap(err, core.CodeInvalid, bucket, "there are no credentials for blob store s3://%s: %s", bucket, howToName)
 }
 
 // s3Mends are the remedies for a service's refusals, by code.
@@ -148,7 +135,6 @@ var s3Mends = map[string]string{
 	"NoSuchBucket":                 "its bucket does not exist: make it, or name another one",
 	"NoSuchUpload":                 "it forgot an upload that was under way: try again",
 	"AccessDenied":                 "the key may not do this: give it the rights that docs/operations.md lists",
-	"Forbidden":                    "the key may not do this: give it the rights that docs/operations.md lists",
 	"InvalidAccessKeyId":           "it does not know the key: check AWS_ACCESS_KEY_ID or the profile",
 	"SignatureDoesNotMatch":        "the key's secret is wrong: check AWS_SECRET_ACCESS_KEY or the profile",
 	"ExpiredToken":                 "the credentials have expired: get new ones",
@@ -159,11 +145,11 @@ var s3Mends = map[string]string{
 	"MovedPermanently":             "its bucket is in another region or at another endpoint: name that with region= or endpoint=",
 }
 
-// mendOf returns the remedy for an error of an S3 service; "" if there is none.
-func mendOf(err error) string {
-	var refused smithy.APIError
+// refusal returns the code of a service's refusal; "" for another error.
+func refusal(err error) string {
+	var refused minio.ErrorResponse
 	if !errors.As(err, &refused) {
 		return ""
 	}
-	return s3Mends[refused.ErrorCode()]
+	return refused.Code
 }

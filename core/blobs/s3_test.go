@@ -1,45 +1,30 @@
 package blobs
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/minio/minio-go/v7"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
 	"drover/core/blobs/blobstest"
-	"drover/core/blobs/s3server"
-	"drover/core/coretest"
+	"drover/core/blobs/blobstest/s3server"
+	"drover/core/coretest/tier"
 )
-
-// service is the one S3 service of the test binary; it ends with it.
-var service = sync.OnceValues(func() (*s3server.Server, error) {
-	return s3server.Start(context.Background())
-})
-
-// bucket makes a bucket of the test's own and returns its URL.
-func bucket(t *testing.T) string {
-	t.Helper()
-	s, err := service()
-	if err != nil {
-		coretest.Missing(t, "versitygw", err)
-	}
-	url, err := s.Bucket("t-" + strings.ToLower(rand.Text()[:12]))
-	require.NoError(t, err)
-	return url
-}
 
 // onS3 opens a store for the suite. versitygw removes a folder with its last file, under
 // who is just about to link another one into it, and then refuses that one: where the suite
@@ -51,7 +36,7 @@ func onS3(t *testing.T, url string) blobstest.Store {
 	s, ok := trial.Blobs.(*Store)
 	require.True(t, ok)
 	for _, key := range []string{keyOf(contested), leavingPrefix(contested)} {
-		require.NoError(t, s.bucket.WriteAll(t.Context(), path.Dir(key)+"/stays", nil, nil))
+		require.NoError(t, s.bucket.write(t.Context(), path.Dir(key)+"/stays", strings.NewReader(""), 0))
 	}
 	return trial
 }
@@ -62,21 +47,21 @@ func within(url, folder string) string { return strings.Replace(url, "?", "/"+fo
 // Each test has a folder of one bucket; the tests below have a bucket each.
 func TestSuiteOnS3(t *testing.T) {
 	t.Parallel()
-	shared := bucket(t)
+	tier.OnlyInAll(t, tier.S3)
+	shared := s3server.Start(t).Bucket(t, "shared")
 	blobstest.Run(t, func(t *testing.T) blobstest.Store {
 		return onS3(t, within(shared, "clusters/"+strings.ToLower(rand.Text())))
 	})
 }
 
-// What the service would not copy at once is copied all the same.
+// What the service does not copy at once it copies in parts.
 func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 	t.Parallel()
-	server := ownService(t, "--copy-object-threshold", "6")
-	url, err := server.Bucket("cluster")
-	require.NoError(t, err)
-	s := openURL(t, url)
-	s.copies = 6
-	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
+	tier.OnlyInAll(t, tier.S3)
+	const part = 5 << 20 // none is smaller
+	s := openURL(t, s3server.Start(t, "--copy-object-threshold", strconv.Itoa(part)).Bucket(t, "cluster"))
+	inner(t, s).copies = part
+	digest, _, err := s.Put(t.Context(), large(2*part), 2*part)
 	require.NoError(t, err)
 	for _, p := range []struct {
 		days int
@@ -88,20 +73,35 @@ func TestPurgeOfFilesThatS3DoesNotCopy(t *testing.T) {
 		{2, nobody, core.Purged{Trashed: 1}},
 	} {
 		require.Equal(t, p.want, purged(t, s, p.days, p.keep))
-		r, err := s.Open(t.Context(), digest)
-		require.NoError(t, err)
-		got, err := io.ReadAll(r)
-		require.NoError(t, err)
-		require.Equal(t, "content", string(got))
-		require.NoError(t, r.Close())
+		requireWhole(t, s, digest)
 	}
-	require.Equal(t, core.Purged{Files: 1, Bytes: 7}, purged(t, s, 9, nobody))
+	require.Equal(t, core.Purged{Files: 1, Bytes: 2 * part}, purged(t, s, 9, nobody))
+}
+
+// inner is the bucket of a store on S3.
+func inner(t *testing.T, s *Store) *s3Bucket {
+	t.Helper()
+	b, ok := s.bucket.(*s3Bucket)
+	require.True(t, ok)
+	return b
+}
+
+// requireWhole reads a file: its reader checks it.
+func requireWhole(t *testing.T, s *Store, digest string) {
+	t.Helper()
+	r, err := s.Open(t.Context(), digest)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, r)
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
 }
 
 // Folders of one bucket are stores of their own.
 func TestFoldersOfS3AreApart(t *testing.T) {
 	t.Parallel()
-	url := bucket(t)
+	tier.OnlyInAll(t, tier.S3)
+	url := s3server.Start(t).Bucket(t, "shared")
+	url = strings.Replace(url, "&use_path_style=true", "", 1) // it is what a service with its own address has
 	a, b := openURL(t, within(url, "a")), openURL(t, within(url, "b/c/"))
 	digest, _, err := a.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
@@ -118,21 +118,12 @@ func TestFoldersOfS3AreApart(t *testing.T) {
 
 func TestListsOfS3HaveMoreThanOnePage(t *testing.T) {
 	t.Parallel()
-	s := openURL(t, bucket(t))
-	const files = 1100
-	var putting sync.WaitGroup
-	errs := make(chan error, files)
-	for part := range 10 {
-		putting.Go(func() {
-			for i := part; i < files; i += 10 {
-				_, _, err := s.Put(context.Background(), strings.NewReader(fmt.Sprint(i)), 100)
-				errs <- err
-			}
-		})
-	}
-	putting.Wait()
-	close(errs)
-	for err := range errs {
+	tier.OnlyInAll(t, tier.S3)
+	s := openURL(t, s3server.Start(t).Bucket(t, "cluster"))
+	inner(t, s).page = 10
+	const files = 25
+	for i := range files {
+		_, _, err := s.Put(t.Context(), strings.NewReader(strconv.Itoa(i)), 100)
 		require.NoError(t, err)
 	}
 	seen := map[string]bool{}
@@ -163,48 +154,29 @@ func (c *counting) Read(p []byte) (int, error) {
 
 func TestLargeFilesGoToS3InParts(t *testing.T) {
 	t.Parallel()
-	url := bucket(t)
-	s := openURL(t, url)
-	const size = 5*partBytes + 1
+	tier.OnlyInAll(t, tier.S3)
+	s := openURL(t, s3server.Start(t).Bucket(t, "cluster"))
+	const size = 2*partBytes + 1
 	digest, n, err := s.Put(t.Context(), large(size), size)
 	require.NoError(t, err)
 	require.EqualValues(t, size, n)
-	r, err := s.Open(t.Context(), digest)
+	requireWhole(t, s, digest)
+	b := inner(t, s)
+	about, err := b.client.StatObject(t.Context(), b.name, keyOf(strings.TrimPrefix(digest, scheme)), minio.StatObjectOptions{})
 	require.NoError(t, err)
-	sum := sha256.New()
-	_, err = io.Copy(sum, r)
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
-	require.Equal(t, digest, fmt.Sprintf("%s%x", scheme, sum.Sum(nil)))
-	a, err := s.bucket.Attributes(t.Context(), keyOf(strings.TrimPrefix(digest, scheme)))
-	require.NoError(t, err)
-	require.Contains(t, a.ETag, "-6", "in so many parts")
-}
-
-// ownService is one that the test may kill.
-func ownService(t *testing.T, settings ...string) *s3server.Server {
-	t.Helper()
-	s, err := s3server.Start(context.Background(), settings...)
-	if err != nil {
-		coretest.Missing(t, "versitygw", err)
-	}
-	t.Cleanup(func() { require.NoError(t, s.Stop()) })
-	return s
+	require.Contains(t, about.ETag, "-3", "in so many parts")
 }
 
 func TestS3GoesAwayAndComesBack(t *testing.T) {
 	t.Parallel()
-	server := ownService(t)
-	url, err := server.Bucket("cluster")
-	require.NoError(t, err)
-	s := openURL(t, url)
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	s := openURL(t, server.Bucket(t, "cluster"))
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
 	id, err := s.ID(t.Context())
 	require.NoError(t, err)
-	r, err := s.Open(t.Context(), digest)
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
+	requireWhole(t, s, digest)
 
 	require.NoError(t, server.Kill())
 	for name, call := range map[string]func() error{
@@ -219,68 +191,56 @@ func TestS3GoesAwayAndComesBack(t *testing.T) {
 		require.Equal(t, core.CodeUnavailable, core.CodeOf(err), "%s: %v", name, err)
 	}
 
-	require.NoError(t, server.Restart(t.Context()))
+	server.Restart(t)
 	again, err := s.ID(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, id, again)
 	require.NoError(t, s.Ping(t.Context()))
-	r, err = s.Open(t.Context(), digest)
-	require.NoError(t, err)
-	got, err := io.ReadAll(r)
-	require.NoError(t, err)
-	require.Equal(t, "content", string(got))
-	require.NoError(t, r.Close())
+	requireWhole(t, s, digest)
 }
 
 // A service that dies in the middle of an upload shows nothing of it afterwards.
 func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 	t.Parallel()
-	server := ownService(t)
-	url, err := server.Bucket("cluster")
-	require.NoError(t, err)
-	s := openURL(t, url)
-	const size = 8 * partBytes
-	content := make([]byte, size)
-	_, err = io.ReadFull(large(size), content)
-	require.NoError(t, err)
-	digits := strings.TrimPrefix(blobstest.Digest(content), scheme)
-	require.Error(t, s.write(t.Context(), keyOf(digits), func(w io.Writer) error {
-		if _, err := w.Write(content[:size-partBytes]); err != nil { // more than is held in memory
-			return err
-		}
-		parts, err := filepath.Glob(filepath.Join(server.Buckets, "cluster", ".sgwtmp", "multipart", "*", "*", "*"))
-		if err == nil && len(parts) == 0 {
-			err = errors.New("nothing has arrived")
-		}
-		if err := errors.Join(err, server.Kill()); err != nil {
-			t.Error(err)
-		}
-		_, err = w.Write(content[size-partBytes:])
-		return err
-	}))
-	require.NoError(t, server.Restart(t.Context()))
-	_, err = s.Open(t.Context(), scheme+digits)
-	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
-	objects, err := s.list(t.Context(), "")
-	require.NoError(t, err)
-	require.Empty(t, objects)
-	_, _, err = s.Put(t.Context(), bytes.NewReader(content), size)
-	require.NoError(t, err)
-	r, err := s.Open(t.Context(), scheme+digits)
-	require.NoError(t, err)
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	s := openURL(t, server.Bucket(t, "cluster"))
+	const size = 2*partBytes + 1
 	sum := sha256.New()
-	_, err = io.Copy(sum, r)
+	_, err := io.Copy(sum, large(size))
 	require.NoError(t, err)
-	require.Equal(t, digits, fmt.Sprintf("%x", sum.Sum(nil)))
-	require.NoError(t, r.Close())
+	digest := fmt.Sprintf("%s%x", scheme, sum.Sum(nil))
+	content := large(size)
+	died := at(func() {
+		parts, err := filepath.Glob(server.Path("cluster", ".sgwtmp/multipart/*/*/*"))
+		require.NoError(t, err)
+		require.NotEmpty(t, parts, "something has arrived")
+		require.NoError(t, server.Kill())
+	})
+	key := keyOf(strings.TrimPrefix(digest, scheme))
+	require.Error(t, s.bucket.write(t.Context(), key, io.MultiReader(io.LimitReader(content, partBytes), died, content), size))
+	server.Restart(t)
+	_, err = s.Open(t.Context(), digest)
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	files, err := s.list(t.Context(), "")
+	require.NoError(t, err)
+	require.Empty(t, files)
+	_, _, err = s.Put(t.Context(), large(size), size)
+	require.NoError(t, err)
+	requireWhole(t, s, digest)
 }
+
+// at is an empty stream that says when it is read.
+type at func()
+
+func (f at) Read([]byte) (int, error) { f(); return 0, io.EOF }
 
 // Each says what is wrong in words that say how to mend it.
 func TestS3Refuses(t *testing.T) {
 	t.Parallel()
-	url := bucket(t)
-	server, err := service()
-	require.NoError(t, err)
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	url := server.Bucket(t, "cluster")
 	for refused, want := range map[string]string{
 		server.URL("nowhere"):                             "its bucket does not exist",
 		strings.Replace(url, "us-east-1", "eu-west-1", 1): "another region",
@@ -318,9 +278,9 @@ func TestOpenRefusesS3(t *testing.T) {
 		"s3://bucket?region=a&access_key=key&secret_key=secret": "no setting \"access_key\"",
 		"s3://bucket?region=a&endpoint=localhost:9000":          "no address",
 		"s3://bucket?region=a&use_path_style=perhaps":           "neither true nor false",
-		"s3://bucket?region=a&ssetype=rot13":                    "none that S3 has",
-		"s3://bucket?region=a&dualstack=perhaps":                "settings",
-		"s3://bucket?region=a&profile=nobody":                   "nobody",
+		"s3://bucket?region=a&endpoint=http://h/path":           "no address",
+		"s3://no?region=a":                    "cannot be read", // too short for a bucket
+		"s3://bucket?region=a&profile=nobody": "nobody",
 	} {
 		_, err := Open(t.Context(), url)
 		require.Equal(t, core.CodeInvalid, core.CodeOf(err), "%s: %v", url, err)
@@ -330,32 +290,61 @@ func TestOpenRefusesS3(t *testing.T) {
 	}
 }
 
+// The key comes from the profile of the URL, or else from the environment, AWS_PROFILE, and the machine's role.
+func TestS3CredentialsHaveAnOrder(t *testing.T) {
+	hasRole := true
+	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !hasRole {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		assert.NoError(t, json.NewEncoder(w).Encode(map[string]any{
+			"AccessKeyId": "role-key", "SecretAccessKey": "s", "Token": "t", "Expiration": time.Now().Add(day),
+		}))
+	}))
+	defer role.Close()
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", role.URL)
+	t.Setenv("AWS_PROFILE", "unknown")
+	requireKey := func(want, profile string) {
+		t.Helper()
+		found, err := credentialsOf(t.Context(), "bucket", profile, "us-east-1")
+		require.NoError(t, err)
+		value, err := found.Get()
+		require.NoError(t, err)
+		require.Equal(t, want, value.AccessKeyID+" "+value.SecretAccessKey)
+	}
+	requireKey("drover-key no", "wrong")
+	requireKey("drover-key drover-secret", "")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	requireKey("nobody no", "")
+	t.Setenv("AWS_PROFILE", "nobody")
+	requireKey("role-key s", "")
+	hasRole = false
+	_, err := credentialsOf(t.Context(), "bucket", "", "us-east-1")
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "set AWS_ACCESS_KEY_ID")
+}
+
 // A service's clock decides when a file is trashed, and nothing else: what only looks old
 // can be opened all the time and is back once it is named; what looks young waits.
 func TestS3HasAnotherTime(t *testing.T) {
 	t.Parallel()
-	url := bucket(t)
-	server, err := service()
-	require.NoError(t, err)
-	s := openURL(t, url)
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	s := openURL(t, server.Bucket(t, "cluster"))
 	digest, _, err := s.Put(t.Context(), strings.NewReader("content"), 100)
 	require.NoError(t, err)
-	name, _, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "?")
-	path := filepath.Join(server.Buckets, name, filepath.FromSlash(keyOf(strings.TrimPrefix(digest, scheme))))
-	requireOpens := func() {
-		r, err := s.Open(t.Context(), digest)
-		require.NoError(t, err)
-		require.NoError(t, r.Close())
-	}
+	path := server.Path("cluster", keyOf(strings.TrimPrefix(digest, scheme)))
 	ahead := time.Now().Add(9 * day)
 	require.NoError(t, os.Chtimes(path, ahead, ahead))
 	require.Zero(t, purged(t, s, 8, nobody))
 	behind := time.Now().Add(-9 * day)
 	require.NoError(t, os.Chtimes(path, behind, behind))
 	require.Equal(t, core.Purged{Trashed: 1}, purged(t, s, 0, nobody), "its row is about to come")
-	requireOpens()
+	requireWhole(t, s, digest)
 	require.Zero(t, purged(t, s, 0, nobody), "what it is deleted by is our own time")
-	requireOpens()
+	requireWhole(t, s, digest)
 	require.Zero(t, purged(t, s, 3, func(string) bool { return true }))
-	requireOpens()
+	requireWhole(t, s, digest)
 }

@@ -14,7 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobs/blobstest"
-	"drover/core/blobs/s3server"
+	"drover/core/blobs/blobstest/s3server"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -25,12 +25,7 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv(name, value) // fails for no such name
 	}
 	_ = os.Setenv("AWS_SHARED_CREDENTIALS_FILE", "testdata/credentials") // as above
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if s, err := service(); err == nil {
-			_ = s.Stop() // it reports its own violent end
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 // openURL opens a store that the test closes.
@@ -66,7 +61,7 @@ func onTrial(t *testing.T, url string) blobstest.Store {
 	trial := blobstest.Store{Blobs: s, Damage: func(t *testing.T, digest string, content []byte) {
 		digits, err := hexOf(digest)
 		require.NoError(t, err)
-		require.NoError(t, s.bucket.WriteAll(t.Context(), keyOf(digits), content, nil))
+		require.NoError(t, s.bucket.write(t.Context(), keyOf(digits), bytes.NewReader(content), int64(len(content))))
 	}}
 	if url != "mem://" {
 		trial.Again = func(t *testing.T) core.Blobs { return openURL(t, url) }
@@ -209,10 +204,8 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 		s := openURL(t, url)
 		half := errors.New("half")
 		digits := strings.Repeat("ab", 32)
-		require.ErrorIs(t, s.write(t.Context(), keyOf(digits), func(w io.Writer) error {
-			_, err := w.Write([]byte("half"))
-			return errors.Join(err, half)
-		}), half)
+		broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(half))
+		require.ErrorIs(t, s.bucket.write(t.Context(), keyOf(digits), broken, 100), half)
 		_, err := s.Open(t.Context(), scheme+digits)
 		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
 		objects, err := s.list(t.Context(), "")

@@ -14,10 +14,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
 	"drover/core"
+	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // The one key that the service knows.
@@ -26,16 +33,16 @@ const (
 	Secret = "drover-secret"
 )
 
-// Server is an S3 service. Each folder below Buckets is a bucket.
+// Server is an S3 service.
 type Server struct {
-	Addr    string // 127.0.0.1:port
-	Buckets string
+	Addr string // 127.0.0.1:port
 
-	dir   string // removed by Stop
-	path  string // of the program
-	more  []string
-	guard *exec.Cmd
-	pipe  io.Closer // the guard lives until this is closed
+	dir     string // removed by stop
+	buckets string // each folder below is a bucket
+	path    string // of the program
+	more    []string
+	guard   *exec.Cmd
+	pipe    io.Closer // the guard lives until this is closed
 }
 
 // guardScript starts the service and stops it when standard input ends, which it does when
@@ -46,35 +53,41 @@ cat >/dev/null
 kill -9 "$pid"; wait "$pid" 2>/dev/null
 true`
 
-// Start starts a service without buckets, with more settings as on its command line, and
-// returns once it answers. Returns UNAVAILABLE if there is no program for it, or it does not
-// answer.
-func Start(ctx context.Context, settings ...string) (*Server, error) {
-	path, err := program(ctx)
+// Start starts a service without buckets for a test, with more settings as on its command line, and returns once it
+// answers. It ends with the test.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	tier.Need(t, tier.S3)
+	path, err := program()
 	if err != nil {
-		return nil, err
+		coretest.Missing(t, "versitygw", err)
 	}
-	dir, err := os.MkdirTemp("", "drover-s3-")
-	if err != nil {
-		return nil, core.Wrap(err, core.CodeUnavailable, "", "no temporary folder can be made")
+	dir, err := os.MkdirTemp(memory(), "drover-s3-")
+	require.NoError(t, err)
+	s := &Server{dir: dir, path: path, more: settings, buckets: filepath.Join(dir, "buckets")}
+	t.Cleanup(s.stop)
+	require.NoError(t, errors.Join(os.Mkdir(s.buckets, 0o700), s.choose(t.Context())))
+	s.Restart(t)
+	return s
+}
+
+// memory is a folder for what need not survive a loss of power: nothing there waits for a disk. The service cannot be
+// told to do without.
+func memory() string {
+	const shared = "/dev/shm"
+	if unix.Access(shared, unix.W_OK) == nil {
+		return shared
 	}
-	s := &Server{dir: dir, path: path, more: settings, Buckets: filepath.Join(dir, "buckets")}
-	if err := errors.Join(os.Mkdir(s.Buckets, 0o700), s.choose(ctx)); err != nil {
-		return nil, errors.Join(core.Wrap(err, core.CodeUnavailable, "", "there is no room or port for an S3 service"), os.RemoveAll(dir))
-	}
-	if err := s.Restart(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
-	}
-	return s, nil
+	return os.TempDir()
 }
 
 // program builds the service, or finds it built.
-func program(ctx context.Context) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+var program = sync.OnceValues(func() (string, error) {
+	root, err := exec.Command("go", "env", "GOMOD").Output() //nolint:noctx // it outlives the first test
 	if err != nil {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the go command does not say where this module is")
 	}
-	build := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw")
+	build := exec.Command("go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw") //nolint:noctx // as above
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	var said strings.Builder
@@ -84,7 +97,7 @@ func program(ctx context.Context) (string, error) {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the S3 service cannot be built: %s", said.String())
 	}
 	return strings.TrimSpace(string(path)), nil
-}
+})
 
 // choose takes a port that is free now.
 func (s *Server) choose(ctx context.Context) error {
@@ -97,27 +110,24 @@ func (s *Server) choose(ctx context.Context) error {
 }
 
 // Restart starts a killed service again, on the same folder and port.
-func (s *Server) Restart(ctx context.Context) error {
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
 	args := slices.Concat([]string{
 		"-c", guardScript, s.path, filepath.Join(s.dir, "log"),
 		"--access", Key, "--secret", Secret, "--port", s.Addr, "--health", "/health", "--quiet", "--keep-alive",
-	}, s.more, []string{"posix", s.Buckets})
-	s.guard = exec.Command("/bin/sh", args...)                //nolint:noctx // it outlives ctx
+	}, s.more, []string{"posix", s.buckets})
+	s.guard = exec.Command("/bin/sh", args...)                //nolint:noctx // it outlives a context
 	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // who kills our group leaves it to clean up
 	pipe, err := s.guard.StdinPipe()
-	if err == nil {
-		err = s.guard.Start()
-	}
-	if err != nil {
-		return core.Wrap(err, core.CodeUnavailable, "", "the S3 service cannot be started")
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.guard.Start())
 	s.pipe = pipe
-	return s.await(ctx)
+	require.NoError(t, s.await(t.Context()))
 }
 
-// await returns once the service answers, or after half a minute.
+// await returns once the service answers, or after minutes.
 func (s *Server) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
@@ -150,16 +160,22 @@ func (s *Server) Kill() error {
 	return errors.Join(err, s.guard.Wait())
 }
 
-// Stop kills the service and removes what it keeps.
-func (s *Server) Stop() error {
-	_ = s.Kill() // it reports its own violent end
-	return os.RemoveAll(s.dir)
+// stop kills the service and removes what it keeps.
+func (s *Server) stop() {
+	_ = s.Kill()            // it reports its own violent end
+	_ = os.RemoveAll(s.dir) // a temporary folder
 }
 
 // Bucket makes a bucket and returns the URL that names it.
-func (s *Server) Bucket(name string) (string, error) {
-	err := os.Mkdir(filepath.Join(s.Buckets, name), 0o700)
-	return s.URL(name), core.Wrap(err, core.CodeUnavailable, name, "bucket %s cannot be made", name)
+func (s *Server) Bucket(t testing.TB, name string) string {
+	t.Helper()
+	require.NoError(t, os.Mkdir(s.Path(name, ""), 0o700))
+	return s.URL(name)
+}
+
+// Path is where the service has a bucket's file.
+func (s *Server) Path(bucket, key string) string {
+	return filepath.Join(s.buckets, bucket, filepath.FromSlash(key))
 }
 
 // URL names a bucket, whether it is there or not.
