@@ -39,10 +39,10 @@ jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-build: ## build bin/drover, with provider lxc where there is lxc-dev, and what its VMs start
+build: ## build bin/drover, with provider lxc where there is lxc-dev, what its VMs start, and what makes machines of EC2
 	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
 	CGO_ENABLED=$(if $(lxc),1,0) go build -tags $(withlxc) -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover ./cmd/drover
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/drover-agent ./cmd/drover-agent
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/ ./cmd/drover-agent ./cmd/drover-cloud-ec2
 
 test: needs ## run the tests that a change to one part needs (RACE=-race: where goroutines meet, with the race detector)
 	$(gotestsum) $(tiers) test $(RACE)

@@ -44,13 +44,12 @@ type MachineType struct {
 
 // Providers of machines.
 const (
-	CloudCommand = "command" // the operator's own programs
-	CloudEC2     = "ec2"
+	CloudCommand = "command" // a program of the operator
 	CloudProcess = "process" // processes of the overseer's machine, for tests and demos
 )
 
 // CloudProviders returns all providers of machines.
-func CloudProviders() []string { return []string{CloudCommand, CloudEC2, CloudProcess} }
+func CloudProviders() []string { return []string{CloudCommand, CloudProcess} }
 
 // Defaults of a group.
 const (

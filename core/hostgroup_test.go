@@ -12,7 +12,7 @@ import (
 
 func TestHostGroupsThatCannotBe(t *testing.T) {
 	t.Parallel()
-	good := core.HostGroup{Name: "burst", Provider: core.CloudEC2, Profile: []byte(`{}`), Min: 1, Max: 2, MaxCores: 4, MaxCost: 5, Types: []core.MachineType{
+	good := core.HostGroup{Name: "burst", Provider: core.CloudCommand, Profile: []byte(`{}`), Min: 1, Max: 2, MaxCores: 4, MaxCost: 5, Types: []core.MachineType{
 		{Name: "t.small", Size: core.Size{Memory: 1 << 30}, Cores: 2, Cost: 1},
 	}}
 	require.NoError(t, good.Check())

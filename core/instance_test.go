@@ -13,7 +13,7 @@ import (
 func TestHostGroupCheck(t *testing.T) {
 	t.Parallel()
 	refuses(t, func() core.HostGroup {
-		return core.HostGroup{Name: "a", Provider: "ec2", Profile: []byte(`{"type":"m"}`), Size: core.Size{CPU: 1}, Labels: "zone=a", Max: core.MaxGroupHosts}
+		return core.HostGroup{Name: "a", Provider: core.CloudCommand, Profile: []byte(`{"type":"m"}`), Size: core.Size{CPU: 1}, Labels: "zone=a", Max: core.MaxGroupHosts}
 	}, core.HostGroup.Check, map[string]refusal[core.HostGroup]{
 		"name":         {func(g *core.HostGroup) { g.Name = "a b" }, core.CodeInvalid},
 		"provider":     {func(g *core.HostGroup) { g.Provider = "moon" }, core.CodeInvalid},

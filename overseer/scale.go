@@ -19,7 +19,7 @@ type Elastic struct {
 	Instances core.Instances
 	Cluster   string // id of the result store: machines of another one are not touched
 	// Open returns the provider of a group; nil: cloud.Open.
-	Open func(ctx context.Context, cluster string, g core.HostGroup) (cloud.Provider, error)
+	Open func(cluster string, g core.HostGroup) (cloud.Provider, error)
 	// Secret makes what the host of an instance joins the cluster with, anew each time its machine is asked for; nil:
 	// hosts have another way.
 	Secret func(ctx context.Context, i core.Instance) (string, error)
@@ -105,7 +105,7 @@ func (o *Overseer) lists(ctx context.Context, groups []core.HostGroup) (map[stri
 	var work errgroup.Group
 	work.SetLimit(cloudAtOnce)
 	for _, g := range groups {
-		p, err := o.open(ctx, g)
+		p, err := o.open(g)
 		if err != nil {
 			mu.Lock()
 			troubles = append(troubles, err)
@@ -135,7 +135,7 @@ func (o *Overseer) lists(ctx context.Context, groups []core.HostGroup) (map[stri
 }
 
 // open returns the provider of a group, anew when the group was changed.
-func (o *Overseer) open(ctx context.Context, g core.HostGroup) (cloud.Provider, error) {
+func (o *Overseer) open(g core.HostGroup) (cloud.Provider, error) {
 	if its, is := o.clouds[g.Name]; is && its.revision == g.Revision {
 		return its.provider, nil
 	}
@@ -143,7 +143,7 @@ func (o *Overseer) open(ctx context.Context, g core.HostGroup) (cloud.Provider, 
 	if open == nil {
 		open = cloud.Open
 	}
-	p, err := open(ctx, o.deps.Elastic.Cluster, g)
+	p, err := open(o.deps.Elastic.Cluster, g)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (s scaler) ask(ctx context.Context, i core.Instance) (string, error) {
 	order := cloud.Order{Token: i.ID, Made: i.Created, Group: i.Group, Type: i.Type}
 	for _, g := range s.groups {
 		if g.Name == i.Group {
-			order.Spot, order.Labels = g.Spot, g.Labels
+			order.Labels = g.Labels
 		}
 	}
 	if s.deps.Elastic.Secret != nil {

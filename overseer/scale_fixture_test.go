@@ -155,7 +155,7 @@ func (e *elastic) deps() overseer.Deps {
 	deps.Clock = &standing{e.now}
 	deps.Elastic = overseer.Elastic{
 		Instances: e.records, Cluster: "mine",
-		Open:   func(context.Context, string, core.HostGroup) (cloud.Provider, error) { return e.farm, nil },
+		Open:   func(string, core.HostGroup) (cloud.Provider, error) { return e.farm, nil },
 		Secret: func(_ context.Context, i core.Instance) (string, error) { return "secret of " + i.ID, nil },
 	}
 	return deps
@@ -230,7 +230,7 @@ func (d dyingStore) PutHostWish(ctx context.Context, w core.HostWish) (is bool, 
 func (e *elastic) mortal(m *coretest.Mortal) overseer.Deps {
 	deps := e.deps()
 	deps.Elastic.Instances, deps.Hosts, deps.Store = dyingRecords{e.records, m}, dyingHosts{e.cluster, m}, dyingStore{e.store, m}
-	deps.Elastic.Open = func(context.Context, string, core.HostGroup) (cloud.Provider, error) {
+	deps.Elastic.Open = func(string, core.HostGroup) (cloud.Provider, error) {
 		return dyingFarm{e.farm, m}, nil
 	}
 	return deps

@@ -27,7 +27,6 @@ func TestHostsAreMadeForWorkThatWaits(t *testing.T) {
 	require.Equal(t, []string{"burst-000001", "burst-000002"}, e.farm.alive())
 	for _, o := range e.farm.orders {
 		require.Equal(t, "secret of "+o.Token, o.Secret)
-		require.True(t, o.Spot)
 	}
 
 	for _, h := range []string{"burst-000001", "burst-000002"} {

@@ -51,7 +51,9 @@ func TestAJoinedHostIsTakenBack(t *testing.T) {
 	service := newMetadataService(t)
 	j.machine.env = append(j.machine.env, "AWS_EC2_METADATA_SERVICE_ENDPOINT="+service.URL)
 	ctx := context.Background()
-	_, err := j.cluster.Store.PutHostGroup(ctx, core.HostGroup{Name: "burst", Provider: core.CloudEC2, Spot: true, Paused: true, Max: 1})
+	_, err := j.cluster.Store.PutHostGroup(ctx, core.HostGroup{
+		Name: "burst", Provider: core.CloudCommand, Profile: []byte(`{"program": ["/bin/true"], "notices": "ec2"}`), Spot: true, Paused: true, Max: 1,
+	})
 	require.NoError(t, err)
 	made := core.Instance{ID: "burst-000001", Group: "burst", Created: j.cluster.Now().UnixMilli()}
 	for _, s := range []core.InstanceState{core.InstanceValid, core.InstanceCreating, core.InstanceRunning, core.InstanceJoined} {

@@ -34,7 +34,6 @@ type Order struct {
 	Made   int64  // when the instance was made, ms since 1970: no two instances have token and this in common
 	Group  string
 	Type   string // of machine; "" if the group has only one
-	Spot   bool   // the provider may take it back
 	Labels string // of its host
 	Secret string // with which its host joins the cluster; "": it has another way
 }
@@ -44,15 +43,13 @@ const MaxMachines = 20_000
 
 // Open returns the provider of a group, which acts for one cluster only, by its id. Returns INVALID for a profile that
 // the provider does not understand.
-func Open(ctx context.Context, cluster string, g core.HostGroup) (Provider, error) {
+func Open(cluster string, g core.HostGroup) (Provider, error) {
 	if err := core.CheckName("cluster", cluster); err != nil {
 		return nil, err
 	}
 	switch g.Provider {
 	case core.CloudCommand:
 		return openCommand(cluster, g)
-	case core.CloudEC2:
-		return openEC2(ctx, cluster, g)
 	case core.CloudProcess:
 		return openProcess(cluster, g)
 	}
@@ -67,9 +64,6 @@ func Check(g core.HostGroup) error {
 	switch g.Provider {
 	case core.CloudCommand:
 		_, err := commandProfile(g)
-		return err
-	case core.CloudEC2:
-		_, err := ec2Profile(g)
 		return err
 	default:
 		_, err := processProfile(g)

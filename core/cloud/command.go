@@ -3,12 +3,16 @@ package cloud
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,16 +20,19 @@ import (
 	"drover/core/service/script"
 )
 
-// Command is the profile of a group whose machines are made by the operator's own programs; docs/elastic.md has their
-// contract.
+// Command is the profile of a group whose machines are made by a program of the operator; docs/elastic.md has its
+// protocol.
 type Command struct {
-	Create    []string `json:"create"`    // program and arguments
-	Terminate []string `json:"terminate"` // also ends the machines of silent hosts
-	List      []string `json:"list"`
-	Timeout   string   `json:"timeout,omitempty"`   // of one call, as 30s; default 60s
-	Env       []string `json:"env,omitempty"`       // names of variables that the programs get of the overseer's environment
-	UserData  string   `json:"user_data,omitempty"` // given to create on stdin, with {{instance}} and the like filled in
+	Program  []string        `json:"program"`             // and its arguments
+	Settings json.RawMessage `json:"settings,omitempty"`  // for the program
+	Timeout  string          `json:"timeout,omitempty"`   // of one call, as 30s; default 60s
+	Env      []string        `json:"env,omitempty"`       // names of variables that the program gets of the overseer's environment
+	UserData string          `json:"user_data,omitempty"` // given to create on stdin, with {{instance}} and the like filled in
+	Notices  string          `json:"notices,omitempty"`   // how a machine itself learns that it is taken back; "": not at all
 }
+
+// NoticesEC2 says that machines have a metadata service as those of EC2 have: see WaitNotice.
+const NoticesEC2 = "ec2"
 
 // Bounds of the operator's programs.
 const (
@@ -34,43 +41,23 @@ const (
 	maxCommandOutput  = 8 << 20
 )
 
-// Exit statuses of the operator's programs, as sysexits.h has them.
-const (
-	exitUsage       = 64
-	exitData        = 65
-	exitUnavailable = 69
-	exitConfig      = 78
-)
-
-// asked is what a program reads on stdin.
-type asked struct {
-	Op       string `json:"op"`
-	Cluster  string `json:"cluster"`
-	Instance string `json:"instance,omitempty"`
-	Machine  string `json:"machine,omitempty"`
-	Group    string `json:"group,omitempty"`
-	Type     string `json:"type,omitempty"`
-	Spot     bool   `json:"spot,omitempty"`
-	Labels   string `json:"labels,omitempty"`
-	Secret   string `json:"secret,omitempty"`
-	UserData string `json:"user_data,omitempty"`
-}
-
 type commands struct {
 	says           Command
 	cluster, group string
+	spot           bool
 	timeout        time.Duration
 }
 
 func commandProfile(g core.HostGroup) (commands, error) {
-	c := commands{group: g.Name, timeout: commandTimeout}
+	c := commands{group: g.Name, spot: g.Spot, timeout: commandTimeout}
 	if err := profile(g, &c.says); err != nil {
 		return c, err
 	}
-	for name, line := range map[string][]string{"create": c.says.Create, "terminate": c.says.Terminate, "list": c.says.List} {
-		if len(line) == 0 || !filepath.IsAbs(line[0]) {
-			return c, wrong(g, "%s must be a list that begins with the absolute path of a program", name)
-		}
+	if len(c.says.Program) == 0 || !filepath.IsAbs(c.says.Program[0]) {
+		return c, wrong(g, "program must be a list that begins with the absolute path of a program")
+	}
+	if c.says.Notices != "" && c.says.Notices != NoticesEC2 {
+		return c, wrong(g, "notices %.40q must be %s, or left out", c.says.Notices, NoticesEC2)
 	}
 	if c.says.Timeout != "" {
 		d, err := time.ParseDuration(c.says.Timeout)
@@ -96,48 +83,54 @@ func openCommand(cluster string, g core.HostGroup) (Provider, error) {
 	return c, nil
 }
 
+// Noticed reports whether the machines of a group hear themselves, from a service that WaitNotice asks, that they are
+// taken back.
+func Noticed(g core.HostGroup) bool {
+	if !g.Spot || g.Provider != core.CloudCommand {
+		return false
+	}
+	c, err := commandProfile(g)
+	return err == nil && c.says.Notices == NoticesEC2
+}
+
 // Create implements Provider.
 func (c commands) Create(ctx context.Context, o Order) (string, error) {
-	var made struct {
-		Machine string `json:"machine"`
-	}
-	out, err := c.run(ctx, c.says.Create, asked{
-		Op: "create", Cluster: c.cluster, Instance: o.Token, Group: o.Group, Type: o.Type, Spot: o.Spot, Labels: o.Labels, Secret: o.Secret,
+	made, _, err := c.call(ctx, Ask{
+		Op: OpCreate, Instance: o.Token, ClientToken: clientToken(c.cluster, o), Type: o.Type, Labels: o.Labels, Secret: o.Secret,
 		UserData: filled(c.says.UserData, c.cluster, o),
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := json.Unmarshal(out, &made); err != nil || made.Machine == "" || len(made.Machine) > core.MaxLine {
-		return "", core.Wrap(orNothing(err), core.CodeUnavailable, o.Token, `the program that makes machines of host group %s must print {"machine": "its name"}`, c.group)
+	if made.Machine == "" || len(made.Machine) > core.MaxLine {
+		return "", core.Errorf(core.CodeUnavailable, o.Token, `the program of host group %s must print {"protocol": %d, "machine": "its name"}`, c.group, Protocol)
 	}
 	return made.Machine, nil
 }
 
-func orNothing(err error) error {
-	if err == nil {
-		return errors.New("it says too little")
-	}
-	return err
+// clientToken names an order among all clusters.
+func clientToken(cluster string, o Order) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", cluster, o.Token, o.Made))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Terminate implements Provider.
 func (c commands) Terminate(ctx context.Context, token, foreign string) error {
-	_, err := c.run(ctx, c.says.Terminate, asked{Op: "terminate", Cluster: c.cluster, Group: c.group, Instance: token, Machine: foreign})
+	_, _, err := c.call(ctx, Ask{Op: OpTerminate, Instance: token, Machine: foreign})
 	return err
 }
 
-// List implements Provider. The program prints one object for each machine.
+// List implements Provider.
 func (c commands) List(ctx context.Context) ([]core.Machine, error) {
-	out, err := c.run(ctx, c.says.List, asked{Op: "list", Cluster: c.cluster, Group: c.group})
+	_, d, err := c.call(ctx, Ask{Op: OpList})
 	if err != nil {
 		return nil, err
 	}
 	var all []core.Machine
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+	for d.More() {
 		var m core.Machine
 		if err := d.Decode(&m); err != nil {
-			return nil, core.Wrap(err, core.CodeUnavailable, c.group, "what the program that lists machines of host group %s printed cannot be read", c.group)
+			return nil, core.Wrap(err, core.CodeUnavailable, c.group, "what the program of host group %s printed of its machines cannot be read", c.group)
 		}
 		if len(all) >= MaxMachines {
 			return nil, core.Errorf(core.CodeLimit, c.group, "host group %s has more than %d machines", c.group, MaxMachines)
@@ -149,32 +142,55 @@ func (c commands) List(ctx context.Context) ([]core.Machine, error) {
 	return all, nil
 }
 
-// run runs a program. Its exit status tells what is wrong, as those of sysexits.h do.
-func (c commands) run(ctx context.Context, line []string, in asked) ([]byte, error) {
+// call runs the program, and returns its answer and what follows.
+func (c commands) call(ctx context.Context, in Ask) (Answer, *json.Decoder, error) {
+	in.Protocol, in.Cluster, in.Group, in.Spot, in.Settings = Protocol, c.cluster, c.group, c.spot, c.says.Settings
+	out, err := c.run(ctx, in)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	var a Answer
+	d := json.NewDecoder(bytes.NewReader(out))
+	if err := d.Decode(&a); err != nil {
+		return a, nil, core.Wrap(err, core.CodeUnavailable, in.Instance, `what the program of host group %s printed for %s does not begin with {"protocol": %d`, c.group, in.Op, Protocol)
+	}
+	if a.Protocol != Protocol {
+		return a, nil, core.Errorf(core.CodeInvalid, in.Instance, "the program of host group %s answered %s by protocol %d, and this drover speaks %d", c.group, in.Op, a.Protocol, Protocol)
+	}
+	return a, d, nil
+}
+
+// run runs the program. Its exit status tells what is wrong.
+func (c commands) run(ctx context.Context, in Ask) ([]byte, error) {
 	input, err := json.Marshal(in) //nolint:gosec // the program is to have the secret, on its stdin
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeInternal, in.Instance, "the input of a program cannot be written as JSON")
 	}
-	s := script.Script{Path: line[0], Timeout: c.timeout, Output: maxCommandOutput, Env: c.environment(in)}
-	out, err := s.Run(ctx, append(input, '\n'), line[1:]...)
+	s := script.Script{Path: c.says.Program[0], Timeout: c.timeout, Output: maxCommandOutput, Env: c.environment(in)}
+	out, err := s.Run(ctx, append(input, '\n'), c.says.Program[1:]...)
 	var exit *exec.ExitError
-	code := core.CodeOf(err)
+	code, hint := core.CodeOf(err), ""
 	if errors.As(err, &exit) {
 		switch exit.ExitCode() {
-		case exitUsage, exitData, exitConfig:
+		case ExitUsage, ExitInput, ExitConfig:
 			code = core.CodeInvalid
-		case exitUnavailable:
+		case ExitProtocol:
+			code, hint = core.CodeInvalid, fmt.Sprintf(": the program does not speak protocol %d", Protocol)
+		case ExitForbidden:
+			code = core.CodeForbidden
+		case ExitFull:
 			code = core.CodeLimit
 		}
 	}
-	return out, core.Wrap(err, code, in.Instance, "host group %s, %s", c.group, in.Op)
+	return out, core.Wrap(err, code, in.Instance, "host group %s, %s%s", c.group, in.Op, hint)
 }
 
 // environment is that of a program. Secrets are on its stdin alone.
-func (c commands) environment(in asked) []string {
+func (c commands) environment(in Ask) []string {
 	env := []string{
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "DROVER_OP=" + in.Op,
-		"DROVER_CLUSTER=" + in.Cluster, "DROVER_GROUP=" + c.group, "DROVER_INSTANCE=" + in.Instance, "DROVER_MACHINE=" + in.Machine,
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "DROVER_PROTOCOL=" + strconv.Itoa(in.Protocol),
+		"DROVER_OP=" + in.Op, "DROVER_CLUSTER=" + in.Cluster, "DROVER_GROUP=" + in.Group, "DROVER_SPOT=" + strconv.FormatBool(in.Spot),
+		"DROVER_INSTANCE=" + in.Instance, "DROVER_MACHINE=" + in.Machine, "DROVER_CLIENT_TOKEN=" + in.ClientToken,
 		"DROVER_TYPE=" + in.Type, "DROVER_LABELS=" + in.Labels,
 	}
 	for _, name := range c.says.Env {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -32,7 +33,10 @@ type Notice struct {
 const (
 	maxNotice     = 4 << 10
 	noticeTimeout = 2 * time.Second
+	spotNotice    = 2 * time.Minute // EC2 says so that long before
 )
+
+var errNoTime = errors.New("it says no time")
 
 // metadata asks without a proxy: the address is the machine's own.
 var metadata = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: noticeTimeout}
@@ -51,7 +55,7 @@ func ReadNotice(ctx context.Context, base string) (Notice, bool, error) {
 	}
 	var n Notice
 	if err := json.Unmarshal(text, &n); err != nil || n.Time.IsZero() {
-		return Notice{}, false, core.Wrap(orNothing(err), core.CodeUnavailable, "", "the metadata service says in an unknown way that the machine is taken back")
+		return Notice{}, false, core.Wrap(cmp.Or(err, errNoTime), core.CodeUnavailable, "", "the metadata service says in an unknown way that the machine is taken back")
 	}
 	return n, true, nil
 }

@@ -32,8 +32,8 @@ type Process struct {
 const (
 	// mark is the variable by which a machine's processes are found, though its record was not written in time.
 	mark = "DROVER_MACHINE"
-	// termFor is how long a machine's process has to end by itself.
-	termFor = 5 * time.Second
+	// grace is how long a machine's process has to end by itself, and then at most to be killed.
+	grace = 5 * time.Second
 	// keepRecord is how long a machine that has ended is listed.
 	keepRecord = 24 * time.Hour
 	poll       = 20 * time.Millisecond
@@ -43,6 +43,7 @@ type processes struct {
 	Process
 
 	cluster, group string
+	grace          time.Duration // that a machine's process has to end by itself
 }
 
 // record is what is kept of a machine, in a file.
@@ -57,7 +58,7 @@ type record struct {
 func (r record) foreign() string { return strconv.Itoa(r.PID) + "@" + r.Start }
 
 func processProfile(g core.HostGroup) (processes, error) {
-	p := processes{group: g.Name}
+	p := processes{group: g.Name, grace: grace}
 	if err := profile(g, &p.Process); err != nil {
 		return p, err
 	}
@@ -220,7 +221,7 @@ func (p processes) Terminate(ctx context.Context, token, foreign string) error {
 		}
 		if r.alive() {
 			_ = syscall.Kill(-r.PID, syscall.SIGTERM)
-			p.await(ctx, r, termFor)
+			p.await(ctx, r)
 		}
 		return p.kill(ctx, r)
 	})
@@ -228,7 +229,7 @@ func (p processes) Terminate(ctx context.Context, token, foreign string) error {
 
 // kill ends a machine's process and all that it started, also what these start meanwhile.
 func (p processes) kill(ctx context.Context, r record) error {
-	for end := time.Now().Add(termFor); ; {
+	for end := time.Now().Add(grace); ; {
 		pids := p.members(r.Token)
 		if len(pids) == 0 && !r.alive() {
 			return nil
@@ -242,9 +243,9 @@ func (p processes) kill(ctx context.Context, r record) error {
 	}
 }
 
-// await returns once a machine's process has ended, or after so long.
-func (p processes) await(ctx context.Context, r record, most time.Duration) {
-	for end := time.Now().Add(most); r.alive() && time.Now().Before(end) && clock.Sleep(ctx, clock.Real{}, poll) == nil; {
+// await returns once a machine's process has ended, or its time is over.
+func (p processes) await(ctx context.Context, r record) {
+	for end := time.Now().Add(p.grace); r.alive() && time.Now().Before(end) && clock.Sleep(ctx, clock.Real{}, poll) == nil; {
 	}
 }
 

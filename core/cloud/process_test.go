@@ -89,7 +89,7 @@ func TestWhatAProcessStarted(t *testing.T) {
 		Command: []string{"/bin/sh", "-c", "trap '' TERM; setsid sleep 1000 & echo $DROVER_INSTANCE {{group}} $DROVER_JOIN_SECRET; wait; wait"},
 		Dir:     dir,
 	}
-	p := open(t, "three", group(t, "burst", core.CloudProcess, profile))
+	p := cloud.Hasty(open(t, "three", group(t, "burst", core.CloudProcess, profile)))
 	foreign, err := p.Create(t.Context(), cloud.Order{Token: "burst-000001", Group: "burst", Secret: "s3cret"})
 	require.NoError(t, err)
 	require.NoError(t, p.Terminate(t.Context(), "burst-000001", "1@another"))

@@ -90,7 +90,7 @@ func hostsOf(h *access.Cluster, dir string) (core.HostGroup, error) {
 // endHosts ends all processes of the group. Nothing makes new ones: the group is paused first.
 func endHosts(ctx context.Context, h *access.Cluster, g core.HostGroup) error {
 	paused := h.Operate().PauseGroup(ctx, access.Operator(), g.Name, true)
-	provider, err := cloud.Open(ctx, h.StoreID, g)
+	provider, err := cloud.Open(h.StoreID, g)
 	if err != nil {
 		return errors.Join(paused, err)
 	}

@@ -88,7 +88,7 @@ func (h *cluster) startGroup(ctx context.Context) (*elastic, error) {
 		Size: core.Size{CPU: 2000, Memory: machineVMs * vmMemory},
 		Goal: time.Second, IdleAfter: time.Second, Cooldown: time.Second, JoinWithin: 30 * time.Second, DrainFor: 20 * time.Second,
 	}}
-	if e.provider, err = cloud.Open(ctx, h.client.StoreID, e.group); err != nil {
+	if e.provider, err = cloud.Open(h.client.StoreID, e.group); err != nil {
 		return nil, err
 	}
 	e.group.Revision, err = h.client.Store.PutHostGroup(ctx, e.group)

@@ -13,7 +13,7 @@ import (
 // takenBack drains this host once its provider takes its machine back.
 func takenBack(s Surroundings) service.Service {
 	host := reclaim.Host{
-		Name: s.Cluster.Config.Host, Store: s.Cluster.Store, Drain: s.Cluster.Redis.Drain, Now: s.Cluster.Now, Clock: clock.Real{},
+		Name: s.Cluster.Config.Host, Store: s.Cluster.Store, Drain: s.Cluster.Redis.Drain, Now: s.Cluster.Now, Clock: clock.Real{}, Hears: cloud.Noticed,
 		Warn: func(err error, text string) {
 			if err != nil {
 				s.Log.WithError(err).Warn(text)

@@ -1,10 +1,14 @@
-// Package cloudtest is the suite that every provider of machines passes, and a server that speaks the part of the API of
-// EC2 that drover uses.
+// Package cloudtest is the suite that every provider of machines passes, and every program that makes them.
 package cloudtest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -23,6 +27,9 @@ type Place struct {
 	Half func(t *testing.T, cluster, group string, o cloud.Order)
 	// Count is how many machines there are for a cluster that have not ended, counted without a provider.
 	Count func(t *testing.T, cluster string) int
+	// Program is what the provider runs for each call, with its settings; empty: it runs none.
+	Program  []string
+	Settings json.RawMessage
 }
 
 // Run checks what the interface says.
@@ -31,6 +38,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 	for name, test := range map[string]func(*testing.T, Place){
 		"made once": once, "made once by calls at once": atOnce, "ended once": ended, "others' are not listed": others,
 		"unknown": unknown, "a crash before the answer": crash, "ended after a crash": endedHalf,
+		"not understood": refused,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,4 +178,36 @@ func endedHalf(t *testing.T, place Place) {
 	require.NoError(t, p.Terminate(t.Context(), "burst-000001", ""))
 	require.Empty(t, alive(t, p))
 	require.Zero(t, place.Count(t, "one"))
+}
+
+// A program answers nothing that it does not understand.
+func refused(t *testing.T, place Place) {
+	if len(place.Program) == 0 {
+		t.Skip("it is no program")
+	}
+	list := cloud.Ask{Protocol: cloud.Protocol, Op: cloud.OpList, Cluster: "one", Group: "burst", Settings: place.Settings}
+	later, dance := list, list
+	later.Protocol++
+	dance.Op = "dance"
+	for _, c := range []struct {
+		ask  cloud.Ask
+		exit []int
+		says string
+	}{
+		{list, []int{0}, ""},
+		{later, []int{cloud.ExitProtocol}, "protocol"},
+		{dance, []int{cloud.ExitUsage, cloud.ExitInput}, "dance"},
+	} {
+		text, err := json.Marshal(c.ask)
+		require.NoError(t, err)
+		var out, errs bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), place.Program[0], place.Program[1:]...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &out, &errs
+		cmd.Env = append(os.Environ(), "DROVER_PROTOCOL="+strconv.Itoa(c.ask.Protocol), "DROVER_OP="+c.ask.Op, "DROVER_CLUSTER=one", "DROVER_GROUP=burst", "DROVER_INSTANCE=")
+		if err := cmd.Run(); err != nil {
+			require.Empty(t, out.String())
+		}
+		require.Contains(t, c.exit, cmd.ProcessState.ExitCode(), "%s", errs.String())
+		require.Contains(t, errs.String(), c.says)
+	}
 }

@@ -23,8 +23,9 @@ type Host struct {
 	Store Store
 	Drain func(ctx context.Context, host string, on bool, within time.Duration) error // as core.Hosts has it
 	Now   func() time.Time                                                            // by the server's clock
+	Hears func(core.HostGroup) bool                                                   // whether its machines hear that they are taken back
 	// Wait returns how long the machine still has, once its provider takes it back, and an error if that cannot be known
-	// here. It is only called if the provider is one that says so to its machines.
+	// here. It is only called if its machine hears of that.
 	Wait  func(ctx context.Context) (time.Duration, error)
 	Clock clock.Clock
 	// Warn tells the operator what happens to the host; err may be nil.
@@ -48,11 +49,11 @@ func (h Host) Run(ctx context.Context) error {
 }
 
 func (h Host) watch(ctx context.Context) {
-	var spot bool
+	var hears bool
 	if !h.insist(ctx, "it cannot be found out whether this host's machine may be taken back: trying again", func() (err error) {
-		spot, err = h.spot(ctx)
+		hears, err = h.hears(ctx)
 		return err
-	}) || !spot {
+	}) || !hears {
 		return
 	}
 	left, err := h.Wait(ctx)
@@ -84,8 +85,8 @@ func (h Host) insist(ctx context.Context, trouble string, do func() error) bool 
 	}
 }
 
-// spot reports whether the host's machine was made for a group whose provider takes machines back and says so to them.
-func (h Host) spot(ctx context.Context) (bool, error) {
+// hears reports whether the host's machine was made for a group whose machines hear that they are taken back.
+func (h Host) hears(ctx context.Context) (bool, error) {
 	i, err := h.Store.GetInstance(ctx, h.Name)
 	if core.Is(err, core.CodeNotFound) {
 		return false, nil // no machine of a group
@@ -96,7 +97,7 @@ func (h Host) spot(ctx context.Context) (bool, error) {
 	all, err := h.Store.HostGroups(ctx)
 	for _, g := range all {
 		if g.Name == i.Group {
-			return g.Spot && g.Provider == core.CloudEC2, nil
+			return h.Hears(g), nil
 		}
 	}
 	return false, err

@@ -34,11 +34,12 @@ type machine struct {
 	heard  chan struct{}      // if somebody listens: once for each warning
 }
 
-func newMachine(t *testing.T, provider string, spot bool, states ...core.InstanceState) *machine {
+func newMachine(t *testing.T, states ...core.InstanceState) *machine {
 	t.Helper()
 	m := &machine{t: t, store: sqlitetest.Open(t), now: time.UnixMilli(1_800_000_000_000), noted: make(chan time.Duration, 1), drains: make(chan time.Duration, 10), heard: make(chan struct{}, 1000)}
 	m.Host = reclaim.Host{
 		Name: name, Store: m.store, Now: func() time.Time { return m.now }, Clock: at(m.now),
+		Hears: func(g core.HostGroup) bool { return g.Spot },
 		Warn: func(error, string) {
 			m.warned.Add(1)
 			select {
@@ -62,7 +63,7 @@ func newMachine(t *testing.T, provider string, spot bool, states ...core.Instanc
 			return nil
 		},
 	}
-	_, err := m.store.PutHostGroup(t.Context(), core.HostGroup{Name: "burst", Provider: provider, Spot: spot, Max: 3})
+	_, err := m.store.PutHostGroup(t.Context(), core.HostGroup{Name: "burst", Provider: core.CloudCommand, Spot: true, Max: 3})
 	require.NoError(t, err)
 	for _, s := range states {
 		m.becomes(s)
@@ -123,7 +124,7 @@ var joined = []core.InstanceState{core.InstanceValid, core.InstanceCreating, cor
 func TestAHostDrainsWhenItsMachineIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, draining := range []bool{false, true} {
-		m := newMachine(t, core.CloudEC2, true, joined...)
+		m := newMachine(t, joined...)
 		if draining { // idle for long, and work is left to it for an hour
 			m.becomes(core.InstanceDraining)
 		}
@@ -147,7 +148,7 @@ func TestAHostDrainsWhenItsMachineIsTakenBack(t *testing.T) {
 // The notice comes before an overseer has seen the host: what is written waits for that.
 func TestANoticeBeforeAnOverseerSawTheHost(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, core.CloudEC2, true, core.InstanceValid, core.InstanceCreating, core.InstanceRunning)
+	m := newMachine(t, core.InstanceValid, core.InstanceCreating, core.InstanceRunning)
 	m.runs()
 	m.noted <- time.Minute
 	for range 3 { // the notice, and two tries
@@ -162,7 +163,7 @@ func TestANoticeBeforeAnOverseerSawTheHost(t *testing.T) {
 // A machine that ends already is left alone.
 func TestANoticeOfAMachineThatEnds(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, core.CloudEC2, true, append(joined, core.InstanceTerminating)...)
+	m := newMachine(t, append(joined, core.InstanceTerminating)...)
 	end := m.runs()
 	m.noted <- time.Minute
 	<-m.heard
@@ -171,15 +172,17 @@ func TestANoticeOfAMachineThatEnds(t *testing.T) {
 	require.Equal(t, core.InstanceTerminating, m.instance().State)
 }
 
-// Only machines whose provider takes them back and says so to them are asked.
+// Only machines that hear of it are asked.
 func TestOtherMachinesAreNotAsked(t *testing.T) {
 	t.Parallel()
 	for what, m := range map[string]*machine{
-		"no machine of a group": newMachine(t, core.CloudEC2, true),
-		"on demand":             newMachine(t, core.CloudEC2, false, joined...),
-		"own programs":          newMachine(t, core.CloudCommand, true, joined...),
-		"processes":             newMachine(t, core.CloudProcess, true, joined...),
+		"no machine of a group":   newMachine(t),
+		"of a group that is deaf": newMachine(t, joined...),
 	} {
+		m.Hears = func(g core.HostGroup) bool {
+			require.Equal(t, "burst", g.Name)
+			return false
+		}
 		read := make(chan struct{})
 		m.Store = telling{m.store, read}
 		end := m.runs()
@@ -212,7 +215,7 @@ func (s telling) HostGroups(ctx context.Context) ([]core.HostGroup, error) {
 // Without a metadata service the host goes on, and says so once.
 func TestAMachineThatCannotSay(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, core.CloudEC2, true, joined...)
+	m := newMachine(t, joined...)
 	m.Wait = func(context.Context) (time.Duration, error) { return 0, errors.New("nobody answers") }
 	end := m.runs()
 	<-m.heard

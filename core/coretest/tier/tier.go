@@ -12,6 +12,7 @@ const (
 	LXC     = "it needs liblxc or an image"
 	Mongo   = "it needs a Mongo-wire server"
 	S3      = "it needs an S3 server"
+	EC2     = "it needs ec2-metadata-mock"
 	Host    = "it needs supervisord, cron, or the network's tools"
 	Long    = "it takes long, and a shorter test fails for most of its reasons"
 	Journey = "it is the whole way through real processes; tests of its parts fail for most of its reasons"

@@ -1,4 +1,4 @@
-package cloudtest
+package main
 
 import (
 	"encoding/xml"
@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// EC2 is a server that speaks the part of the API of EC2 that drover uses, in any region, written after its
+// server is one that speaks the part of the API of EC2 that this program uses, in any region, written after its
 // documentation: client tokens, tags, filters, pages, states and errors. It is no proof that EC2 itself answers so.
-type EC2 struct {
+type server struct {
 	URL string
 
 	mu        sync.Mutex
-	Instances map[string]*EC2Instance          // by id
+	Instances map[string]*instance             // by id
 	Fail      func(call, region string) string // code of an error with which a call fails; "": it does not
 	Calls     []string                         // "call region"
 	made      map[string]string                // region and client token → id
 	asked     map[string]string                // the same → all parameters
 }
 
-// EC2Instance is one of its machines.
-type EC2Instance struct {
+// instance is one of its machines.
+type instance struct {
 	ID, Region, State string
 	Launched          time.Time
 	Tags              map[string]string
@@ -40,25 +40,25 @@ type EC2Instance struct {
 // page is how many instances a page has, so that there are several.
 const page = 2
 
-// StartEC2 starts a server that ends with the test.
-func StartEC2(t testing.TB) *EC2 {
+// startServer starts one that ends with the test.
+func startServer(t testing.TB) *server {
 	t.Helper()
-	s := &EC2{Instances: map[string]*EC2Instance{}, made: map[string]string{}, asked: map[string]string{}}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	s.URL = server.URL
+	s := &server{Instances: map[string]*instance{}, made: map[string]string{}, asked: map[string]string{}}
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	s.URL = h.URL
 	return s
 }
 
 // With does something with the server while no call does.
-func (s *EC2) With(do func()) {
+func (s *server) With(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
 // ServeHTTP implements http.Handler.
-func (s *EC2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "text/xml")
@@ -89,12 +89,12 @@ func (s *EC2) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *EC2) refuse(w http.ResponseWriter, code string) {
+func (s *server) refuse(w http.ResponseWriter, code string) {
 	w.WriteHeader(http.StatusBadRequest)
 	_, _ = fmt.Fprintf(w, "<Response><Errors><Error><Code>%s</Code><Message>as the test says</Message></Error></Errors><RequestID>1</RequestID></Response>", code)
 }
 
-func (s *EC2) run(w http.ResponseWriter, region string, form url.Values) {
+func (s *server) run(w http.ResponseWriter, region string, form url.Values) {
 	token := region + " " + form.Get("ClientToken")
 	if id, is := s.made[token]; is {
 		if s.asked[token] != form.Encode() {
@@ -104,7 +104,7 @@ func (s *EC2) run(w http.ResponseWriter, region string, form url.Values) {
 		s.answer(w, "RunInstancesResponse", "<instancesSet>"+s.Instances[id].item()+"</instancesSet>")
 		return
 	}
-	i := &EC2Instance{
+	i := &instance{
 		ID: fmt.Sprintf("i-%08d", len(s.Instances)+1), Region: region, State: "pending", Launched: time.Now(), Asked: form, Tags: map[string]string{},
 	}
 	for n := 1; form.Has(fmt.Sprintf("TagSpecification.%d.ResourceType", n)); n++ {
@@ -117,7 +117,7 @@ func (s *EC2) run(w http.ResponseWriter, region string, form url.Values) {
 	s.answer(w, "RunInstancesResponse", "<instancesSet>"+i.item()+"</instancesSet>")
 }
 
-func (i *EC2Instance) item() string {
+func (i *instance) item() string {
 	tags := ""
 	for _, k := range slices.Sorted(maps.Keys(i.Tags)) {
 		tags += "<item><key>" + escaped(k) + "</key><value>" + escaped(i.Tags[k]) + "</value></item>"
@@ -133,7 +133,7 @@ func escaped(s string) string {
 }
 
 // filtered lists a region's instances that all filters by tag let through, in order of id.
-func (s *EC2) filtered(region string, form url.Values) (all []*EC2Instance) {
+func (s *server) filtered(region string, form url.Values) (all []*instance) {
 	for _, id := range slices.Sorted(maps.Keys(s.Instances)) {
 		i := s.Instances[id]
 		fits := i.Region == region
@@ -148,7 +148,7 @@ func (s *EC2) filtered(region string, form url.Values) (all []*EC2Instance) {
 	return all
 }
 
-func (s *EC2) describe(w http.ResponseWriter, region string, form url.Values) {
+func (s *server) describe(w http.ResponseWriter, region string, form url.Values) {
 	from, _ := strconv.Atoi(form.Get("NextToken"))
 	all := s.filtered(region, form)
 	text, next := "", ""
@@ -161,7 +161,7 @@ func (s *EC2) describe(w http.ResponseWriter, region string, form url.Values) {
 	s.answer(w, "DescribeInstancesResponse", "<reservationSet>"+text+"</reservationSet>"+next)
 }
 
-func (s *EC2) spots(w http.ResponseWriter, region string) {
+func (s *server) spots(w http.ResponseWriter, region string) {
 	text := ""
 	for _, id := range slices.Sorted(maps.Keys(s.Instances)) {
 		if i := s.Instances[id]; i.Region == region && !i.Marked.IsZero() {
@@ -172,7 +172,7 @@ func (s *EC2) spots(w http.ResponseWriter, region string) {
 	s.answer(w, "DescribeSpotInstanceRequestsResponse", "<spotInstanceRequestSet>"+text+"</spotInstanceRequestSet>")
 }
 
-func (s *EC2) terminate(w http.ResponseWriter, region, id string) {
+func (s *server) terminate(w http.ResponseWriter, region, id string) {
 	i := s.Instances[id]
 	if i == nil || i.Region != region {
 		s.refuse(w, "InvalidInstanceID.NotFound")
@@ -182,6 +182,6 @@ func (s *EC2) terminate(w http.ResponseWriter, region, id string) {
 	s.answer(w, "TerminateInstancesResponse", "<instancesSet><item><instanceId>"+id+"</instanceId></item></instancesSet>")
 }
 
-func (s *EC2) answer(w http.ResponseWriter, name, text string) {
+func (s *server) answer(w http.ResponseWriter, name, text string) {
 	_, _ = fmt.Fprintf(w, `<%s xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>1</requestId>%s</%s>`, name, text, name)
 }
