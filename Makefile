@@ -30,7 +30,7 @@ npm      = $(shell command -v npm)
 # Not --silent: that hides why an installation failed.
 npm_ci  := npm ci --loglevel=error --no-audit --no-fund --prefix
 bullmq  := scripts/bench/peers/bullmq
-peers    = go -C scripts/bench/peers run . -drover $(CURDIR)/bin/drover
+peers    = go -C scripts/bench/peers run . -lab $(CURDIR)/bin/drover-lab
 queues   = $(peers) $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
 jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 
@@ -39,9 +39,10 @@ jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-build: ## build bin/drover, with provider lxc where there is lxc-dev, what its VMs start, and what makes machines of EC2
+build: ## build bin/drover, with provider lxc where there is lxc-dev, what its VMs start, bin/drover-lab, and what makes machines of EC2
 	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
 	CGO_ENABLED=$(if $(lxc),1,0) go build -tags $(withlxc) -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover ./cmd/drover
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover-lab ./cmd/drover-lab
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/ ./cmd/drover-agent ./cmd/drover-cloud-ec2
 
 test: needs ## run the tests that a change to one part needs (RACE=-race: where goroutines meet, with the race detector)
@@ -92,7 +93,7 @@ bench-vm: ## measure the making of VMs against the kernel's own calls and lxc's 
 	go test -tags $(withlxc) -v -count=1 -timeout=3h -run='^TestBench$$' ./vmfactory/lxc -bench-vm $(BENCH)
 
 drill: build ## hurt a cluster with 1,000 faults and show that nothing is lost (DRILL='--faults 100 --beat 200ms')
-	bin/drover drill $(or $(DRILL),--faults 1000 --at-once 6)
+	bin/drover-lab drill $(or $(DRILL),--faults 1000 --at-once 6)
 
 demo: ## grade the examples on a cluster of one process
 	go run ./cmd/drover demo

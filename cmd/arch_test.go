@@ -61,6 +61,8 @@ var rules = []rule{
 	{module + "/vmfactory/fake", []string{"vmfactory/fake"}, true, "a fake is for tests"},
 	{module + "/core/classes", []string{"core/classes", "taskrunner", "web", "cmd"}, true, "the cluster does not know the school"},
 	{module + "/core/school", []string{"core/school", "core/classes", "core/account", "core/harness", "core/store", "core/coretest", "taskrunner", "web", "cmd"}, true, "the cluster does not know the school's words either"},
+	{module + "/core/redisstore/redisserver", []string{"core/redisstore/redisserver", "core/coretest", "cmd/drover-lab"}, true, "the shipped program starts no servers to hurt"},
+	{module + "/cmd/drover-lab", []string{"cmd/drover-lab"}, false, "the shipped program carries no fault injector"},
 	{module + "/cmd", []string{"cmd"}, false, "nothing is above cmd"},
 }
 
@@ -349,7 +351,7 @@ var writers = map[string][]string{
 	"PutClass":         {"core/classes/class.go"},
 	"PutDeadline":      {"core/classes/deadline.go"},
 	"PutExperiment":    {"core/classes/decide.go", "core/classes/experiment.go", "taskrunner/deletion.go", "taskrunner/experiment.go"},
-	"PutHostWish":      {"cmd/drover/drill/faults.go", "cmd/drover/drill/room.go", "core/cluster/join/redeem.go", "core/cluster/operate/host.go", "core/cluster/reclaim/reclaim.go", "overseer/wishes.go"},
+	"PutHostWish":      {"cmd/drover-lab/drill/faults.go", "cmd/drover-lab/drill/room.go", "core/cluster/join/redeem.go", "core/cluster/operate/host.go", "core/cluster/reclaim/reclaim.go", "overseer/wishes.go"},
 	"PutImage":         {"core/images/keep.go"},
 	"PutJobType":       {"core/requests/jobtype.go"},
 	"PutJoinToken":     {"core/cluster/join/redeem.go", "core/cluster/join/service.go"},

@@ -15,7 +15,6 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
-	"drover/core/cluster/simulate"
 	"drover/core/coretest"
 	"drover/core/requests"
 )
@@ -65,7 +64,7 @@ var typed = map[string]string{
 	"README.md: make build": "TestWhatTheREADMEShowsIsTyped",
 	`courses.md: drover user add --name "Tom Lee" --email tom@example.org tom`:                                  "TestATermByTheCommandLine",
 	"students.md: git archive --format=zip -o hw1.zip HEAD":                                                     "TestSmallBlocksAreTyped",
-	"operations.md: drover simulate --list":                                                                     "TestWhatWouldHappenIsTyped",
+	"operations.md: drover-lab simulate --list":                                                                 "TestWhatWouldHappenIsTyped of cmd/drover-lab",
 	"operations.md: drover doctor":                                                                              "TestWhatOperatorsLookAtIsTyped",
 	`migrate.md: echo "whsec_$(printf 'drover callback' | openssl dgst -sha256 -hmac "$KEY" -binary | base64)"`: "TestSmallBlocksAreTyped",
 	"harness.md: #!/bin/sh":                                                                                     "examples TestTheHarnessOfTheGuide and its like",
@@ -76,7 +75,7 @@ const (
 	otherMachine = "asks a site on another machine, with ids of its own; web/api's tests call each operation"
 	needsLXC     = "installs packages, as root, and builds an image from the network; TestGradingInContainers does that with an image made by hand"
 	needsIDs     = "each line has a name or id of what a reader has; TestDrainWithDeadlineAndPreview, TestWebhooksByTheCommandLine and their like have each"
-	takesMinutes = "takes minutes to half an hour; TestAShortDrillLosesAndDoublesNothing types the shortest"
+	takesMinutes = "takes minutes to half an hour; TestAShortDrillLosesAndDoublesNothing of cmd/drover-lab types the shortest"
 )
 
 // excused are the blocks that no test types, and why.
@@ -112,9 +111,9 @@ var excused = map[string]string{
 
 	`leases.md: drover lease preview --name exam --class cs101 --start "2026-12-01 14:00" --for 2h --units python=30`: "reserves more than the host of a test has; TestLeaseByTheCommandLine and its like have each",
 
-	"reliability.md: drover drill": takesMinutes,
+	"reliability.md: drover-lab drill": takesMinutes,
 
-	"reliability.md: drover drill --faults 1000 --seed 1000 --at-once 6 --json":       takesMinutes,
+	"reliability.md: drover-lab drill --faults 1000 --seed 1000 --at-once 6 --json":   takesMinutes,
 	"webhooks.md: drover webhook add --class cs101 https://grades.example.org/drover": needsIDs,
 }
 
@@ -288,45 +287,6 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 	out := h.typesBlock(h.desktop(), "", text.String())
 	require.Contains(t, out, request)
 	require.Contains(t, out, task)
-	up.stop()
-	h.requireNothingLeft()
-}
-
-// Traces are replayed by name, from a file and from the cluster's own history.
-func TestWhatWouldHappenIsTyped(t *testing.T) {
-	t.Parallel()
-	h, up := newUpCluster(t)
-	h.refused(terminal.ExitNotFound, "nothing ran", "simulate", "--from-history")
-	h.said("run", "--", "true")
-	dir := h.desktop()
-	out := h.typesBlock(dir, "", blockOf(t, "operations.md: drover simulate --list").text)
-	for _, want := range []string{"quiet-week", "FIXED, 2 ON EACH HOST", "LEARNING, UP TO 32", "VM-hours warm", "95.1 %", "98.4 %"} {
-		require.Contains(t, out, want)
-	}
-	drawn, err := os.ReadFile(filepath.Join(dir, "rush.svg"))
-	require.NoError(t, err)
-	require.Contains(t, string(drawn), "Simulation of deadline-rush")
-
-	type simulated struct {
-		Trace string
-		Runs  []simulate.Named
-	}
-	own := jsonOf[simulated](h, "simulate", "--from-history")
-	require.Equal(t, "the last 24h0m0s", own.Trace)
-	require.Equal(t, 1, own.Runs[0].Requests)
-	require.Equal(t, 1, own.Runs[0].Hosts)
-	require.Contains(t, h.said("simulate", "--from-history", "--print"), `"submitter":"s1"`)
-	compared := jsonOf[simulated](h, "simulate", "contest", "--compare", "--warm", "1", "--learn", "9")
-	require.Equal(t, "fixed, 1 on each host", compared.Runs[0].Name)
-	require.Equal(t, "learning, up to 9", compared.Runs[1].Name)
-
-	bad := filepath.Join(dir, "bad.jsonl")
-	require.NoError(t, os.WriteFile(bad, []byte("\n{\"at_ms\":1}\n"), 0o600))
-	h.refused(terminal.ExitUsage, "line 2 of the trace", "simulate", bad)
-	h.refused(terminal.ExitNotFound, "drover simulate --list", "simulate", "nosuch")
-	h.refused(terminal.ExitUsage, "between 1 and 5000 hosts", "simulate", "burst", "--hosts", "0")
-	h.refused(terminal.ExitUsage, "is not a size", "simulate", "burst", "--memory", "much")
-	h.refused(terminal.ExitUsage, "strategy", "simulate", "burst", "--strategy", "tight")
 	up.stop()
 	h.requireNothingLeft()
 }

@@ -43,7 +43,7 @@ func showHits(c *cli.Context, h *access.Cluster) error {
 		return err
 	}
 	row := func(title string, f *operate.FixedHits) table.Row {
-		return table.Row{title, fmt.Sprintf("%.0f %%", f.Percent()), ms(f.P95), fmt.Sprintf("%.1f", f.Hours)}
+		return table.Row{title, fmt.Sprintf("%.0f %%", f.Percent()), terminal.Rounded(f.P95), fmt.Sprintf("%.1f", f.Hours)}
 	}
 	rows := []table.Row{row("as set now", hits.AsSet)}
 	for i := range hits.Fixed {

@@ -43,7 +43,7 @@ func showStats(c *cli.Context, d access.Backend) error {
 	for i, r := range all {
 		rows[i] = table.Row{
 			terminal.Clean(r.Value), r.Total, r.Ends[core.RequestCompleted], r.Faults[core.BlameSubmission], r.Faults[core.BlameHarness], r.Faults[core.BlamePlatform],
-			r.Reruns, r.Retries, r.Met(), ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Run.P50), ms(r.Run.P95), ms(r.CPUMs), r.Again(),
+			r.Reruns, r.Retries, r.Met(), terminal.Rounded(r.Wait.P50), terminal.Rounded(r.Wait.P95), terminal.Rounded(r.Run.P50), terminal.Rounded(r.Run.P95), terminal.Rounded(r.CPUMs), r.Again(),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute", table.Row{
@@ -61,13 +61,4 @@ func statsOf(c *cli.Context, d access.Backend, from, until time.Time) (history.S
 		return history.Stats{}, err
 	}
 	return d.ClassStats(c.Context, class.Handle, c.String("by"), from, until)
-}
-
-// ms is a time as people read it.
-func ms(n int64) string {
-	d := time.Duration(n) * time.Millisecond
-	if d > time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return d.Round(time.Millisecond).String()
 }

@@ -110,6 +110,15 @@ func Millis(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
+// Rounded is how long something took, as people read it.
+func Rounded(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d > time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
 // Span returns the time between two of a result's times; -1 if either was never reached.
 func Span(from, to int64) int64 {
 	if from < 0 || to < 0 {

@@ -64,7 +64,7 @@ func Read(from io.Reader) (Trace, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0:
-		return nil, core.Errorf(core.CodeInvalid, "trace", "the trace has no requests: drover simulate burst --print shows what lines look like")
+		return nil, core.Errorf(core.CodeInvalid, "trace", "the trace has no requests: drover-lab simulate burst --print shows what lines look like")
 	}
 	all.sort()
 	return all, nil

@@ -1,6 +1,6 @@
 // Package redisserver starts real redis-servers for this process alone: one, a
-// primary with replicas and Sentinels, or a Redis Cluster. For tests, drills and
-// benchmarks. They die with the process, however that dies.
+// primary with replicas and Sentinels, or a Redis Cluster. For tests and
+// drover-lab. They die with the process, however that dies.
 package redisserver
 
 import (

@@ -68,7 +68,7 @@ func wholeJobs(drover string, jobs int, judge string) comparison {
 
 func left(what, why string) { fmt.Fprintf(os.Stderr, "peers: %s: left out, %s\n", what, why) }
 
-// droverJobs runs drover bench jobs on a cluster of its own.
+// droverJobs runs drover-lab bench jobs on a cluster of its own.
 func droverJobs(program, kind string, atOnce, jobs int) func(context.Context) (figures, error) {
 	return func(ctx context.Context) (figures, error) {
 		cmd := exec.CommandContext(ctx, program, "bench", "jobs", "--own", "--json", "--only", kind, "--at-once", strconv.Itoa(atOnce), "--jobs", strconv.Itoa(jobs))

@@ -51,7 +51,7 @@ type extra struct {
 }
 
 func main() {
-	drover := flag.String("drover", "drover", "the drover program")
+	lab := flag.String("lab", "drover-lab", "the program drover-lab")
 	cycles := flag.Int("cycles", 5, "turns of all systems")
 	jobs := flag.Int("jobs", 0, "jobs of one run; the slow ones of queues get fewer (default 50000 of a queue, 300 real ones)")
 	bullmq := flag.String("bullmq", "", "folder of bench.js with its node_modules; empty leaves BullMQ out")
@@ -67,9 +67,9 @@ func main() {
 		fmt.Fprintf(os.Stderr, "peers: -cycles must be at least 1 and -jobs at least %d, and nothing stands behind the flags\n", leastJobs)
 		os.Exit(2)
 	}
-	all := queues(*drover, *jobs, *bullmq)
+	all := queues(*lab, *jobs, *bullmq)
 	if *real {
-		all = wholeJobs(*drover, *jobs, *judge)
+		all = wholeJobs(*lab, *jobs, *judge)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	found, err := all.measure(ctx, *cycles)

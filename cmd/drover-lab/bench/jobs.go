@@ -21,7 +21,7 @@ import (
 	"drover/core/service"
 )
 
-func jobsCommand() *cli.Command {
+func jobsCommand(drover func() (string, error)) *cli.Command {
 	return &cli.Command{
 		Name: "jobs", Usage: "run real jobs from submit to result, on a running cluster or on one for this command alone", OnUsageError: terminal.UsageError,
 		Description: "Submitters take turns of submit and wait for the result, each job in a VM of its own. The cluster is the\n" +
@@ -32,7 +32,7 @@ func jobsCommand() *cli.Command {
 			"had before with two submitters for each slot. With --pause the cluster is idle before a job: VMs have been made\n" +
 			"again. With --api, submitters use the API of a site of that cluster.\n" +
 			"Kinds of jobs: " + strings.Join(kindNames(), ", ") + ".\n" +
-			"Example: drover bench jobs --own --only true --at-once 4 --jobs 500",
+			"Example: drover-lab bench jobs --own --only true --at-once 4 --jobs 500",
 		Flags: terminal.WithSettings([]cli.Flag{
 			&cli.StringFlag{Name: "pool", Usage: "run the jobs in VMs of `POOL`", Value: access.DefaultPool},
 			&cli.IntFlag{Name: "jobs", Usage: "jobs of each kind", Value: 200},
@@ -45,7 +45,7 @@ func jobsCommand() *cli.Command {
 			&cli.IntFlag{Name: "load", Usage: "measure each kind also at `PERCENT` of the most jobs a second", DefaultText: "not"},
 			access.AsFlag(), terminal.JSONFlag(),
 		}, "client", "testrunner"),
-		Action: benchJobsAction,
+		Action: func(c *cli.Context) error { return benchJobsAction(c, drover) },
 	}
 }
 
@@ -68,7 +68,7 @@ const longestPause = 10 * time.Second
 // ownSlots is how many slots the testrunner of a cluster of its own has, unless a setting says otherwise.
 const ownSlots = 8
 
-func benchJobsAction(c *cli.Context) (err error) {
+func benchJobsAction(c *cli.Context, drover func() (string, error)) (err error) {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func benchJobsAction(c *cli.Context) (err error) {
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	c.Context = ctx
-	report, err := b.onSomeCluster(c, cfg)
+	report, err := b.onSomeCluster(c, cfg, drover)
 	if ctx.Err() != nil {
-		fmt.Fprintln(c.App.ErrWriter, "drover: stopped before it ended")
+		fmt.Fprintln(c.App.ErrWriter, "drover-lab: stopped before it ended")
 		return terminal.ExitCode(terminal.ExitStopped)
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func benchJobsAction(c *cli.Context) (err error) {
 		err = report.print(c.App.Writer)
 	}
 	if why := report.failure(); err == nil && why != "" {
-		fmt.Fprintln(c.App.ErrWriter, "drover: "+terminal.Clean(why))
+		fmt.Fprintln(c.App.ErrWriter, "drover-lab: "+terminal.Clean(why))
 		return terminal.ExitCode(terminal.ExitFault)
 	}
 	return err
@@ -134,8 +134,11 @@ func (b jobsBench) check() error {
 }
 
 // onSomeCluster measures the cluster that is named or runs here, or one of its own.
-func (b jobsBench) onSomeCluster(c *cli.Context, cfg *config.Config) (r *jobsReport, err error) {
-	sweepOwn(c.Context)
+func (b jobsBench) onSomeCluster(c *cli.Context, cfg *config.Config, drover func() (string, error)) (r *jobsReport, err error) {
+	running := !c.Bool("own") && !b.API && (cfg.Server != "" || access.HasCluster(cfg))
+	if !running && c.IsSet("server") {
+		return nil, core.Errorf(core.CodeInvalid, "own", "--own and --api make a cluster for this command alone: leave --server away")
+	}
 	scratch, err := service.NewScratch(ownPrefix)
 	if err != nil {
 		return nil, err
@@ -145,24 +148,26 @@ func (b jobsBench) onSomeCluster(c *cli.Context, cfg *config.Config) (r *jobsRep
 	if err != nil {
 		return nil, err
 	}
-	if !c.Bool("own") && !b.API && (cfg.Server != "" || access.HasCluster(cfg)) {
+	if running {
 		return r, access.WithBackend(func(c *cli.Context, d access.Backend) error {
-			fmt.Fprintln(c.App.ErrWriter, "drover: measures "+d.At())
+			fmt.Fprintln(c.App.ErrWriter, "drover-lab: measures "+d.At())
 			r = b.report(d.At())
 			return b.run(c.Context, []access.Backend{d}, meterOf(d), kinds, r)
 		})(c)
 	}
-	if c.IsSet("server") {
-		return nil, core.Errorf(core.CodeInvalid, "own", "--own and --api make a cluster for this command alone: leave --server away")
+	program, err := drover()
+	if err != nil {
+		return nil, err
 	}
-	return b.onOwnCluster(c, cfg, scratch.Dir, kinds)
+	sweepOwn(c.Context, program)
+	return b.onOwnCluster(c, cfg, program, scratch.Dir, kinds)
 }
 
 // onOwnCluster starts a cluster in the folder, and ends it whatever happens.
-func (b jobsBench) onOwnCluster(c *cli.Context, cfg *config.Config, dir string, kinds []kind) (r *jobsReport, err error) {
+func (b jobsBench) onOwnCluster(c *cli.Context, cfg *config.Config, program, dir string, kinds []kind) (r *jobsReport, err error) {
 	ctx, fail := context.WithCancelCause(c.Context)
 	defer fail(nil)
-	own, err := startOwn(ctx, cfg, dir, b, fail)
+	own, err := startOwn(ctx, cfg, program, dir, b, fail)
 	defer func() { err = errors.Join(err, own.stop(context.WithoutCancel(c.Context))) }()
 	if err != nil {
 		return nil, own.explain(err)

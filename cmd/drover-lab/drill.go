@@ -17,8 +17,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/urfave/cli/v2"
 
+	"drover/cmd/drover-lab/drill"
 	"drover/cmd/drover/access"
-	"drover/cmd/drover/drill"
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/config"
@@ -54,14 +54,10 @@ func drillAction(c *cli.Context) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return core.Wrap(err, core.CodeUnavailable, "", "this program does not find itself")
-	}
 	cfg := drill.Config{
 		For: c.Duration("for"), Faults: c.Int("faults"), Seed: c.Uint64("seed"), Only: c.StringSlice("only"), AtOnce: c.Int("at-once"),
 		Hosts: c.Int("hosts"), Slots: c.Int("slots"), Load: c.Int("load"), Beat: c.Duration("beat"), Hold: c.Duration("hold"), Logs: c.String("logs"),
-		Program: program, Open: openDrilled, Progress: c.App.ErrWriter,
+		Open: openDrilled, Progress: c.App.ErrWriter,
 	}
 	if !c.IsSet("seed") {
 		cfg.Seed = uint64(rand.Uint32()) //nolint:gosec // a plan is to be repeated, not to be unknown
@@ -69,8 +65,12 @@ func drillAction(c *cli.Context) error {
 	if err := cfg.Check(); err != nil {
 		return err
 	}
+	var err error
+	if cfg.Program, err = drover(); err != nil {
+		return err
+	}
 	if os.Geteuid() == 0 && !c.Bool("plain") && !drill.Isolated() {
-		code, err := drill.Isolate(c.Context, program, os.Args[1:], c.App.Writer, c.App.ErrWriter)
+		code, err := drill.Isolate(c.Context, os.Args[1:], c.App.Writer, c.App.ErrWriter)
 		if err == nil && code != 0 {
 			err = terminal.ExitCode(code)
 		}

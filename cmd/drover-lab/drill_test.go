@@ -14,14 +14,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drover/cmd/drover/drill"
+	"drover/cmd/drover-lab/drill"
 	"drover/cmd/drover/terminal"
+	"drover/core/coretest/tier"
 )
 
 // drilled runs a drill to its end and returns what it says.
 func drilled(t *testing.T, args ...string) (report drill.Report, stderr string, code int) {
 	t.Helper()
-	path := programWithRedis(t)
+	path := lab(t)
 	logs := t.TempDir()
 	cmd := exec.Command(path, append([]string{"drill", "--json", "--logs", logs}, args...)...)
 	var out, errs bytes.Buffer
@@ -44,6 +45,7 @@ func drilled(t *testing.T, args ...string) (report drill.Report, stderr string, 
 }
 
 func TestAShortDrillLosesAndDoublesNothing(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	report, said, code := drilled(t, "--faults", "30", "--beat", "200ms", "--seed", "4")
 	require.Zero(t, code, "%s%v", said, report.Details)
 	require.True(t, report.Sound())
@@ -58,16 +60,17 @@ func TestAShortDrillLosesAndDoublesNothing(t *testing.T) {
 }
 
 func TestAPlainDrillNeedsNoNamespaces(t *testing.T) {
-	report, said, code := drilled(t, "--faults", "8", "--beat", "200ms", "--seed", "1", "--hosts", "2", "--plain")
+	tier.OnlyInAll(t, tier.Journey)
+	report, said, code := drilled(t, "--faults", "2", "--beat", "200ms", "--seed", "1", "--hosts", "1", "--plain", "--only", "kill-testrunner", "--only", "cut-host")
 	require.Zero(t, code, "%s%v", said, report.Details)
 	require.False(t, report.Isolated)
 	require.Contains(t, report.Skipped, "cut-host")
-	require.Equal(t, 8, report.Faults["total"])
+	require.Equal(t, 2, report.Faults["total"])
 }
 
 func TestAStoppedDrillHealsAndReports(t *testing.T) {
-	t.Parallel()
-	path := programWithRedis(t)
+	tier.OnlyInAll(t, tier.Journey)
+	path := lab(t)
 	scratch := t.TempDir()
 	cmd := exec.Command(path, "drill", "--json", "--hosts", "1", "--faults", "1000", "--only", "kill-testrunner", "--hold", "1h", "--logs", filepath.Join(scratch, "logs"))
 	var out bytes.Buffer
@@ -102,7 +105,7 @@ func TestDrillRefusesWhatCannotBe(t *testing.T) {
 		{"now"},
 	} {
 		var out, errs bytes.Buffer
-		require.Equal(t, terminal.ExitUsage, typeIn(t.Context(), append([]string{"drover", "drill"}, args...), nil, &out, &errs), args)
+		require.Equal(t, terminal.ExitUsage, typeIn(t.Context(), append([]string{"drill"}, args...), nil, &out, &errs), args)
 		require.Empty(t, out.String())
 		require.NotEmpty(t, errs.String())
 	}

@@ -19,14 +19,18 @@ const inside = "DRILL_INSIDE"
 func Isolated() bool { return os.Getenv(inside) != "" && os.Getpid() > 1 && os.Geteuid() == 0 }
 
 // insideScript is the first process there: it adopts orphaned processes, and when it is killed all others die with
-// it. $0 is the program.
+// it. $0 is this program.
 const insideScript = `mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up || exit 5
 "$0" "$@"
 exit $?`
 
-// Isolate runs the program again in namespaces of processes, mounts and networks of
-// its own, which end with this process, and returns its exit code.
-func Isolate(ctx context.Context, program string, args []string, stdout, stderr io.Writer) (int, error) {
+// Isolate runs this program again in namespaces of processes, mounts and networks of its own, which end with this
+// process, and returns its exit code.
+func Isolate(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return 0, core.Wrap(err, core.CodeUnavailable, "", "this program does not find itself")
+	}
 	// Before the child is there: a Ctrl-C is meant for it.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

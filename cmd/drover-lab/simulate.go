@@ -1,4 +1,4 @@
-package operator
+package main
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ import (
 	"drover/core/cluster/simulate"
 )
 
-// SimulateCommand replays a trace in virtual time.
-func SimulateCommand() *cli.Command {
+// simulateCommand replays a trace in virtual time.
+func simulateCommand() *cli.Command {
 	var names []string
 	for _, e := range simulate.Examples() {
 		names = append(names, e.Name)
@@ -163,7 +163,7 @@ func readTrace(c *cli.Context, name string) (simulate.Trace, error) {
 	}
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, core.Errorf(core.CodeNotFound, name, "there is no file %s, and no trace of that name: drover simulate --list lists them", name)
+		return nil, core.Errorf(core.CodeNotFound, name, "there is no file %s, and no trace of that name: drover-lab simulate --list lists them", name)
 	}
 	if err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func printSimulation(w io.Writer, runs []simulate.Named) error {
 			rows []simulate.Row
 		}{{"pool", runs[i].ByPool}, {"priority", runs[i].ByPriority}, {"who sent", runs[i].BySubmitter}} {
 			for _, r := range by.rows {
-				rows = append(rows, table.Row{by.what, r.Value, r.Requests, r.Cold, ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Wait.P99), ms(r.Wait.Most)})
+				rows = append(rows, table.Row{by.what, r.Value, r.Requests, r.Cold, terminal.Rounded(r.Wait.P50), terminal.Rounded(r.Wait.P95), terminal.Rounded(r.Wait.P99), terminal.Rounded(r.Wait.Most)})
 			}
 		}
 		if _, err := fmt.Fprintf(w, "\nwaits, %s\n", runs[i].Name); err != nil {
@@ -332,7 +332,7 @@ func simulationLines() []simulationLine {
 		return func(r *simulate.Report) string { return fmt.Sprintf("%.1f", of(r)) }
 	}
 	span := func(of func(r *simulate.Report) int64) func(*simulate.Report) string {
-		return func(r *simulate.Report) string { return ms(of(r)) }
+		return func(r *simulate.Report) string { return terminal.Rounded(of(r)) }
 	}
 	return []simulationLine{
 		{"requests", number(func(r *simulate.Report) int { return r.Requests })},

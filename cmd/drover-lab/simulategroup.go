@@ -1,4 +1,4 @@
-package operator
+package main
 
 import (
 	"fmt"
@@ -89,7 +89,7 @@ func tuneGoal(c *cli.Context, name string, trace simulate.Trace, s simulate.Sett
 	rows := make([]table.Row, len(all))
 	for i, one := range all {
 		r, m := &one.Report, one.Report.Machines
-		rows[i] = table.Row{one.Goal, ms(r.Wait.P50), ms(r.Wait.P95), ms(r.Wait.P99), ms(r.Wait.Most), m.Made, m.Most, fmt.Sprintf("%.1f", m.Hours), fmt.Sprintf("%.2f", float64(m.Cost)/1e6)}
+		rows[i] = table.Row{one.Goal, terminal.Rounded(r.Wait.P50), terminal.Rounded(r.Wait.P95), terminal.Rounded(r.Wait.P99), terminal.Rounded(r.Wait.Most), m.Made, m.Most, fmt.Sprintf("%.1f", m.Hours), fmt.Sprintf("%.2f", float64(m.Cost)/1e6)}
 	}
 	header := table.Row{"goal", "wait p50", "p95", "p99", "longest", "machines made", "at once", "machine-hours", "cost"}
 	if err := terminal.PrintTable(c.App.Writer, "", header, rows); err != nil {

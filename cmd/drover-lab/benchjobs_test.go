@@ -1,24 +1,26 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
-	"drover/core/coretest"
-	"drover/vmfactory/local"
+	"drover/core/coretest/tier"
 )
 
-// benchedJobs is what drover bench jobs --json prints.
+// benchedJobs is what drover-lab bench jobs --json prints.
 type benchedJobs struct {
 	Cluster string `json:"cluster"`
 	Runs    []struct {
@@ -46,7 +48,7 @@ type benchedComponent struct {
 	Sum    float64 `json:"ms"`
 }
 
-// benching is a command drover bench jobs with a folder for temporary files of its own.
+// benching is a command drover-lab bench jobs with a folder for temporary files of its own.
 type benching struct {
 	*exec.Cmd
 	out, errs bytes.Buffer
@@ -55,16 +57,13 @@ type benching struct {
 
 func newBenching(t *testing.T, args ...string) *benching {
 	t.Helper()
-	path := programWithRedis(t)
+	path := lab(t)
 	b := &benching{}
 	var err error
 	b.tmp, err = os.MkdirTemp("", "bench-") // t.TempDir's names are too long for sockets
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(b.tmp)) })
 	require.NoError(t, os.Chmod(b.tmp, 0o755)) // VMs have other users
-	if provider, err := local.New(local.Config{Run: t.TempDir()}); err != nil || provider.Ready(t.Context()) != nil {
-		coretest.Missing(t, "a kernel that lets us make VMs", err)
-	}
 	b.Cmd = b.command(path, args...)
 	return b
 }
@@ -93,12 +92,13 @@ func (b *benching) requireNothingLeft(t *testing.T) {
 // Figures are those of few jobs on a busy machine: what must agree is tried, and no time.
 func TestJobsAreMeasuredOnAClusterOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"true", "c", "cases", "tests"}
+	tier.OnlyInAll(t, tier.Journey)
+	kinds := []string{"true", "c", "tests"}
 	if _, err := exec.LookPath("cc"); err != nil {
-		kinds = []string{"true", "cases", "tests"}
+		kinds = []string{"true", "tests"}
 	}
-	const jobs = 4
-	args := []string{"--own", "--json", "--jobs", "4", "--at-once", "2", "--slots", "2", "--pool", "measured"}
+	const jobs = 2
+	args := []string{"--own", "--json", "--jobs", "2", "--at-once", "2", "--slots", "2", "--pool", "measured"}
 	for _, kind := range kinds {
 		args = append(args, "--only", kind)
 	}
@@ -147,8 +147,9 @@ func TestJobsAreMeasuredOnAClusterOfTheirOwn(t *testing.T) {
 // A site has a process of its own, and jobs that come at random moments have a report of their own.
 func TestFirstOutputIsMeasuredThroughASite(t *testing.T) {
 	t.Parallel()
-	const jobs = 4
-	b := newBenching(t, "--api", "--json", "--jobs", "4", "--at-once", "1", "--slots", "2", "--only", "line", "--load", "90")
+	tier.OnlyInAll(t, tier.Journey)
+	const jobs = 2
+	b := newBenching(t, "--api", "--json", "--jobs", "2", "--at-once", "1", "--slots", "2", "--only", "line", "--load", "90")
 	require.NoError(t, b.Run(), &b.errs)
 	var r benchedJobs
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &r))
@@ -172,38 +173,69 @@ func TestFirstOutputIsMeasuredThroughASite(t *testing.T) {
 
 func TestJobsAreMeasuredOnARunningCluster(t *testing.T) {
 	t.Parallel()
-	h, _ := newUpCluster(t)
+	tier.OnlyInAll(t, tier.Journey)
+	b := newBenching(t)
+	data := filepath.Join(b.tmp, "data")
+	up := exec.Command(filepath.Join(filepath.Dir(b.Path), "drover"), "up", "--data", data)
+	up.Env = append(b.Env, "DROVER_SELF_TEST=off", "DROVER_SUSPECT=1m", "DROVER_DOWN=2m")
+	said, err := up.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, up.Start())
+	t.Cleanup(func() {
+		_ = up.Process.Signal(syscall.SIGTERM) // its end tells of what went wrong
+		_, _ = io.Copy(io.Discard, said)
+		require.NoError(t, up.Wait())
+		destroy := exec.Command(up.Path, "vmfactory", "--destroy-vms", "--data", data)
+		destroy.Env = up.Env
+		require.NoError(t, destroy.Run())
+	})
+	for lines := bufio.NewScanner(said); ; {
+		require.True(t, lines.Scan(), "it ended")
+		if strings.Contains(lines.Text(), "the cluster is up") {
+			break
+		}
+	}
+	measure := func(args ...string) (out, errs string, code int) {
+		b.out.Reset()
+		b.errs.Reset()
+		cmd := b.command(b.Path, append(args, "--data", data)...)
+		_ = cmd.Run() // the code says how it ended
+		return b.out.String(), b.errs.String(), cmd.ProcessState.ExitCode()
+	}
 	var r benchedJobs
-	out, errs, code := h.run("bench", "jobs", "--only", "true", "--jobs", "3", "--at-once", "2", "--json")
+	out, errs, code := measure("--only", "true", "--jobs", "2", "--at-once", "2", "--json")
 	require.Zero(t, code, errs)
 	require.Contains(t, errs, "measures the cluster at unix:")
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Contains(t, r.Cluster, h.cfg.Data)
+	require.Contains(t, r.Cluster, data)
 	require.Len(t, r.Runs, 1)
-	require.Equal(t, map[core.RequestState]int{core.RequestCompleted: 3}, r.Runs[0].Ends)
+	require.Equal(t, map[core.RequestState]int{core.RequestCompleted: 2}, r.Runs[0].Ends)
 	require.Len(t, r.Runs[0].Processor, 1, "an embedded Redis does not tell its time")
 
-	out, errs, code = h.run("bench", "jobs", "--only", "cases", "--jobs", "1", "--at-once", "1")
+	out, errs, code = measure("--only", "cases", "--jobs", "1", "--at-once", "1")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `cases: 1 jobs, [\d.]+ a second; (0|100) % met a warm VM`, out)
 	require.Contains(t, out, "submitted to claimed")
 
-	h.refused(terminal.ExitNotFound, "there is no pool nosuch", "bench", "jobs", "--pool", "nosuch", "--jobs", "1")
+	_, errs, code = measure("--pool", "nosuch", "--jobs", "1")
+	require.Equal(t, terminal.ExitNotFound, code)
+	require.Contains(t, errs, "there is no pool nosuch")
 }
 
 // However it ends, VMs, processes and files go: at once, or at the next start.
 func TestAMeasurementOfJobsLeavesNothing(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	endless := []string{"--own", "--only", "true", "--jobs", "1000000", "--at-once", "2"}
 	for how, signal := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			b := newBenching(t, endless...)
 			require.NoError(t, b.Start())
-			await(t, "it has VMs", func() bool {
+			require.Eventually(t, func() bool {
 				vms, err := filepath.Glob(filepath.Join(b.tmp, "drover-bench-*", "run", "01*"))
 				return err == nil && len(vms) > 1
-			})
+			}, testTimeout, 10*time.Millisecond, "it has VMs")
 			require.NoError(t, b.Process.Signal(signal))
 			_ = b.Wait() // the code says how it ended
 			if signal == syscall.SIGKILL {
@@ -235,7 +267,7 @@ func TestWrongMeasurementsOfJobsAreRefused(t *testing.T) {
 		"--nosuch":                   "nosuch",
 	} {
 		var out, errs bytes.Buffer
-		code := typeIn(t.Context(), append([]string{"drover", "bench", "jobs"}, strings.Fields(args)...), nil, &out, &errs)
+		code := typeIn(t.Context(), append([]string{"bench", "jobs"}, strings.Fields(args)...), nil, &out, &errs)
 		require.Equal(t, 2, code, "%s: %s", args, &errs)
 		require.Contains(t, errs.String(), want, args)
 	}

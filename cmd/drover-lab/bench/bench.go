@@ -13,8 +13,8 @@ import (
 	"drover/core"
 )
 
-// Command is drover bench.
-func Command() *cli.Command {
+// Command is drover-lab bench. What drover returns is the path of the program whose clusters are measured.
+func Command(drover func() (string, error)) *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure drover on this machine", OnUsageError: terminal.UsageError,
 		Subcommands: []*cli.Command{{
@@ -32,7 +32,7 @@ func Command() *cli.Command {
 				terminal.JSONFlag(),
 			},
 			Action: benchQueueAction,
-		}, jobsCommand()},
+		}, jobsCommand(drover)},
 	}
 }
 

@@ -50,12 +50,9 @@ type process struct {
 
 // startOwn starts a cluster in a folder. A component that ends by itself fails the command. What was started must be
 // stopped, also after an error.
-func startOwn(ctx context.Context, cfg *config.Config, dir string, b jobsBench, fail context.CancelCauseFunc) (*ownCluster, error) {
-	o := &ownCluster{dir: dir}
+func startOwn(ctx context.Context, cfg *config.Config, program, dir string, b jobsBench, fail context.CancelCauseFunc) (*ownCluster, error) {
+	o := &ownCluster{dir: dir, program: program}
 	var err error
-	if o.program, err = os.Executable(); err != nil {
-		return o, core.Wrap(err, core.CodeUnavailable, "", "this program does not find itself")
-	}
 	if o.redis, err = redisserver.Start(ctx, "--appendonly", "yes"); err != nil {
 		return o, err
 	}
@@ -189,11 +186,7 @@ func destroyVMs(ctx context.Context, program string, env []string) error {
 }
 
 // sweepOwn destroys the VMs and folders that killed commands left.
-func sweepOwn(ctx context.Context) {
-	program, err := os.Executable()
-	if err != nil {
-		return
-	}
+func sweepOwn(ctx context.Context, program string) {
 	service.SweepScratch(ownPrefix, func(dir string) error { return destroyVMs(ctx, program, ownEnv(dir)) })
 	sweepGroups()
 }
