@@ -34,16 +34,22 @@ peers    = go -C scripts/bench/peers run . -lab $(CURDIR)/bin/drover-lab
 queues   = $(peers) $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
 jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 
-.PHONY: help build test test-all shard axe lint fmt bench bench-jobs bench-check bullmq go-judge bench-vm drill demo pictures docs needs needs-rest clean
+.PHONY: help build build-debug test test-all shard axe lint fmt bench bench-jobs bench-check bullmq go-judge bench-vm drill demo pictures docs needs needs-rest clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
+# Symbols and a debugger's tables are a third of a program.
+stripped := -s -w
+linked    = $(stripped) -X drover/cmd/drover/access.Version=$(version)
 build: ## build bin/drover, with provider lxc where there is lxc-dev, what its VMs start, bin/drover-lab, and what makes machines of EC2
 	$(if $(lxc),,@echo 'no lxc-dev: provider lxc is left out' >&2)
-	CGO_ENABLED=$(if $(lxc),1,0) go build -tags $(withlxc) -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover ./cmd/drover
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X drover/cmd/drover/access.Version=$(version)' -o bin/drover-lab ./cmd/drover-lab
+	CGO_ENABLED=$(if $(lxc),1,0) go build -tags $(withlxc) -trimpath -ldflags '$(linked)' -o bin/drover ./cmd/drover
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(linked)' -o bin/drover-lab ./cmd/drover-lab
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o bin/ ./cmd/drover-agent ./cmd/drover-cloud-ec2
+
+build-debug: stripped :=
+build-debug: build ## build them with symbols, for debuggers
 
 test: needs ## run the tests that a change to one part needs (RACE=-race: where goroutines meet, with the race detector)
 	$(gotestsum) $(tiers) test $(RACE)
