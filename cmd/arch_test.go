@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,10 +82,9 @@ type source struct {
 	lines        int
 }
 
-func sources(t *testing.T) []source {
-	t.Helper()
-	var all []source
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+// readSources reads the tree once for all tests.
+var readSources = sync.OnceValues(func() (all []source, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -117,6 +117,12 @@ func sources(t *testing.T) []source {
 		})
 		return nil
 	})
+	return all, err
+})
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	all, err := readSources()
 	require.NoError(t, err)
 	require.NotEmpty(t, all)
 	return all

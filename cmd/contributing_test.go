@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest/tier"
 )
 
 // change is what a toy does to a file: a new file's text, or text put behind something that stands there once.
@@ -20,17 +22,9 @@ type change struct{ behind, text string }
 type toy struct {
 	section string              // of CONTRIBUTING.md
 	files   map[string][]change // by path
-	checks  []check             // that fail if the list is not complete
+	tests   string              // beside TestToy, that fail if the list is not complete
+	in      []string            // packages of these
 }
-
-// check is a call of go.
-type check struct {
-	without string   // a file of the toy that stays as it is, because a change of it builds everything anew; "" is none
-	args    []string // of go
-	then    string   // test to run of the program that go built, as the package's folder is not there to run it in
-}
-
-func calls(args ...string) []check { return []check{{args: args}} }
 
 // toys are called toy, in section operator of the site.
 var toys = []toy{
@@ -80,7 +74,7 @@ func TestToy(t *testing.T) {
 	require.Equal(t, "1 users have submitted", end.Note)
 }
 `}},
-	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestToy|TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole)$", "./core/school", "./taskrunner")},
+	}, "TestEveryDeclaredKindIsDone|TestTaskKindsAreDeclaredWhole", []string{"./core/school", "./taskrunner"}},
 	{"A page", map[string][]change{
 		"web/operator/pages/toy.html": {{"", `{{define "title"}}Toy{{end}}{{define "main"}}<h1>{{.Data}} toys</h1>{{end}}`}},
 		"web/operator/toy.go": {{"", `package operator
@@ -105,7 +99,7 @@ func TestToy(t *testing.T) {
 	require.Contains(t, w.shows(t, "otto", "/cluster/toy"), "<h1>3 toys</h1>")
 }
 `}},
-	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^TestToy$", "./web/operator")},
+	}, "", []string{"./web/operator"}},
 	{"A Lua operation", map[string][]change{
 		"core/redisstore/lua/toy.lua": {{"", `-- Return whether an owner is there.
 -- ARGV    1 owner
@@ -143,7 +137,7 @@ func TestToy(t *testing.T) {
 	})
 }
 `}},
-	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestToy|TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51)$", "./core/redisstore")},
+	}, "TestScriptHeaders|TestScriptMovesAreTheTable|TestScriptsParseAsLua51", []string{"./core/redisstore"}},
 	{"A command", map[string][]change{
 		"cmd/drover/operator/toy.go": {{"", `package operator
 
@@ -169,7 +163,7 @@ func TestToy(t *testing.T) {
 	}
 }
 `}},
-	}, calls("vet", "./cmd/drover", "./cmd/drover/operator")},
+	}, "", nil},
 	{"An API operation", map[string][]change{
 		"web/api/toy.go": {{"", `package api
 
@@ -188,7 +182,7 @@ func (s *server) countToys(context.Context, core.Actor, *nothing) (*answer[int],
 `}},
 		"web/api/operation.go":   {{"	return slices.Concat(\n", "		toyTable(),\n"}},
 		"web/api/matrix_test.go": {{"	return map[string]sample{\n", `		"countToys": {},` + "\n"}},
-	}, calls("test", "-vet=off", "-ldflags=-w", "-run", "^(TestEveryOperationChecksItsRight|TestDescriptionIsWhole)$", "./web/api")},
+	}, "TestEveryOperationChecksItsRight|TestDescriptionIsWhole", []string{"./web/api"}},
 	{"A provider", map[string][]change{
 		"vmfactory/toy/toy.go": {{"", `// Package toy makes VMs as provider local does.
 package toy
@@ -256,10 +250,7 @@ func TestToy(t *testing.T) {
 var Toy = Column{Title: "toy"}
 `}},
 		"vmfactory/providertest/attack/attack.go": {{"func Columns() []Column { return []Column{", "Toy, "}},
-	}, []check{
-		{args: []string{"test", "-c", "-vet=off", "-ldflags=-w", "./vmfactory/toy"}, then: "^TestToy$"},
-		{without: "core/provider.go", args: []string{"build", "./cmd/drover/wiring"}},
-	}},
+	}, "", nil},
 }
 
 // lists are the files that CONTRIBUTING.md lists, by section.
@@ -277,26 +268,32 @@ func lists(t *testing.T) map[string][]string {
 	return all
 }
 
-// overlay writes a toy's files beside the tree, without one of them, and says to go where they belong.
-func (one toy) overlay(t *testing.T, without string) string {
+// overlay writes the files of all toys beside the tree, and says to go where they belong.
+func overlay(t *testing.T) string {
 	t.Helper()
+	texts := map[string]string{}
+	for _, one := range toys {
+		for name, changes := range one.files {
+			for _, c := range changes {
+				if c.behind == "" {
+					require.NotContains(t, texts, name)
+					texts[name] = c.text
+					continue
+				}
+				if _, changed := texts[name]; !changed {
+					had, err := os.ReadFile(filepath.Join(root, name))
+					require.NoError(t, err)
+					texts[name] = string(had)
+				}
+				require.Equal(t, 1, strings.Count(texts[name], c.behind), "%s has %q once", name, c.behind)
+				texts[name] = strings.Replace(texts[name], c.behind, c.behind+c.text, 1)
+			}
+		}
+	}
 	dir, replace := t.TempDir(), map[string]string{}
 	at, err := filepath.Abs(root)
 	require.NoError(t, err)
-	for name, changes := range one.files {
-		if name == without {
-			continue
-		}
-		text := changes[0].text
-		if changes[0].behind != "" {
-			had, err := os.ReadFile(filepath.Join(root, name))
-			require.NoError(t, err)
-			text = string(had)
-			for _, c := range changes {
-				require.Equal(t, 1, strings.Count(text, c.behind), "%s has %q once", name, c.behind)
-				text = strings.Replace(text, c.behind, c.behind+c.text, 1)
-			}
-		}
+	for name, text := range texts {
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		replace[filepath.Join(at, name)] = file
@@ -308,31 +305,43 @@ func (one toy) overlay(t *testing.T, without string) string {
 	return file
 }
 
-// TestToysFromTheLists adds a toy of each sort, of the files that are listed and no others.
-func TestToysFromTheLists(t *testing.T) {
+// A toy of each sort has the files that are listed and no others.
+func TestToysHaveTheFilesOfTheLists(t *testing.T) {
 	t.Parallel()
 	listed := lists(t)
-	for _, one := range toys { // one after the other: each builds
+	for _, one := range toys {
 		require.Len(t, listed[one.section], len(one.files), one.section)
 		for _, name := range listed[one.section] {
 			name = strings.NewReplacer("SECTION", "operator", "NAME", "toy").Replace(name)
 			require.Contains(t, one.files, name, one.section)
 		}
-		for _, check := range one.checks {
-			calls := [][]string{slices.Concat([]string{"go", check.args[0], "-overlay", one.overlay(t, check.without)}, check.args[1:])}
-			if check.then != "" {
-				program := filepath.Join(t.TempDir(), "toy.test")
-				calls[0] = slices.Insert(calls[0], 2, "-o", program)
-				calls = append(calls, []string{program, "-test.run", check.then})
-			}
-			for _, call := range calls {
-				run := exec.CommandContext(t.Context(), call[0], call[1:]...)
-				run.Dir = root
-				run.Env = append(os.Environ(), "CGO_ENABLED=0") // as most is built that can be used again
-				out, err := run.CombinedOutput()
-				require.NoError(t, err, "%s: %s\n%s", one.section, strings.Join(call, " "), out)
-			}
+	}
+}
+
+// With these files they work. All are added at once: what depends on core, which is nearly everything, is built once.
+func TestToysFromTheLists(t *testing.T) {
+	tier.OnlyInAll(t, tier.Long)
+	t.Parallel()
+	with, program := overlay(t), filepath.Join(t.TempDir(), "toy.test")
+	tests, in := []string{"TestToy"}, []string{}
+	for _, one := range toys {
+		if one.tests != "" {
+			tests = append(tests, one.tests)
 		}
+		in = append(in, one.in...)
+	}
+	for _, call := range [][]string{
+		slices.Concat([]string{"go", "test", "-overlay", with, "-vet=off", "-ldflags=-w", "-run", "^(" + strings.Join(tests, "|") + ")$"}, in),
+		// The provider's folder is not there to run a test in.
+		{"go", "test", "-overlay", with, "-vet=off", "-ldflags=-w", "-c", "-o", program, "./vmfactory/toy"},
+		{program, "-test.run=^TestToy$"},
+		{"go", "vet", "-overlay", with, "./cmd/drover", "./cmd/drover/operator", "./cmd/drover/wiring"},
+	} {
+		run := exec.CommandContext(t.Context(), call[0], call[1:]...)
+		run.Dir = root
+		run.Env = append(os.Environ(), "CGO_ENABLED=0") // as most is built that can be used again
+		out, err := run.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", strings.Join(call, " "), out)
 	}
 }
 
