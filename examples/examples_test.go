@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/harness"
 	"drover/core/service/guard"
 	"drover/core/store/sqlite/sqlitetest"
@@ -45,16 +47,19 @@ type assignment struct {
 
 // expectation is an assignment's expected.json.
 type expectation struct {
-	MaxScore    float64 `json:"max_score"`
-	Submissions []struct {
-		Name    string            `json:"name"`
-		Verdict harness.Verdict   `json:"verdict"`
-		State   core.RequestState `json:"state"`
-		Blame   core.Blame        `json:"blame"`
-		Score   *[2]float64       `json:"score"`
-		About   string            `json:"about"`
-		Slow    bool              `json:"slow"`
-	} `json:"submissions"`
+	MaxScore    float64      `json:"max_score"`
+	Submissions []submission `json:"submissions"`
+}
+
+// submission is what becomes of one.
+type submission struct {
+	Name    string            `json:"name"`
+	Verdict harness.Verdict   `json:"verdict"`
+	State   core.RequestState `json:"state"`
+	Blame   core.Blame        `json:"blame"`
+	Score   *[2]float64       `json:"score"`
+	About   string            `json:"about"`
+	Slow    bool              `json:"slow"`
 }
 
 func load(t *testing.T, name string, into any) {
@@ -116,11 +121,26 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Grading the examples gives what they expect, by whatever the machine offers to
-// hold the limits with: as we are, without cgroups, and as an ordinary user.
-func TestGrading(t *testing.T) { //nolint:paralleltest // each way has the machine for itself
-	t.Run("as we are", func(t *testing.T) { grade(t, "") })
-	t.Run("without cgroups", func(t *testing.T) { grade(t, local.CgroupsOff) })
+// Grading the examples gives what they expect.
+func TestGrading(t *testing.T) { //nolint:paralleltest // it has the machine for itself
+	tier.OnlyInAll(t, tier.Long)
+	grade(t, "", assignments(t), func(submission) bool { return true })
+}
+
+// One submission that passes and one that fails, with one VM and with two for each.
+func TestRightAndWrongAreGraded(t *testing.T) {
+	t.Parallel()
+	grade(t, "", []string{"ledger", "shuffle"}, func(s submission) bool { return s.Name == "right" || s.Verdict == harness.Failed })
+}
+
+// Whatever holds the limits, submissions meet the same ones: without cgroups, and as an ordinary user.
+func TestLimitsOfExamples(t *testing.T) { //nolint:paralleltest // each way has the machine for itself
+	tier.OnlyInAll(t, tier.Long)
+	t.Run("without cgroups", func(t *testing.T) {
+		grade(t, local.CgroupsOff, []string{"brackets", "shuffle"}, func(s submission) bool {
+			return s.Name == "right" || strings.HasSuffix(string(s.Verdict), "limit")
+		})
+	})
 	t.Run("as an ordinary user", func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			t.Skip("that is what we are")
@@ -131,7 +151,7 @@ func TestGrading(t *testing.T) { //nolint:paralleltest // each way has the machi
 
 const nobody = 65534
 
-// again runs TestGrading in a process of an ordinary user.
+// again runs TestLimitsOfExamples in a process of an ordinary user, who has no cgroups.
 func again(t *testing.T) {
 	t.Helper()
 	home, err := os.MkdirTemp("/tmp", "drover-")
@@ -145,7 +165,7 @@ func again(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(home, func(at string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(at, nobody, nobody))
 	}))
-	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "test"), "-test.run=^TestGrading$/as_we_are", "-test.v")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(home, "test"), "-test.run=^TestLimitsOfExamples$/^without_cgroups$", "-test.v")
 	cmd.Dir, cmd.Env = filepath.Join(home, "examples"), []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "CI=" + os.Getenv("CI"), programs.Known + "=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
@@ -153,8 +173,9 @@ func again(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// grade grades all examples with VMs of the local provider.
-func grade(t *testing.T, cgroup string) {
+// grade grades some submissions of some examples with VMs of the local provider.
+func grade(t *testing.T, cgroup string, names []string, some func(submission) bool) {
+	t.Helper()
 	run := filepath.Join(t.TempDir(), "run")
 	provider, err := local.New(local.Config{Run: run, Agent: programs.Agent(t), TieToProcess: true, Cgroup: cgroup})
 	require.NoError(t, err)
@@ -165,12 +186,13 @@ func grade(t *testing.T, cgroup string) {
 	for _, l := range provider.Limits() {
 		t.Logf("%s is held by %q %s", l.Name, l.HeldBy, l.Note)
 	}
-	for _, name := range assignments(t) {
-		t.Run(name, func(t *testing.T) { gradeOne(t, name, run, provider) })
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { gradeOne(t, name, run, provider, some) })
 	}
 }
 
-func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
+func gradeOne(t *testing.T, name, run string, provider *local.Provider, some func(submission) bool) {
+	t.Helper()
 	about := assignment{Pool: core.DefaultPool("unset")}
 	var want expectation
 	load(t, name+"/assignment.json", &about)
@@ -178,6 +200,8 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider) {
 		coretest.Missing(t, "what the submissions are written for", fmt.Errorf("no %s", strings.Join(lacks, ", ")))
 	}
 	load(t, name+"/expected.json", &want)
+	want.Submissions = slices.DeleteFunc(want.Submissions, func(s submission) bool { return !some(s) })
+	require.NotEmpty(t, want.Submissions)
 	ctx := t.Context()
 	redis := coretest.Mini(t).Open(t)
 	cluster := coretest.NewCluster(t, redis, "h1", about.Pool.Name)

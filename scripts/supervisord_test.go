@@ -14,6 +14,7 @@ import (
 
 	"drover/core/config"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // testTimeout is how long anything may take on a busy machine before the test gives up.
@@ -34,6 +35,7 @@ type supervised struct {
 
 func startSupervisord(t *testing.T) *supervised {
 	t.Helper()
+	tier.Need(t, tier.Host)
 	if _, err := exec.LookPath("supervisord"); err != nil {
 		coretest.Missing(t, "supervisord", err)
 	}
@@ -77,6 +79,7 @@ func (s *supervised) log(t *testing.T, name string) string {
 }
 
 func TestSupervisordKeepsTheComponentsUpAndStopsThemInOrder(t *testing.T) {
+	tier.OnlyInAll(t, tier.Host)
 	t.Parallel()
 	s := startSupervisord(t)
 	s.awaitAllRunning(t)

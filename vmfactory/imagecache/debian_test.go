@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/core/images"
 	"drover/core/images/imagetest"
 	"drover/vmfactory/imagecache"
@@ -16,6 +17,7 @@ import (
 
 // A system built of packages works where a host keeps it, and cannot be changed there.
 func TestRealImage(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	root(t)
 	s := newMemory(t)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/service"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/attack"
@@ -14,6 +15,7 @@ import (
 
 // TestConformance runs the suite on real containers.
 func TestConformance(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	able(t)
 	providertest.Run(t, newLXC)
@@ -21,6 +23,7 @@ func TestConformance(t *testing.T) {
 
 // TestAttacks puts real containers to all attacks.
 func TestAttacks(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	able(t)
 	attack.Run(t, newLXC, attack.LXC)
@@ -28,6 +31,7 @@ func TestAttacks(t *testing.T) {
 
 // TestSelfTest shows that a host with real containers proves itself, firmly.
 func TestSelfTest(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := t.TempDir()
 	p := newLXC(t, run)

@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/blobs"
+	"drover/core/coretest/tier"
 	"drover/core/images"
 	"drover/core/images/imagetest"
 	"drover/core/store/sqlite"
@@ -51,6 +52,7 @@ func newDebian(t *testing.T, name string, packages ...string) (debian, core.Imag
 // cannot change its image. What the usual languages need, cmd/drover's TestGradingInContainers
 // builds and grades in.
 func TestDebian(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
 	providertest.Need(t, os.Geteuid() == 0, "root")
@@ -83,6 +85,7 @@ func TestDebian(t *testing.T) {
 
 // A pool whose image is not there says so, and leaves nothing.
 func TestImageIsMissing(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
 	providertest.Need(t, os.Geteuid() == 0, "root")

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/vmfactory"
 	"drover/vmfactory/providertest"
 	"drover/vmfactory/providertest/programs"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 
 func newLXC(t *testing.T, run string) vmfactory.Provider {
 	t.Helper()
+	tier.Need(t, tier.LXC)
 	providertest.Need(t, linked, "a build with -tags lxc, and lxc-dev")
 	providertest.Need(t, os.Geteuid() == 0, "root")
 	p, err := New(Config{Run: run, Images: oneImage{image(t)}, Agent: programs.Agent(t)})

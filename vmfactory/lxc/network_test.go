@@ -22,6 +22,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/coretest/tier"
 	"drover/vmfactory/providertest"
 )
 
@@ -143,6 +144,7 @@ const insideHost = "DROVER_LXC_TEST_NETWORK"
 
 // TestEgress has a host, a fixture around it and VMs, in network namespaces.
 func TestEgress(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	if os.Getenv(insideHost) != "" {
 		egressInside(t)
 		return

@@ -21,6 +21,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/coretest/tier"
 	"drover/vmfactory"
 	"drover/vmfactory/process"
 	"drover/vmfactory/providertest"
@@ -78,6 +79,7 @@ func inside(t *testing.T, p *Provider, id string) int {
 }
 
 func TestMonitorIsKilled(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	who := started(t, p, "vm", pool())
@@ -93,6 +95,7 @@ func TestMonitorIsKilled(t *testing.T) {
 }
 
 func TestStarterIsKilled(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	started(t, p, "first", pool())
@@ -106,6 +109,7 @@ func TestStarterIsKilled(t *testing.T) {
 
 // TestStarterHangs shows that a starter which says nothing costs one VM.
 func TestStarterHangs(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	p.starter.silent = 100 * time.Millisecond
@@ -122,6 +126,7 @@ func TestStarterHangs(t *testing.T) {
 
 // TestMonitorHangs stops a monitor in the midst of liblxc's work.
 func TestMonitorHangs(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	ctx, give := context.WithCancel(t.Context())
@@ -149,6 +154,7 @@ const (
 // TestMakerIsKilled kills the vmfactory's process at every step of a VM's life.
 // What it leaves is found, ended and removed by the next.
 func TestMakerIsKilled(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	if run := os.Getenv(dieRun); run != "" {
 		p := newLXC(t, run).(imaged).Provider
 		p.traces.Step = func(name string) {
@@ -250,6 +256,7 @@ func die(t *testing.T, run, step string) {
 // TestCutNotes shows that a VM can be destroyed whose files were cut when the
 // machine lost its power.
 func TestCutNotes(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	for _, file := range []string{trace.FirstFile, trace.RecordFile} {
@@ -282,6 +289,7 @@ func running(cgroup string) []string {
 
 // TestStrays shows that cgroups without a VM are VMs to List, and go.
 func TestStrays(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := folder(t)
 	p := provider(t, run)
@@ -308,6 +316,7 @@ func TestStrays(t *testing.T) {
 }
 
 func TestFolderIsRemoved(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	p.anchor = time.Millisecond
@@ -321,6 +330,7 @@ func TestFolderIsRemoved(t *testing.T) {
 }
 
 func TestTiedToProcess(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := folder(t)
 	provider(t, run) // or skip
@@ -337,6 +347,7 @@ func TestTiedToProcess(t *testing.T) {
 
 // TestLimitsAreReadBack looks at a VM's cgroups as the kernel has them.
 func TestLimitsAreReadBack(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	want := pool()
@@ -359,6 +370,7 @@ func TestLimitsAreReadBack(t *testing.T) {
 // TestLimitsAreLookedAfter shows that a VM whose limits are not in force is never
 // given out, whichever process started it.
 func TestLimitsAreLookedAfter(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := folder(t)
 	p, next := provider(t, run), provider(t, run)
@@ -377,6 +389,7 @@ func TestLimitsAreLookedAfter(t *testing.T) {
 // TestImageStaysClosed tries, as root of the container with all its capabilities
 // and without its filters, to write to the image.
 func TestImageStaysClosed(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	_, err := exec.LookPath("nsenter")
@@ -407,6 +420,7 @@ func TestImageStaysClosed(t *testing.T) {
 
 // TestNothingOnTheHost looks for mounts and processes that making VMs leaves.
 func TestNothingOnTheHost(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := folder(t)
 	p := provider(t, run)
@@ -420,6 +434,7 @@ func TestNothingOnTheHost(t *testing.T) {
 
 // TestAgentSeesUsage runs something and looks at what its cgroups told.
 func TestAgentSeesUsage(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	p := provider(t, folder(t))
 	started(t, p, "vm", pool())
@@ -437,6 +452,7 @@ func TestAgentSeesUsage(t *testing.T) {
 }
 
 func TestIDsOfVMsDiffer(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	run := folder(t)
 	provider(t, run) // or skip
@@ -466,6 +482,7 @@ func TestIDsOfVMsDiffer(t *testing.T) {
 // TestIDsOfRunFoldersDiffer has two vmfactories of one host that know nothing of
 // one another.
 func TestIDsOfRunFoldersDiffer(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
 	t.Parallel()
 	provider(t, folder(t))                                // or skip
 	const first = DefaultFirstID + DefaultIDs - 4*idsEach // where no other test looks first

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/web/api"
 	"drover/web/browsertest"
 	"drover/web/page"
@@ -135,6 +136,7 @@ func TestDocumentationShowsEveryOperation(t *testing.T) {
 
 // The pages fit a phone, in the light and in the dark, and can be used by all.
 func TestDocumentationInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	site := httptest.NewServer(documentation(t))
 	t.Cleanup(site.Close)

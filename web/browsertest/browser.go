@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // timeout bounds one step of a person. It is long: it is no measurement.
@@ -32,6 +33,7 @@ type Browser struct {
 // Start starts a browser that ends with the test.
 func Start(t *testing.T) *Browser {
 	t.Helper()
+	tier.Need(t, tier.Browser)
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		coretest.Missing(t, "chromium", err)

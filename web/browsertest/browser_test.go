@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 	"drover/web/page"
 )
 
 // The layout, its script and its sheet, in the browser that the other tests use.
 func TestTheLayout(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions, Announcement: "The machines rest on Sunday."}, page.Section{

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // Firefox is one Firefox, with a profile of its own.
@@ -41,6 +42,7 @@ user_pref("services.settings.server", "data:,#remote-settings-dummy/v1");
 // StartFirefox starts a browser that ends with the test.
 func StartFirefox(t *testing.T) *Firefox {
 	t.Helper()
+	tier.Need(t, tier.Browser)
 	path, err := exec.LookPath("firefox-esr")
 	if err != nil {
 		coretest.Missing(t, "firefox-esr", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 	"drover/web/caller"
 	"drover/web/looks"
@@ -17,6 +18,7 @@ import (
 
 // The parts of all pages can be used by all, in each light, language and width.
 func TestLooksInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	sessions := scs.New()
 	site, err := page.New(page.Config{Name: "Test school", Sessions: sessions}, looks.Section(nil))

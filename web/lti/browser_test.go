@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/classes/lti/ltitest"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
 
@@ -64,6 +65,7 @@ func withoutQuery(address string) string {
 // What teachers and admins see of platforms can be read by all, on a phone and in the dark. With LOOK=folder it leaves
 // pictures there.
 func TestHowPlatformsLook(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w, b := listed(t)
 	s := w.stage(t)
@@ -105,6 +107,7 @@ func TestHowPlatformsLook(t *testing.T) {
 // What a button would do is done by the page itself: a choice goes to the platform, and the platform hears that a
 // registration has ended.
 func TestPagesGoOnByThemselves(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := choosing(t)
 	s, b := w.stage(t), w.browser()

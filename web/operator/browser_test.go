@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/web"
 	"drover/web/browsertest"
 	"drover/web/caller"
@@ -81,6 +82,7 @@ func (w *fixture) sample(t *testing.T) {
 
 // Every page fits a phone, in the light and in the dark, and can be used by all.
 func TestPagesInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.sample(t)
@@ -122,6 +124,7 @@ func TestPagesInABrowser(t *testing.T) {
 
 // A person drains a host, is asked first, and sees it drained.
 func TestHostIsDrainedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	tab := browsertest.Start(t).Tab(t)

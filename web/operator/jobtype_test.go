@@ -16,6 +16,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/requests"
 	"drover/web/browsertest"
 	"drover/web/caller"
@@ -77,6 +78,7 @@ func TestJobTypeIsSet(t *testing.T) {
 
 // What a form shows, sent back, changes nothing: not even what it cannot say.
 func TestJobTypeIsSentBack(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	w.setType(t, core.JobType{Command: []string{"a b", "'", "\"", "", "$x", "c\nd"}, Env: []string{"A=1\nB", "C= 2 "}, Limits: core.Limits{Memory: 1000, Timeout: 1500 * time.Millisecond}})

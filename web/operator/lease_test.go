@@ -11,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/cluster/lease"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 	"drover/web/leasetest"
 )
@@ -197,6 +198,7 @@ func TestDegradedLeaseExplainsItself(t *testing.T) {
 
 // A person drags a time over the calendar, says what for, looks, and has the lease.
 func TestLeaseIsDraggedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t, coretest.Mini(t))
 	tab := browsertest.Start(t).Tab(t)

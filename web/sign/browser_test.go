@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	driven "drover/web/browsertest"
 )
@@ -54,6 +55,7 @@ func looks(t *testing.T, tab *driven.Tab, name string) {
 }
 
 func TestPagesInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w, at := served(t)
 	ctx := t.Context()
@@ -93,6 +95,7 @@ func TestPagesInABrowser(t *testing.T) {
 
 // A person comes by a link, sets a password, makes a token and revokes it, and goes.
 func TestAPersonComesAndGoes(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w, at := served(t)
 	link, err := w.service.MakeLink(t.Context(), root, "ann", 0)
@@ -131,6 +134,7 @@ func TestAPersonComesAndGoes(t *testing.T) {
 // The browser itself keeps to the policy that lets the provider's page be reached, and
 // brings the session back from another site.
 func TestAProviderInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w, at := served(t)
 	tab := driven.Start(t).Tab(t)

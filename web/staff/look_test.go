@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/web/browsertest"
 	"drover/web/caller"
@@ -21,6 +22,7 @@ import (
 // TestHowItLooks opens every page in a real browser: nothing may be wider than a phone,
 // and axe-core finds nothing serious. With LOOK=folder it leaves pictures there.
 func TestHowItLooks(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	at := w.sample()

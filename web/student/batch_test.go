@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/requests"
 	"drover/web/browsertest"
 )
@@ -163,6 +164,7 @@ func TestBatchesAreTheirSubmitters(t *testing.T) {
 
 // A page that stays open shows by itself how the jobs go on.
 func TestABatchIsFollowedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	at := w.batch("rosa", 2)

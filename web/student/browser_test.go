@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/requests"
 	"drover/core/school"
 	"drover/web"
@@ -175,6 +176,7 @@ func (w *fixture) sampleBatches() []string {
 // The pages in a real browser: bright, dark, on a phone, with the keyboard and by
 // ear. DROVER_LOOK names a folder for pictures of them.
 func TestPagesInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	ann, rosa := w.serve("ann"), w.serve("rosa")
@@ -206,6 +208,7 @@ func TestPagesInABrowser(t *testing.T) {
 
 // Files are listed before they are sent, and sent by the script; also without it.
 func TestSubmittingByABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
@@ -238,6 +241,7 @@ func TestSubmittingByABrowser(t *testing.T) {
 
 // What is missing is said before anything is sent. A typed file is submitted, and edited from its result.
 func TestTypingAndSubmittingAgainInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1", func(as *school.Assignment) { as.Rules.Required = []string{"sort.py"} })
@@ -266,6 +270,7 @@ func TestTypingAndSubmittingAgainInABrowser(t *testing.T) {
 // The main way, in each browser: files are chosen and sent, and the page that follows shows by itself how the tests go
 // on, what they print, and their result.
 func TestASubmissionIsFollowedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "main.py")
 	require.NoError(t, os.WriteFile(file, []byte("print()\n"), 0o600))
@@ -292,6 +297,7 @@ func TestASubmissionIsFollowedInABrowser(t *testing.T) {
 
 // A request whose machine fails begins again, and so does what it prints.
 func TestARequestIsFollowedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	at := w.request("rosa", "make")
@@ -313,6 +319,7 @@ func TestARequestIsFollowedInABrowser(t *testing.T) {
 
 // A task's page shows its progress as it goes on.
 func TestATaskIsFollowedInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
@@ -334,6 +341,7 @@ func TestATaskIsFollowedInABrowser(t *testing.T) {
 // Files and folders that are dropped are listed with what is in them, can be left out
 // again, and are sent with their paths.
 func TestDroppingFilesInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")

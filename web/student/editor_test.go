@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 	"drover/web/source"
 )
@@ -62,6 +63,7 @@ func coloursOf(lines []source.Line) string {
 
 // What is typed has the colours that the site's page of the file has, and the text area stays one for axe.
 func TestTypedCodeHasTheColoursOfPages(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")

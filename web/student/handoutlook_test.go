@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
 
@@ -30,6 +31,7 @@ $$a_0 + a_1 x + a_2 x^2 + a_3 x^3 + a_4 x^4 + a_5 x^5 + a_6 x^6 + a_7 x^7 + a_8 
 
 // A statement in a browser: formulas are as wide as the screen at most, and a click copies a sample.
 func TestStatementInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.explain("hw1", "statement/problem.en.md", lookedAt, "samples/1.in", "3\n1 2 -4\n", "samples/1.ans", "3\n", "samples/2.in", "1\n-7\n", "samples/2.ans", "-7\n", "samples/2.desc", "One number $n = 1$ is the sum.",

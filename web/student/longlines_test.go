@@ -7,11 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
 
 // What differs at the end of a long line is seen without scrolling sideways, on a phone, too.
 func TestLongLinesInABrowser(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	w := newFixture(t)
 	w.graded("hw1")
