@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/vmfactory"
 	"drover/vmfactory/cgroup"
 	"drover/vmfactory/providertest"
@@ -74,16 +75,21 @@ func columnOf(p *Provider) attack.Column {
 // nobody is an ordinary user that every Linux has.
 const nobody = 65534
 
-// TestConformanceAs runs the suites again in the other ways to make VMs: without
-// cgroups, as an ordinary user, and as one with users in /etc/subuid.
+// TestAsAnOrdinaryUser runs both suites as those do who just try drover.
+func TestAsAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	providertest.Need(t, os.Geteuid() == 0, "root, to become others")
+	again(t, nil, nobody, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, "", "TestConformance", "TestAttacks")
+}
+
+// TestConformanceAs runs the suites again in the other ways to make VMs: without cgroups, and as who is lent users by
+// a container or by /etc/subuid. All three are one column of the attacks, which are tried once.
 func TestConformanceAs(t *testing.T) {
+	tier.OnlyInAll(t, tier.Long)
 	t.Parallel()
 	providertest.Need(t, os.Geteuid() == 0, "root, to become others")
 	t.Run("root without cgroups", func(t *testing.T) {
-		again(t, nil, 0, nil, CgroupsOff)
-	})
-	t.Run("an ordinary user", func(t *testing.T) {
-		again(t, nil, nobody, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}, "")
+		again(t, nil, 0, nil, CgroupsOff, "TestConformance", "TestAttacks")
 	})
 	t.Run("root of a container", func(t *testing.T) {
 		const first, count = 400_000, 65536
@@ -91,7 +97,7 @@ func TestConformanceAs(t *testing.T) {
 		again(t, nil, first, &syscall.SysProcAttr{
 			Cloneflags: syscall.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true,
 			Credential: &syscall.Credential{Uid: 0, Gid: 0},
-		}, "")
+		}, "", "TestConformance")
 	})
 	t.Run("a user with newuidmap", func(t *testing.T) {
 		for _, program := range []string{"newuidmap", "setpriv", "unshare"} {
@@ -104,13 +110,13 @@ func TestConformanceAs(t *testing.T) {
 		}
 		require.NoError(t, os.Chmod(etc, 0o755))
 		become := `cp -L /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache "$0"; mount --bind "$0" /etc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
-		again(t, []string{"unshare", "--mount", "sh", "-c", become, etc}, nobody, nil, "")
+		again(t, []string{"unshare", "--mount", "sh", "-c", become, etc}, nobody, nil, "", "TestConformance")
 	})
 }
 
-// again runs both suites in another process, behind a command that may be none, whose user on
+// again runs suites in another process, behind a command that may be none, whose user on
 // this host is uid.
-func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cgroup string) {
+func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cgroup string, suites ...string) {
 	t.Helper()
 	home, err := os.MkdirTemp("/tmp", "drover-") // which every user can reach
 	require.NoError(t, err)
@@ -124,7 +130,7 @@ func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cg
 	require.NoError(t, os.Chmod(suite, 0o755))
 	programs.Copy(t, home)
 	command = append(command, suite)
-	args := append(command[1:], "-test.run=^(TestConformance|TestAttacks)$", "-test.v", "-test.timeout=5m")
+	args := append(command[1:], "-test.run=^("+strings.Join(suites, "|")+")$", "-test.v")
 	cmd := exec.CommandContext(t.Context(), command[0], args...)
 	cmd.Dir, cmd.SysProcAttr = "/", sys
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, cgroupSetting+"="+cgroup, programs.Known+"="+home)
@@ -133,6 +139,7 @@ func again(t *testing.T, command []string, uid int, sys *syscall.SysProcAttr, cg
 	_, why, skipped := strings.Cut(string(out), "this test needs ")
 	why, _, _ = strings.Cut(why, "\n")
 	providertest.Need(t, !skipped, why)
-	require.Contains(t, string(out), "--- PASS: TestConformance", "it ran")
-	require.Contains(t, string(out), "--- PASS: TestAttacks", "it ran")
+	for _, name := range suites {
+		require.Contains(t, string(out), "--- PASS: "+name, "it ran")
+	}
 }

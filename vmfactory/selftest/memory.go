@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,10 +26,13 @@ type Memory struct {
 	run func(ctx context.Context, p vmfactory.Provider, folder string, pool core.Pool, vm string) core.SelfTest // nil: Run
 }
 
+// timeout bounds a whole test. It takes a few seconds at most, and on an idle host about one.
+const timeout = time.Minute
+
 // maxMemory bounds the bytes that are read of a recorded test.
 const maxMemory = 64 << 10
 
-// Trial is Run, unless the same was tested and passed before. It implements vmfactory.Trial.
+// Trial is Run within a minute, unless the same was tested and passed before. It implements vmfactory.Trial.
 func (m Memory) Trial(ctx context.Context, p vmfactory.Provider, pool core.Pool, vm string) core.SelfTest {
 	of, err := m.of(ctx, p, pool)
 	if err != nil {
@@ -42,7 +46,9 @@ func (m Memory) Trial(ctx context.Context, p vmfactory.Provider, pool core.Pool,
 	if run == nil {
 		run = Run
 	}
-	res := run(ctx, p, m.Run, pool, vm)
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	res := run(bounded, p, m.Run, pool, vm)
 	res.Of = of
 	if res.Verdict() == core.VerdictFail {
 		err = os.Remove(path)

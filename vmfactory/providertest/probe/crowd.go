@@ -32,14 +32,15 @@ func threads(t Target) error {
 // zombies leaves Most children of nobody that have ended, and is held if the init
 // of the VM reaps them. It may be slower than they come, so who is refused waits.
 func zombies(t Target) error {
-	const looks, pause = 1500, 10 * time.Millisecond // together less than the pool's timeout
+	const pause = 10 * time.Millisecond
+	looks := 10 * t.Most // of three times the pool's processes: together less than its timeout
 	var left []int
 	reap := func() {
 		left = slices.DeleteFunc(left, func(pid int) bool { return unix.Kill(pid, 0) != nil })
 	}
 	for range t.Most {
 		pid, err := orphan()
-		for look := 0; err != nil && look < looks; look++ {
+		for look := int64(0); err != nil && look < looks; look++ {
 			time.Sleep(pause)
 			reap()
 			pid, err = orphan()

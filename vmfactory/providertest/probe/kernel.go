@@ -139,19 +139,31 @@ func kernelCalls(Target) error {
 	return nil
 }
 
-// foreignCalls runs a program of the 32-bit architecture, whose calls have other
-// numbers. It exits with 42 if its calls are carried out.
+// foreignExit is what the program of foreignCalls exits with if its calls are carried out.
+const foreignExit = 42
+
+// foreignCalls runs a program of the 32-bit architecture, whose calls have other numbers.
 func foreignCalls(Target) error {
 	if runtime.GOARCH != "amd64" {
 		return nil
 	}
+	err := runForeign()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() == foreignExit {
+		return errors.New("calls of another architecture are carried out")
+	}
+	return nil
+}
+
+// runForeign runs a program of the 32-bit architecture.
+func runForeign() error {
 	const (
 		start  = 0x08048000
 		header = 52 + 32
 	)
 	code := []byte{
 		0xb8, 1, 0, 0, 0, // mov eax, 1 (exit)
-		0xbb, 42, 0, 0, 0, // mov ebx, 42
+		0xbb, foreignExit, 0, 0, 0, // mov ebx
 		0xcd, 0x80, // int 0x80
 		0x0f, 0x0b, // ud2
 	}
@@ -176,11 +188,7 @@ func foreignCalls(Target) error {
 	if err := os.WriteFile(path, elf.Bytes(), 0o700); err != nil {
 		return err
 	}
-	var ended *exec.ExitError
-	if err := exec.Command(path).Run(); errors.As(err, &ended) && ended.ExitCode() == 42 {
-		return errors.New("calls of another architecture are carried out")
-	}
-	return nil
+	return exec.Command(path).Run()
 }
 
 // hostname tries to know the host's name and to set its own.
