@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,11 +82,11 @@ func TestBurst(t *testing.T) {
 		all.Go(func() {
 			run := step{Method: http.MethodPost, Path: "/index.php/restapi/runs", Body: code(fmt.Sprintf("%d\n", i), [2]string{id, "f"})}
 			w.ask(step{Method: http.MethodGet, Path: "/index.php/restapi/languages"})
-			answers[i] = w.ask(run)
+			answers[i] = w.patiently(run)
 			if answers[i].Code == http.StatusNotFound {
-				put := w.ask(step{Method: http.MethodPut, Path: "/index.php/restapi/files/" + id, Body: json.RawMessage(`{"file_contents": "` + content + `"}`)})
+				put := w.patiently(step{Method: http.MethodPut, Path: "/index.php/restapi/files/" + id, Body: json.RawMessage(`{"file_contents": "` + content + `"}`)})
 				assert.Equal(t, http.StatusNoContent, put.Code)
-				answers[i] = w.ask(run)
+				answers[i] = w.patiently(run)
 			}
 		})
 	}
@@ -117,6 +119,16 @@ func TestBurst(t *testing.T) {
 	require.Len(t, ids, students)
 	require.Len(t, h.ended, students)
 	require.Less(t, most, before.HeapInuse+128<<20, "of the whole test program")
+}
+
+// patiently asks again where few bodies are read at once: on a busy machine that takes longer than a call waits.
+func (w *fixture) patiently(s step) *httptest.ResponseRecorder {
+	for {
+		rec := w.ask(s)
+		if rec.Code != http.StatusTooManyRequests && !strings.Contains(rec.Body.String(), "Too much waits to be run") {
+			return rec
+		}
+	}
 }
 
 // Where nothing is run, as many calls as may wait do, the others are told of the overload at once, and all in the
@@ -274,29 +286,31 @@ func TestFilesExpire(t *testing.T) {
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	put := func(key string, i int) int {
-		return w.ask(step{
-			Method: http.MethodPut, Path: fmt.Sprintf("/restapi/files/file%06d", i), Key: key, Body: json.RawMessage(`{"file_contents": "` + base64.StdEncoding.EncodeToString(nil) + `"}`),
-		}).Code
-	}
-	require.Equal(t, http.StatusNoContent, put("bob", 0))
-	const all = 5000
-	for i := range all {
-		require.Equal(t, http.StatusNoContent, put("ann", i))
-	}
-	there := func(key string, i int) bool {
-		return w.ask(step{Method: http.MethodHead, Path: fmt.Sprintf("/restapi/files/file%06d", i), Key: key}).Code == http.StatusNoContent
-	}
-	n := 0
-	for i := range all {
-		if there("ann", i) {
-			n++
+	const places, most = 64, 64
+	var ids []string // of one place
+	for i := 0; len(ids) < most+6; i++ {
+		id, sum := fmt.Sprintf("file%06d", i), fnv.New32a()
+		_, _ = sum.Write([]byte(id)) // never fails
+		if sum.Sum32()%places == 0 {
+			ids = append(ids, id)
 		}
 	}
-	require.LessOrEqual(t, n, 64*64)
-	require.Greater(t, n, 3000)
-	require.True(t, there("ann", all-1))
-	require.True(t, there("bob", 0))
+	put := func(key, id string) {
+		rec := w.ask(step{Method: http.MethodPut, Path: "/restapi/files/" + id, Key: key, Body: json.RawMessage(`{"file_contents": ""}`)})
+		require.Equal(t, http.StatusNoContent, rec.Code)
+	}
+	put("bob", ids[0])
+	for _, id := range ids {
+		put("ann", id)
+	}
+	there := func(key, id string) bool {
+		return w.ask(step{Method: http.MethodHead, Path: "/restapi/files/" + id, Key: key}).Code == http.StatusNoContent
+	}
+	left := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !there("ann", id) })
+	require.LessOrEqual(t, len(left), most)
+	require.Equal(t, ids[len(ids)-len(left):], left, "the newest stay")
+	require.Greater(t, len(left), most/2)
+	require.True(t, there("bob", ids[0]))
 }
 
 // Bodies are bounded.

@@ -1,6 +1,7 @@
 package tango_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -116,13 +117,31 @@ func TestBytesAreBounded(t *testing.T) {
 	w.says("POST", "/upload/bob/lab/", strings.Repeat("x", 300<<10), "Uploaded", "f")
 }
 
+// copying puts a note once more, under other fields.
+type copying struct {
+	core.Cache
+
+	again func(ctx context.Context, field string) error
+}
+
+func (c *copying) Put(ctx context.Context, name, field, text string, most int, keep time.Duration) error {
+	c.again = func(ctx context.Context, field string) error { return c.Cache.Put(ctx, name, field, text, most, keep) }
+	return c.again(ctx, field)
+}
+
 // Of many files those that were used last stay.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, func(p *services.Deps, _ *tango.Settings) { p.Limits = nil })
+	var cache copying
+	w := newFixture(t, func(p *services.Deps, own *tango.Settings) {
+		cache.Cache = own.Cache
+		p.Limits, own.Cache = nil, &cache
+	})
 	w.ready()
+	w.says("POST", "/upload/ann/lab/", "x", "Uploaded", "f0")
+	more := cache.again // without reading all that there are for each
 	for i := range 1100 {
-		w.says("POST", "/upload/ann/lab/", "x", "Uploaded", fmt.Sprint("f", i))
+		require.NoError(t, more(t.Context(), fmt.Sprint("f", i)))
 		if i == 900 {
 			w.says("POST", "/addJob/ann/lab/", addJob, "Job added")
 		}
