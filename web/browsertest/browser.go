@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +26,21 @@ import (
 // timeout bounds one step of a person. It is long: it is no measurement.
 const timeout = 5 * time.Minute
 
-// Browser is one Chromium, with a profile of its own.
+// Browser is the Chromium of a test program. Its windows share nothing, see Tab.
 type Browser struct {
 	ctx context.Context
 }
 
-// Start starts a browser that ends with the test.
+// running is the browser while tests use it: a new one for each would take seconds of processor time.
+var running struct {
+	sync.Mutex
+
+	users   int
+	browser *Browser
+	end     func() error
+}
+
+// Start returns the browser, which ends with the last test that has it.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	tier.Need(t, tier.Browser)
@@ -38,24 +48,47 @@ func Start(t *testing.T) *Browser {
 	if err != nil {
 		coretest.Missing(t, "chromium", err)
 	}
+	running.Lock()
+	defer running.Unlock()
+	if running.users == 0 {
+		running.browser, running.end, err = start(path)
+		require.NoError(t, err, "chromium does not start")
+	}
+	running.users++
+	t.Cleanup(func() {
+		running.Lock()
+		defer running.Unlock()
+		if running.users--; running.users == 0 {
+			require.NoError(t, running.end())
+		}
+	})
+	return running.browser
+}
+
+// start starts a browser with a profile of its own.
+func start(path string) (*Browser, func() error, error) {
 	// A browser that is killed leaves the shared memory that it was just making. The folder's name is short, because it
 	// becomes part of a socket's.
 	scratch, err := os.MkdirTemp("", "chromium")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(scratch)) })
+	if err != nil {
+		return nil, nil, err
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR="+scratch),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(scratch, "profile")), chromedp.Env("TMPDIR="+scratch),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-dev-shm-usage", true),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	first, end := chromedp.NewContext(ctx)
-	require.NoError(t, chromedp.Do(first), "chromium does not start")
-	t.Cleanup(func() {
-		require.NoError(t, chromedp.Cancel(first))
+	if err := chromedp.Do(first); err != nil {
+		stop()
+		return nil, nil, errors.Join(err, os.RemoveAll(scratch))
+	}
+	return &Browser{ctx: first}, func() error {
+		err := chromedp.Cancel(first)
 		end()
 		stop()
-	})
-	return &Browser{ctx: first}
+		return errors.Join(err, os.RemoveAll(scratch))
+	}, nil
 }
 
 // Tab is one person's window: it shares no cookies with others.
