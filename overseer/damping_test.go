@@ -25,54 +25,50 @@ func (s *scene) fail(host string, n int) {
 // one request at a time, and is let back by canaries that go well.
 func TestABlackHoleIsTakenOut(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Hour)
-		s.host("h2", time.Hour)
-		s.submit("again", 20)
-		s.end("h2", s.claim("h2", "again", 8, time.Hour), core.OutcomeDone)
-		s.fail("h1", 4)
-		s.once(nil, 0)
-		require.Nil(t, s.hosts()["h1"].Probation, "four faults say nothing yet")
-		s.fail("h1", 1)
-		counts := countsOf(s.once(nil, 0), "damp")
-		require.Equal(t, overseer.Counts{"probations": 1}, counts)
-		p := s.hosts()["h1"].Probation
-		require.Contains(t, p.Reason, "5 of the last 5 requests that ended there had a fault of the platform, and 0 of 8 elsewhere")
-		require.Equal(t, 3, p.Needed)
-		require.InDelta(t, time.Now().Add(30*time.Second).UnixMilli(), p.Until, 25_000)
-		require.Nil(t, s.hosts()["h2"].Probation)
-		s.claim("h1", "again", 0, time.Hour)
-		require.Empty(t, countsOf(s.once(nil, 0), "damp"), "once is enough, for any overseer")
-		coretest.RequireSound(t, s.cluster)
+	s := newScene(t, coretest.Real(t))
+	s.host("h1", time.Hour)
+	s.host("h2", time.Hour)
+	s.submit("again", 20)
+	s.end("h2", s.claim("h2", "again", 8, time.Hour), core.OutcomeDone)
+	s.fail("h1", 4)
+	s.once(nil, 0)
+	require.Nil(t, s.hosts()["h1"].Probation, "four faults say nothing yet")
+	s.fail("h1", 1)
+	counts := countsOf(s.once(nil, 0), "damp")
+	require.Equal(t, overseer.Counts{"probations": 1}, counts)
+	p := s.hosts()["h1"].Probation
+	require.Contains(t, p.Reason, "5 of the last 5 requests that ended there had a fault of the platform, and 0 of 8 elsewhere")
+	require.Equal(t, 3, p.Needed)
+	require.InDelta(t, time.Now().Add(30*time.Second).UnixMilli(), p.Until, 25_000)
+	require.Nil(t, s.hosts()["h2"].Probation)
+	s.claim("h1", "again", 0, time.Hour)
+	require.Empty(t, countsOf(s.once(nil, 0), "damp"), "once is enough, for any overseer")
+	coretest.RequireSound(t, s.cluster)
 
-		require.NoError(t, s.cluster.Probation(context.Background(), "h1", "", 0, 0))
-		require.Empty(t, countsOf(s.once(nil, 0), "damp"), "it is trusted: what was before does not count")
-		s.fail("h1", 1)
-		require.Empty(t, countsOf(s.once(nil, 0), "damp"))
-		coretest.RequireSound(t, s.cluster)
-	})
+	require.NoError(t, s.cluster.Probation(context.Background(), "h1", "", 0, 0))
+	require.Empty(t, countsOf(s.once(nil, 0), "damp"), "it is trusted: what was before does not count")
+	s.fail("h1", 1)
+	require.Empty(t, countsOf(s.once(nil, 0), "damp"))
+	coretest.RequireSound(t, s.cluster)
 }
 
 // A host that goes down and comes back again and again is put on probation.
 func TestAFlappingHostIsDamped(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		for downs := 1; downs <= 3; downs++ {
-			s.host("h1", time.Hour)
-			s.host("h2", time.Hour)
-			require.Nil(t, s.hosts()["h1"].Probation)
-			s.die("h1")
-			s.until(s.deps(), func() bool { return s.hosts()["h1"].State == core.HostDown })
-		}
-		s.until(s.deps(), func() bool { return s.hosts()["h1"].Probation != nil })
-		require.Equal(t, "it went down 3 times within 10m0s", s.hosts()["h1"].Probation.Reason)
+	s := newScene(t, coretest.Real(t))
+	for downs := 1; downs <= 3; downs++ {
 		s.host("h1", time.Hour)
-		require.NotNil(t, s.hosts()["h1"].Probation, "it comes back to that")
-		require.Nil(t, s.hosts()["h2"].Probation)
-		coretest.RequireSound(t, s.cluster)
-	})
+		s.host("h2", time.Hour)
+		require.Nil(t, s.hosts()["h1"].Probation)
+		s.die("h1")
+		s.until(s.deps(), func() bool { return s.hosts()["h1"].State == core.HostDown })
+	}
+	s.until(s.deps(), func() bool { return s.hosts()["h1"].Probation != nil })
+	require.Equal(t, "it went down 3 times within 10m0s", s.hosts()["h1"].Probation.Reason)
+	s.host("h1", time.Hour)
+	require.NotNil(t, s.hosts()["h1"].Probation, "it comes back to that")
+	require.Nil(t, s.hosts()["h2"].Probation)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // history is a stream of events that a test writes.

@@ -78,24 +78,22 @@ func (s *scene) requireDrained(deps overseer.Deps) {
 
 func TestADrainedHostIsEmptiedAtItsDeadline(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		clock := s.drainedScene()
-		deps := s.deps()
-		deps.Clock = clock
-		ahead := 10 * time.Second
-		deps.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
-		_, err := s.oversee(deps)
-		require.NoError(t, err)
-		require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "by Redis' clock it is not yet time")
-		ahead = 0
-		s.requireDrained(deps)
-	})
+	s := newScene(t, coretest.Real(t))
+	clock := s.drainedScene()
+	deps := s.deps()
+	deps.Clock = clock
+	ahead := 10 * time.Second
+	deps.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
+	_, err := s.oversee(deps)
+	require.NoError(t, err)
+	require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "by Redis' clock it is not yet time")
+	ahead = 0
+	s.requireDrained(deps)
 }
 
 func TestPreview(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, coretest.Mini(t))
+	s := newScene(t, coretest.Real(t))
 	s.host("h1", time.Hour)
 	ids, once := s.submit("again", 2), s.submit("once", 1)
 	s.claim("h1", "again", 2, time.Hour)

@@ -44,77 +44,74 @@ func (s *scene) look(deps overseer.Deps, held []core.Held, after time.Duration) 
 func TestAHungSlotIsTakenBack(t *testing.T) {
 	t.Parallel()
 	const grace = 3 * time.Second
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Hour)
-		s.host("h2", time.Hour)
-		ids := s.submit("again", 3)
-		claims := s.claim("h1", "again", 3, time.Hour)
-		ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
-		for i, limit := range []time.Duration{0, 10 * time.Second, time.Minute} {
-			if limit > 0 {
-				require.NoError(t, s.cluster.Progress(ctx, runner, s.epoch[runner], claims[i].Key, claims[i].Token, "running", limit))
-			}
+	s := newScene(t, coretest.Real(t))
+	s.host("h1", time.Hour)
+	s.host("h2", time.Hour)
+	ids := s.submit("again", 3)
+	claims := s.claim("h1", "again", 3, time.Hour)
+	ctx, runner := context.Background(), core.OwnerName(core.RoleTestrunner, "h1", 0)
+	for i, limit := range []time.Duration{0, 10 * time.Second, time.Minute} {
+		if limit > 0 {
+			require.NoError(t, s.cluster.Progress(ctx, runner, s.epoch[runner], claims[i].Key, claims[i].Token, "running", limit))
 		}
-		held := s.held(core.RoleTestrunner, "h1")
-		stage := core.DefaultPool("again").StageTimeout
-		deps := s.deps()
-		count := func() int { return len(s.held(core.RoleTestrunner, "h1")) }
-		require.NoError(t, s.look(deps, held, 10*time.Second+grace-5*time.Second))
-		require.Equal(t, 3, count(), "in time")
-		require.NoError(t, s.look(deps, held, 10*time.Second+grace))
-		require.Equal(t, 2, count(), "running for longer than was said")
-		require.Equal(t, core.RequestQueued, s.place(ids[1]).State)
-		require.Equal(t, 1, s.place(ids[1]).Attempts)
-		require.Positive(t, s.place(ids[1]).Due, "it pauses, as after any fault")
-		require.NoError(t, s.look(deps, held, stage+grace))
-		require.Equal(t, 1, count(), "staged for longer than the pool allows")
-		require.NoError(t, s.look(deps, held, time.Minute+grace))
-		require.Zero(t, count())
-		beat, err := s.cluster.Beat(ctx, runner, s.epoch[runner], time.Hour)
-		require.NoError(t, err, "its owner is not fenced")
-		require.Zero(t, beat.Slots)
-		require.Len(t, s.owners(), 4)
-		coretest.RequireSound(t, s.cluster)
+	}
+	held := s.held(core.RoleTestrunner, "h1")
+	stage := core.DefaultPool("again").StageTimeout
+	deps := s.deps()
+	count := func() int { return len(s.held(core.RoleTestrunner, "h1")) }
+	require.NoError(t, s.look(deps, held, 10*time.Second+grace-5*time.Second))
+	require.Equal(t, 3, count(), "in time")
+	require.NoError(t, s.look(deps, held, 10*time.Second+grace))
+	require.Equal(t, 2, count(), "running for longer than was said")
+	require.Equal(t, core.RequestQueued, s.place(ids[1]).State)
+	require.Equal(t, 1, s.place(ids[1]).Attempts)
+	require.Positive(t, s.place(ids[1]).Due, "it pauses, as after any fault")
+	require.NoError(t, s.look(deps, held, stage+grace))
+	require.Equal(t, 1, count(), "staged for longer than the pool allows")
+	require.NoError(t, s.look(deps, held, time.Minute+grace))
+	require.Zero(t, count())
+	beat, err := s.cluster.Beat(ctx, runner, s.epoch[runner], time.Hour)
+	require.NoError(t, err, "its owner is not fenced")
+	require.Zero(t, beat.Slots)
+	require.Len(t, s.owners(), 4)
+	coretest.RequireSound(t, s.cluster)
 
-		s.end("h1", claims, core.OutcomeDone) // what it still says of them changes nothing
-		require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
-		coretest.RequireSound(t, s.cluster)
-	})
+	s.end("h1", claims, core.OutcomeDone) // what it still says of them changes nothing
+	require.Equal(t, core.RequestQueued, s.place(ids[0]).State)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // Hung work ends by what the store knows, else it runs again, however often; while the store is away nothing is decided.
 func TestAHungSlotEndsByTheStore(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Hour)
-		ids := s.submit("again", 3)
-		claims := s.claim("h1", "again", 3, time.Hour)
-		ctx := context.Background()
-		_, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: claims[0].Token, VM: claims[0].VM})
-		require.NoError(t, err)
-		_, err = s.cluster.Cancel(ctx, claims[1].Key, "alice", core.CancelAny)
-		require.NoError(t, err)
-		held := s.held(core.RoleTestrunner, "h1")
-		away := s.deps()
-		away.Store = awayStore{s.store}
-		require.Error(t, s.look(away, held, time.Hour))
-		require.Len(t, s.held(core.RoleTestrunner, "h1"), 3)
-		require.NoError(t, s.look(s.deps(), held, time.Hour))
-		require.Empty(t, s.held(core.RoleTestrunner, "h1"))
-		require.Equal(t, core.RequestCompleted, s.state(ids[0]))
-		require.Equal(t, core.RequestCancelled, s.state(ids[1]))
-		require.Empty(t, s.place(ids[0]).State)
-		for attempt := range 5 {
-			s.b.Hasten(t, s.cluster)
-			s.claim("h1", "again", 1, time.Hour)
-			require.NoError(t, s.look(s.deps(), s.held(core.RoleTestrunner, "h1"), time.Hour))
-			require.Equal(t, attempt+2, s.place(ids[2]).Attempts)
-		}
-		require.Equal(t, core.RequestQueued, s.state(ids[2]), "nobody died")
-		coretest.RequireSound(t, s.cluster)
-	})
+	b := coretest.Real(t)
+	s := newScene(t, b)
+	s.host("h1", time.Hour)
+	ids := s.submit("again", 3)
+	claims := s.claim("h1", "again", 3, time.Hour)
+	ctx := context.Background()
+	_, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: claims[0].Token, VM: claims[0].VM})
+	require.NoError(t, err)
+	_, err = s.cluster.Cancel(ctx, claims[1].Key, "alice", core.CancelAny)
+	require.NoError(t, err)
+	held := s.held(core.RoleTestrunner, "h1")
+	away := s.deps()
+	away.Store = awayStore{s.store}
+	require.Error(t, s.look(away, held, time.Hour))
+	require.Len(t, s.held(core.RoleTestrunner, "h1"), 3)
+	require.NoError(t, s.look(s.deps(), held, time.Hour))
+	require.Empty(t, s.held(core.RoleTestrunner, "h1"))
+	require.Equal(t, core.RequestCompleted, s.state(ids[0]))
+	require.Equal(t, core.RequestCancelled, s.state(ids[1]))
+	require.Empty(t, s.place(ids[0]).State)
+	for attempt := range 5 {
+		s.b.Hasten(t, s.cluster)
+		s.claim("h1", "again", 1, time.Hour)
+		require.NoError(t, s.look(s.deps(), s.held(core.RoleTestrunner, "h1"), time.Hour))
+		require.Equal(t, attempt+2, s.place(ids[2]).Attempts)
+	}
+	require.Equal(t, core.RequestQueued, s.state(ids[2]), "nobody died")
+	coretest.RequireSound(t, s.cluster)
 }
 
 // awayStore cannot be asked what ended.
@@ -127,32 +124,30 @@ func (awayStore) Terminal(context.Context, []string) (map[string]core.RequestSta
 // A vmfactory's slots hang too: what it was making or destroying is destroyed anew.
 func TestAHungVMIsDestroyed(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Hour)
-		ctx, factory := context.Background(), core.OwnerName(core.RoleVMFactory, "h1", 0)
-		require.NoError(t, s.cluster.Create(ctx, factory, s.epoch[factory], "h1", "again", []string{"stuck"}))
-		held := s.held(core.RoleVMFactory, "h1")
-		require.Len(t, held, 1)
-		require.NoError(t, s.look(s.deps(), held, time.Minute))
-		require.Len(t, s.held(core.RoleVMFactory, "h1"), 1, "a slow one is not hung")
-		require.NoError(t, s.look(s.deps(), held, 11*time.Minute))
-		require.Empty(t, s.held(core.RoleVMFactory, "h1"))
-		vms, err := s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
-		require.NoError(t, err)
-		require.Equal(t, []string{"stuck"}, vms)
-		require.NoError(t, s.look(s.deps(), s.held(core.RoleVMFactory, "h1"), 11*time.Minute))
-		vms, err = s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
-		require.NoError(t, err)
-		require.Equal(t, []string{"stuck"}, vms, "its destruction hung, so it is tried anew")
-		coretest.RequireSound(t, s.cluster)
-	})
+	s := newScene(t, coretest.Real(t))
+	s.host("h1", time.Hour)
+	ctx, factory := context.Background(), core.OwnerName(core.RoleVMFactory, "h1", 0)
+	require.NoError(t, s.cluster.Create(ctx, factory, s.epoch[factory], "h1", "again", []string{"stuck"}))
+	held := s.held(core.RoleVMFactory, "h1")
+	require.Len(t, held, 1)
+	require.NoError(t, s.look(s.deps(), held, time.Minute))
+	require.Len(t, s.held(core.RoleVMFactory, "h1"), 1, "a slow one is not hung")
+	require.NoError(t, s.look(s.deps(), held, 11*time.Minute))
+	require.Empty(t, s.held(core.RoleVMFactory, "h1"))
+	vms, err := s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stuck"}, vms)
+	require.NoError(t, s.look(s.deps(), s.held(core.RoleVMFactory, "h1"), 11*time.Minute))
+	vms, err = s.cluster.Destroy(ctx, factory, s.epoch[factory], "h1", 5)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stuck"}, vms, "its destruction hung, so it is tried anew")
+	coretest.RequireSound(t, s.cluster)
 }
 
 // A task that does not go on is given to another taskrunner.
 func TestAHungTaskIsTakenBack(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, coretest.Mini(t))
+	s := newScene(t, coretest.Real(t))
 	ctx := context.Background()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 	reg, err := s.cluster.Register(ctx, core.Registration{Owner: owner, Host: "h1", Machine: "h1", Beat: time.Hour})
@@ -183,7 +178,7 @@ func TestKilledAtEveryStepOfTheHung(t *testing.T) {
 		t.Run(fmt.Sprintf("in effect %v", after), func(t *testing.T) {
 			t.Parallel()
 			for at := 1; ; at++ {
-				s := newScene(t, coretest.Mini(t))
+				s := newScene(t, coretest.Real(t))
 				s.host("h1", time.Hour)
 				ids := s.submit("again", 2)
 				claims := s.claim("h1", "again", 2, time.Hour)
@@ -253,29 +248,28 @@ func TestASlotThatGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-				s := newScene(t, b)
-				s.host("h1", time.Hour)
-				ids := s.submit("again", 1)
-				for range 3 { // three of its VMs died
-					s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
-					s.b.Hasten(t, s.cluster)
-				}
-				c := s.claim("h1", "again", 1, time.Hour)[0]
-				_, err := s.cluster.Cancel(ctx, c.Key, "alice", core.CancelAny)
-				require.NoError(t, err)
-				deps := s.deps()
-				owners := &goesOn{Owners: s.cluster, goOn: func() error {
-					return s.cluster.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
-				}, told: errors.New("nobody tried to empty it")}
-				deps.Owners = owners
-				require.NoError(t, empty(s, deps))
-				require.NoError(t, owners.told)
-				require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
-				first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
-				require.NoError(t, err)
-				require.True(t, first)
-			})
+			b := coretest.Real(t)
+			s := newScene(t, b)
+			s.host("h1", time.Hour)
+			ids := s.submit("again", 1)
+			for range 3 { // three of its VMs died
+				s.end("h1", s.claim("h1", "again", 1, time.Hour), core.OutcomeBroken)
+				s.b.Hasten(t, s.cluster)
+			}
+			c := s.claim("h1", "again", 1, time.Hour)[0]
+			_, err := s.cluster.Cancel(ctx, c.Key, "alice", core.CancelAny)
+			require.NoError(t, err)
+			deps := s.deps()
+			owners := &goesOn{Owners: s.cluster, goOn: func() error {
+				return s.cluster.Progress(ctx, runner, s.epoch[runner], c.Key, c.Token, "running", time.Minute)
+			}, told: errors.New("nobody tried to empty it")}
+			deps.Owners = owners
+			require.NoError(t, empty(s, deps))
+			require.NoError(t, owners.told)
+			require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
+			first, err := s.store.Record(ctx, core.Result{ID: ids[0], Generation: 1, State: core.RequestCompleted, Token: c.Token, VM: c.VM})
+			require.NoError(t, err)
+			require.True(t, first)
 		})
 	}
 }

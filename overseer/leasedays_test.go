@@ -12,19 +12,18 @@ import (
 	"drover/core"
 	"drover/core/cluster/lease"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // Ten days, in steps of half an hour: leases are made, changed and deleted at random, and hosts go and come back. Nothing
 // is ever oversold once an overseer has looked, no event happens twice, and each degraded flag clears or says why.
 func TestTenDaysOfLeases(t *testing.T) {
 	t.Parallel()
-	if underRace {
-		t.Skip("it would take minutes: make test plays it apart, without the race detector")
-	}
+	tier.OnlyInAll(t, tier.Long)
 	const seed, hosts = 16, 5
 	const step = 30 * time.Minute
 	random := rand.New(rand.NewPCG(seed, seed))
-	l := newLeasing(t, coretest.Mini(t), hosts)
+	l := newLeasing(t, coretest.Real(t), hosts)
 	var made []string // and not over
 	all := 0
 	out := make(map[string]bool)

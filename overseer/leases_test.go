@@ -17,72 +17,70 @@ import (
 
 func TestALeaseFromItsStartToItsEnd(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		l := newLeasing(t, b, 2)
-		early := l.submit("again", 1)[0]
-		made := l.reserve(5, time.Hour, 2*time.Hour, func(d *lease.Draft) { d.BeforeEnd, d.Grace = 10*time.Minute, 5*time.Minute })
-		own := core.LeasedPool(made.ID, 0)
-		l.round()
-		require.Nil(t, l.leased(made.ID), "it is far off")
-		require.Equal(t, "again", l.poolOf(early))
+	l := newLeasing(t, coretest.Real(t), 2)
+	early := l.submit("again", 1)[0]
+	made := l.reserve(5, time.Hour, 2*time.Hour, func(d *lease.Draft) { d.BeforeEnd, d.Grace = 10*time.Minute, 5*time.Minute })
+	own := core.LeasedPool(made.ID, 0)
+	l.round()
+	require.Nil(t, l.leased(made.ID), "it is far off")
+	require.Equal(t, "again", l.poolOf(early))
 
-		l.after(50 * time.Minute)
-		require.False(t, l.leased(made.ID).Open, "prepared")
-		require.Equal(t, core.LeasePending, l.get(made.ID).State)
-		require.Equal(t, "again", l.poolOf(l.submit("again", 1)[0]))
-		for _, host := range []string{"h1", "h2"} {
-			l.note(host, nil, own)
-		}
-		_, err := l.over.Place(t.Context())
-		require.NoError(t, err)
-		targets := 0
-		for _, h := range l.hosts() {
-			targets += h.Targets[own].Warm
-		}
-		require.Equal(t, 5, targets, "its VMs are made before it starts")
+	l.after(50 * time.Minute)
+	require.False(t, l.leased(made.ID).Open, "prepared")
+	require.Equal(t, core.LeasePending, l.get(made.ID).State)
+	require.Equal(t, "again", l.poolOf(l.submit("again", 1)[0]))
+	for _, host := range []string{"h1", "h2"} {
+		l.note(host, nil, own)
+	}
+	_, err := l.over.Place(t.Context())
+	require.NoError(t, err)
+	targets := 0
+	for _, h := range l.hosts() {
+		targets += h.Targets[own].Warm
+	}
+	require.Equal(t, 5, targets, "its VMs are made before it starts")
 
-		l.after(10 * time.Minute)
-		started := l.get(made.ID)
-		require.Equal(t, core.LeaseActive, started.State)
-		require.True(t, l.leased(made.ID).Open)
-		require.Equal(t, own, l.poolOf(early), "what waits goes there")
-		require.Equal(t, own, l.poolOf(l.submit("again", 1)[0]))
-		stranger := l.submitAs("again", 1, l.as("bob"))[0]
-		require.Equal(t, "again", l.poolOf(stranger))
+	l.after(10 * time.Minute)
+	started := l.get(made.ID)
+	require.Equal(t, core.LeaseActive, started.State)
+	require.True(t, l.leased(made.ID).Open)
+	require.Equal(t, own, l.poolOf(early), "what waits goes there")
+	require.Equal(t, own, l.poolOf(l.submit("again", 1)[0]))
+	stranger := l.submitAs("again", 1, l.as("bob"))[0]
+	require.Equal(t, "again", l.poolOf(stranger))
 
-		l.make("h1", own, 5)
-		running := l.claim("h1", own, 3, 10_000*time.Hour)
-		late := l.submit("again", 1)[0]
-		l.after(50 * time.Minute)
-		require.Equal(t, 1, events(l.get(made.ID))[core.EventLeaseEnding])
-		l.after(10 * time.Minute)
-		require.Equal(t, core.LeaseTerminating, l.get(made.ID).State)
-		require.Equal(t, "again", l.poolOf(late), "what waits goes back")
-		require.Equal(t, "again", l.poolOf(l.submit("again", 1)[0]))
-		for _, c := range running {
-			require.Equal(t, core.RequestClaimed, l.place(idOf(c)).State, "what runs has its grace")
-		}
-		l.end("h1", running[:1], core.OutcomeDone)
-		l.after(5 * time.Minute)
-		ended := l.get(made.ID)
-		require.Equal(t, core.LeaseTerminated, ended.State)
-		require.Nil(t, l.leased(made.ID))
-		for _, c := range running[1:] {
-			at := l.place(idOf(c))
-			require.Equal(t, core.RequestQueued, at.State)
-			require.Equal(t, "again", at.Pool)
-			require.Zero(t, l.attempts(c.Key), "it cost no attempt")
-		}
-		require.Equal(t, map[string]int{
-			core.EventLeaseCreated: 1, core.EventLeaseStarted: 1, core.EventLeaseEnding: 1, core.EventLeaseEnded: 1,
-		}, events(ended))
-		for _, r := range ended.Reservations {
-			require.Equal(t, core.ReservationDeleted, r.State)
-			require.Zero(t, r.Held())
-		}
-		require.Empty(t, l.round())
-		coretest.RequireSound(t, l.cluster)
-	})
+	l.make("h1", own, 5)
+	running := l.claim("h1", own, 3, 10_000*time.Hour)
+	late := l.submit("again", 1)[0]
+	l.after(50 * time.Minute)
+	require.Equal(t, 1, events(l.get(made.ID))[core.EventLeaseEnding])
+	l.after(10 * time.Minute)
+	require.Equal(t, core.LeaseTerminating, l.get(made.ID).State)
+	require.Equal(t, "again", l.poolOf(late), "what waits goes back")
+	require.Equal(t, "again", l.poolOf(l.submit("again", 1)[0]))
+	for _, c := range running {
+		require.Equal(t, core.RequestClaimed, l.place(idOf(c)).State, "what runs has its grace")
+	}
+	l.end("h1", running[:1], core.OutcomeDone)
+	l.after(5 * time.Minute)
+	ended := l.get(made.ID)
+	require.Equal(t, core.LeaseTerminated, ended.State)
+	require.Nil(t, l.leased(made.ID))
+	for _, c := range running[1:] {
+		at := l.place(idOf(c))
+		require.Equal(t, core.RequestQueued, at.State)
+		require.Equal(t, "again", at.Pool)
+		require.Zero(t, l.attempts(c.Key), "it cost no attempt")
+	}
+	require.Equal(t, map[string]int{
+		core.EventLeaseCreated: 1, core.EventLeaseStarted: 1, core.EventLeaseEnding: 1, core.EventLeaseEnded: 1,
+	}, events(ended))
+	for _, r := range ended.Reservations {
+		require.Equal(t, core.ReservationDeleted, r.State)
+		require.Zero(t, r.Held())
+	}
+	require.Empty(t, l.round())
+	coretest.RequireSound(t, l.cluster)
 }
 
 func (l *leasing) attempts(key string) int {
@@ -144,7 +142,7 @@ func TestCrashInEachStepOfALease(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
 		for n := 0; ; n++ {
-			l := newLeasing(t, coretest.Mini(t), 2)
+			l := newLeasing(t, coretest.Real(t), 2)
 			first := l.reserve(20, time.Hour, 2*time.Hour, func(d *lease.Draft) { d.BeforeEnd = time.Minute })
 			second := l.reserve(20, 2*time.Hour, 3*time.Hour)
 			waiting := l.submit("again", 3)
@@ -198,7 +196,7 @@ func TestCrashInEachStepOfALease(t *testing.T) {
 // A Redis that was set back may have a request waiting for a lease that has ended: it does not hold the lease.
 func TestWhatEndedDoesNotHoldALease(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 2)
+	l := newLeasing(t, coretest.Real(t), 2)
 	made, own, ids, _ := l.claimed(1)
 	l.note("h2", nil, own)
 	owner := core.OwnerName(core.RoleTestrunner, "h1", 0)
@@ -225,7 +223,7 @@ func TestWhatEndedDoesNotHoldALease(t *testing.T) {
 // It met a death and runs apart, in no queue, and ended in the store that a Redis set back does not know of.
 func TestWhatEndedApartDoesNotHoldALease(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 2)
+	l := newLeasing(t, coretest.Real(t), 2)
 	made, own, ids, claims := l.claimed(2)
 	owner := core.OwnerName(core.RoleTestrunner, "h1", 0)
 	epoch, err := l.cluster.DeclareDead(t.Context(), owner, l.epoch[owner])
@@ -253,7 +251,7 @@ func TestWhatEndedApartDoesNotHoldALease(t *testing.T) {
 // Two overseers at once do nothing twice.
 func TestTwoOverseersKeepLeases(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 2)
+	l := newLeasing(t, coretest.Real(t), 2)
 	var made []core.Lease
 	for i := range 6 {
 		made = append(made, l.reserve(3, time.Duration(i%3)*time.Hour, time.Duration(i%3+1)*time.Hour, func(d *lease.Draft) { d.BeforeEnd = time.Minute }))
@@ -285,7 +283,7 @@ func TestTwoOverseersKeepLeases(t *testing.T) {
 // A start that cannot be done is given up after a minute, and nothing of it is left (B24).
 func TestAStartThatFailsIsUndone(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 2)
+	l := newLeasing(t, coretest.Real(t), 2)
 	made := l.reserve(2, time.Hour, 2*time.Hour, func(d *lease.Draft) {
 		d.Reservations = append(d.Reservations, lease.Want{Pools: []string{"once"}, Units: 2})
 	})
@@ -368,7 +366,7 @@ func (l *leasing) restart() {
 // Holders and units of an active lease change, and Redis follows.
 func TestAnActiveLeaseChanges(t *testing.T) {
 	t.Parallel()
-	l := newLeasing(t, coretest.Mini(t), 2)
+	l := newLeasing(t, coretest.Real(t), 2)
 	made := l.reserve(2, 0, 2*time.Hour)
 	l.round()
 	own := core.LeasedPool(made.ID, 0)
@@ -415,7 +413,7 @@ func TestHostsThatCannotHoldWhatIsReserved(t *testing.T) {
 			func(l *leasing) { l.note("h1", nil) },
 		},
 	} {
-		l := newLeasing(t, coretest.Mini(t), 2)
+		l := newLeasing(t, coretest.Real(t), 2)
 		active := l.reserve(60, 0, 5*time.Hour)
 		l.round()
 		soon := l.reserve(60, 30*time.Minute, 5*time.Hour)

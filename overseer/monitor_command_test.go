@@ -17,7 +17,7 @@ import (
 // A program of the operator says which hosts have failed, and mends what it likes: it sees those that are down.
 func TestAProgramWatchesHosts(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, coretest.Mini(t))
+	s := newScene(t, coretest.Real(t))
 	for _, host := range []string{"h1", "h2"} {
 		s.host(host, time.Hour)
 	}

@@ -123,7 +123,7 @@ func TestPoolsAreBrokenOnAllHostsThatMakeTheirVMs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, coretest.Mini(t))
+			s := newScene(t, coretest.Real(t))
 			for _, host := range []string{"h1", "h2"} {
 				s.hostWith(host, time.Hour, 0)
 			}
@@ -179,7 +179,7 @@ func TestRequestsOfABrokenPoolFail(t *testing.T) {
 // An overseer that starts does not go by what was recorded before all overseers were away for a while.
 func TestAnOutageThatIsOverFailsNothing(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, coretest.Mini(t))
+	s := newScene(t, coretest.Real(t))
 	s.only(func(p *core.Pool) { p.BrokenFor = core.MinBrokenFor })
 	s.hostWith("h1", time.Hour, 0)
 	id := s.submit("again", 1)[0]
@@ -199,31 +199,30 @@ func TestAnOutageThatIsOverFailsNothing(t *testing.T) {
 // Overseers that look at once record one outage, and end each request once.
 func TestOverseersFailRequestsOfABrokenPoolTogether(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.only(func(p *core.Pool) { p.BrokenFor = core.MinBrokenFor })
-		s.hostWith("h1", time.Hour, 0)
-		ids := s.submit("again", 20)
-		s.notes("h1", "no image")
-		s.watches()
-		key := s.cluster.Namespace().Key("pool", "again")
-		require.NoError(t, b.Admin.HSet(t.Context(), key, "outage", "1000|h1|no image").Err())
-		done := make(chan overseer.Counts)
-		for range 3 {
-			go func() { done <- s.watches() }()
-		}
-		for range 3 {
-			require.NotContains(t, <-done, "begun")
-		}
-		for _, id := range ids {
-			require.Equal(t, core.RequestFailed, s.state(id))
-			row, err := s.store.Get(t.Context(), id)
-			require.NoError(t, err)
-			require.Contains(t, row.Result.Reason, "since 1970-01-01T00:00:01Z")
-			attempts, err := s.store.Attempts(t.Context(), id)
-			require.NoError(t, err)
-			require.Len(t, attempts, 1)
-		}
-		coretest.RequireSound(t, s.cluster)
-	})
+	b := coretest.Real(t)
+	s := newScene(t, b)
+	s.only(func(p *core.Pool) { p.BrokenFor = core.MinBrokenFor })
+	s.hostWith("h1", time.Hour, 0)
+	ids := s.submit("again", 20)
+	s.notes("h1", "no image")
+	s.watches()
+	key := s.cluster.Namespace().Key("pool", "again")
+	require.NoError(t, b.Admin.HSet(t.Context(), key, "outage", "1000|h1|no image").Err())
+	done := make(chan overseer.Counts)
+	for range 3 {
+		go func() { done <- s.watches() }()
+	}
+	for range 3 {
+		require.NotContains(t, <-done, "begun")
+	}
+	for _, id := range ids {
+		require.Equal(t, core.RequestFailed, s.state(id))
+		row, err := s.store.Get(t.Context(), id)
+		require.NoError(t, err)
+		require.Contains(t, row.Result.Reason, "since 1970-01-01T00:00:01Z")
+		attempts, err := s.store.Attempts(t.Context(), id)
+		require.NoError(t, err)
+		require.Len(t, attempts, 1)
+	}
+	coretest.RequireSound(t, s.cluster)
 }

@@ -54,47 +54,44 @@ func (s *scene) only(change func(*core.Pool)) {
 
 func TestOneWaitingRequestOnThirtyHosts(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.only(nil)
-		for i := range 30 {
-			s.hostWith(fmt.Sprintf("h%02d", i), time.Hour, 0)
-		}
-		s.submit("again", 1)
-		s.round(s.deps())
-		want := map[string]string{}
-		for i := range 30 {
-			want[fmt.Sprintf("h%02d", i)] = "0/0"
-		}
-		want["h00"], want["h01"] = "0/1", "0/1"
-		require.Equal(t, want, s.targets("again"), "itself, and one for a creation that fails")
-		before, err := s.cluster.Ground(t.Context())
-		require.NoError(t, err)
-		require.Zero(t, s.round(s.deps())["hosts"], "nothing changes")
-		after, err := s.cluster.Ground(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, before.Number, after.Number, "and nothing is written")
-	})
+	s := newScene(t, coretest.Real(t))
+	s.only(nil)
+	for i := range 30 {
+		s.hostWith(fmt.Sprintf("h%02d", i), time.Hour, 0)
+	}
+	s.submit("again", 1)
+	s.round(s.deps())
+	want := map[string]string{}
+	for i := range 30 {
+		want[fmt.Sprintf("h%02d", i)] = "0/0"
+	}
+	want["h00"], want["h01"] = "0/1", "0/1"
+	require.Equal(t, want, s.targets("again"), "itself, and one for a creation that fails")
+	before, err := s.cluster.Ground(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, s.round(s.deps())["hosts"], "nothing changes")
+	after, err := s.cluster.Ground(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before.Number, after.Number, "and nothing is written")
 }
 
 // What the cluster keeps warm is made elsewhere when a host is lost or drained, and only one decision counts.
 func TestTheShareOfALostHostIsMadeElsewhere(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		ctx := t.Context()
-		s := newScene(t, b)
-		s.only(func(p *core.Pool) { p.WarmTotal, p.Spread = 4, 2 })
-		for _, h := range []string{"h1", "h2", "h3"} {
-			s.hostWith(h, time.Hour, 0)
-		}
-		s.round(s.deps())
-		require.Equal(t, map[string]string{"h1": "2/0", "h2": "1/0", "h3": "1/0"}, s.targets("again"))
+	b := coretest.Real(t)
+	ctx := t.Context()
+	s := newScene(t, b)
+	s.only(func(p *core.Pool) { p.WarmTotal, p.Spread = 4, 2 })
+	for _, h := range []string{"h1", "h2", "h3"} {
+		s.hostWith(h, time.Hour, 0)
+	}
+	s.round(s.deps())
+	require.Equal(t, map[string]string{"h1": "2/0", "h2": "1/0", "h3": "1/0"}, s.targets("again"))
 
-		require.NoError(t, s.cluster.Drain(ctx, "h1", true, 0))
-		require.NoError(t, s.b.Admin.HSet(ctx, s.cluster.Namespace().Key("host", "h3"), "state", "down").Err())
-		s.round(s.deps())
-		require.Equal(t, map[string]string{"h1": "0/0", "h2": "4/0", "h3": "-"}, s.targets("again"))
-	})
+	require.NoError(t, s.cluster.Drain(ctx, "h1", true, 0))
+	require.NoError(t, s.b.Admin.HSet(ctx, s.cluster.Namespace().Key("host", "h3"), "state", "down").Err())
+	s.round(s.deps())
+	require.Equal(t, map[string]string{"h1": "0/0", "h2": "4/0", "h3": "-"}, s.targets("again"))
 }
 
 // between is a Redis in which a round of another overseer comes between reading and writing.
@@ -110,36 +107,32 @@ func (b between) SetTargets(ctx context.Context, number int64, r core.Round) (in
 
 func TestTwoOverseersPlaceAtOnce(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.only(func(p *core.Pool) { p.WarmTotal = 2 })
-		s.hostWith("h1", time.Hour, 0)
-		deps := s.deps()
-		deps.Placements = between{s.cluster, func() {
-			s.only(func(p *core.Pool) { p.WarmTotal = 5 })
-			s.round(s.deps())
-		}}
-		require.Zero(t, s.round(deps)["hosts"], "the other one was faster")
-		require.Equal(t, map[string]string{"h1": "5/0"}, s.targets("again"), "and what was decided of the past is not written")
-	})
+	s := newScene(t, coretest.Real(t))
+	s.only(func(p *core.Pool) { p.WarmTotal = 2 })
+	s.hostWith("h1", time.Hour, 0)
+	deps := s.deps()
+	deps.Placements = between{s.cluster, func() {
+		s.only(func(p *core.Pool) { p.WarmTotal = 5 })
+		s.round(s.deps())
+	}}
+	require.Zero(t, s.round(deps)["hosts"], "the other one was faster")
+	require.Equal(t, map[string]string{"h1": "5/0"}, s.targets("again"), "and what was decided of the past is not written")
 }
 
 // An overseer that stops in the middle of a round leaves nothing that the next one does not decide anew.
 func TestAnOverseerThatStopsInTheMiddleOfARound(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.only(func(p *core.Pool) { p.WarmTotal = 2 })
-		s.hostWith("h1", time.Hour, 0)
-		s.hostWith("h2", time.Hour, 0)
-		g, err := s.cluster.Ground(t.Context())
-		require.NoError(t, err)
-		half := core.Round{Targets: map[string]core.Targets{"h1": {"again": {Warm: 50, Most: 99}}}, Lasts: time.Hour}
-		_, err = s.cluster.SetTargets(t.Context(), g.Number, half)
-		require.NoError(t, err)
-		s.round(s.deps())
-		require.Equal(t, map[string]string{"h1": "1/0", "h2": "1/0"}, s.targets("again"))
-	})
+	s := newScene(t, coretest.Real(t))
+	s.only(func(p *core.Pool) { p.WarmTotal = 2 })
+	s.hostWith("h1", time.Hour, 0)
+	s.hostWith("h2", time.Hour, 0)
+	g, err := s.cluster.Ground(t.Context())
+	require.NoError(t, err)
+	half := core.Round{Targets: map[string]core.Targets{"h1": {"again": {Warm: 50, Most: 99}}}, Lasts: time.Hour}
+	_, err = s.cluster.SetTargets(t.Context(), g.Number, half)
+	require.NoError(t, err)
+	s.round(s.deps())
+	require.Equal(t, map[string]string{"h1": "1/0", "h2": "1/0"}, s.targets("again"))
 }
 
 func TestWarmVMsFollowTheUseOfAPool(t *testing.T) {
@@ -171,30 +164,28 @@ func TestWarmVMsFollowTheUseOfAPool(t *testing.T) {
 // What is due soon is expected before it comes, and read once a minute; a round does not fail for it.
 func TestWarmVMsFollowWhatIsDue(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.only(func(p *core.Pool) { p.WarmMost = 50 })
-		s.hostWith("h1", time.Hour, 0)
-		deps, read := s.deps(), 0
-		var failed error
-		deps.Expected = func(context.Context) (map[string]float64, error) {
-			read++
-			return map[string]float64{"again": 10}, failed
-		}
-		o, err := overseer.New(overseer.Config{Beat: time.Minute, Suspect: time.Minute, Down: time.Hour}, deps)
+	s := newScene(t, coretest.Real(t))
+	s.only(func(p *core.Pool) { p.WarmMost = 50 })
+	s.hostWith("h1", time.Hour, 0)
+	deps, read := s.deps(), 0
+	var failed error
+	deps.Expected = func(context.Context) (map[string]float64, error) {
+		read++
+		return map[string]float64{"again": 10}, failed
+	}
+	o, err := overseer.New(overseer.Config{Beat: time.Minute, Suspect: time.Minute, Down: time.Hour}, deps)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = o.Once(t.Context())
 		require.NoError(t, err)
-		for range 2 {
-			_, err = o.Once(t.Context())
-			require.NoError(t, err)
-		}
-		require.Equal(t, map[string]string{"h1": "19/0"}, s.targets("again"), "ten in the second that making a VM takes")
-		require.Equal(t, 1, read)
-		failed = core.Errorf(core.CodeUnavailable, "", "the store is away")
-		s.round(deps)
-		s.only(func(p *core.Pool) { p.WarmMost = 0 })
-		s.round(deps)
-		require.Equal(t, 2, read, "nobody needs it")
-	})
+	}
+	require.Equal(t, map[string]string{"h1": "19/0"}, s.targets("again"), "ten in the second that making a VM takes")
+	require.Equal(t, 1, read)
+	failed = core.Errorf(core.CodeUnavailable, "", "the store is away")
+	s.round(deps)
+	s.only(func(p *core.Pool) { p.WarmMost = 0 })
+	s.round(deps)
+	require.Equal(t, 2, read, "nobody needs it")
 }
 
 func TestWhichWorkAHostGets(t *testing.T) {

@@ -229,50 +229,48 @@ func TestALostOwnerIsReaped(t *testing.T) {
 // owners too; the work of others on other hosts is untouched.
 func TestALostHostIsTakenDown(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Minute)
-		s.host("h2", time.Minute)
-		again, once := s.submit("again", 3), s.submit("once", 3)
-		s.claim("h1", "again", 2, time.Minute)
-		s.claim("h1", "once", 2, time.Minute)
-		s.claim("h2", "again", 1, time.Minute)
-		s.claim("h2", "once", 1, time.Minute)
-		s.die("h1")
-		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
+	s := newScene(t, coretest.Real(t))
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	again, once := s.submit("again", 3), s.submit("once", 3)
+	s.claim("h1", "again", 2, time.Minute)
+	s.claim("h1", "once", 2, time.Minute)
+	s.claim("h2", "again", 1, time.Minute)
+	s.claim("h2", "once", 1, time.Minute)
+	s.die("h1")
+	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
 
-		for i, id := range again {
-			if i < 2 {
-				require.Equal(t, core.RequestQueued, s.place(id).State)
-				require.Equal(t, "h2", s.place(id).Assigned)
-			} else {
-				require.Equal(t, core.RequestClaimed, s.place(id).State)
-			}
+	for i, id := range again {
+		if i < 2 {
+			require.Equal(t, core.RequestQueued, s.place(id).State)
+			require.Equal(t, "h2", s.place(id).Assigned)
+		} else {
+			require.Equal(t, core.RequestClaimed, s.place(id).State)
 		}
-		for i, id := range once {
-			if i < 2 {
-				require.Equal(t, core.RequestFailed, s.state(id))
-				row, err := s.store.Get(context.Background(), id)
-				require.NoError(t, err)
-				require.Equal(t, core.BlamePlatform, row.Result.Blame)
-			} else {
-				require.Equal(t, core.RequestClaimed, s.place(id).State)
-			}
+	}
+	for i, id := range once {
+		if i < 2 {
+			require.Equal(t, core.RequestFailed, s.state(id))
+			row, err := s.store.Get(context.Background(), id)
+			require.NoError(t, err)
+			require.Equal(t, core.BlamePlatform, row.Result.Blame)
+		} else {
+			require.Equal(t, core.RequestClaimed, s.place(id).State)
 		}
-		vms, err := s.cluster.ListVMs(context.Background(), "h1")
-		require.NoError(t, err)
-		require.Empty(t, vms)
-		hosts, err := s.cluster.ListHosts(context.Background())
-		require.NoError(t, err)
-		require.Equal(t, core.HostDown, hosts[0].State)
-		require.Equal(t, core.HostUp, hosts[1].State)
-		coretest.RequireSound(t, s.cluster)
+	}
+	vms, err := s.cluster.ListVMs(context.Background(), "h1")
+	require.NoError(t, err)
+	require.Empty(t, vms)
+	hosts, err := s.cluster.ListHosts(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, core.HostDown, hosts[0].State)
+	require.Equal(t, core.HostUp, hosts[1].State)
+	coretest.RequireSound(t, s.cluster)
 
-		s.host("h1", time.Minute) // it comes back
-		s.claim("h1", "again", 0, time.Minute)
-		s.claim("h2", "again", 2, time.Minute)
-		coretest.RequireSound(t, s.cluster)
-	})
+	s.host("h1", time.Minute) // it comes back
+	s.claim("h1", "again", 0, time.Minute)
+	s.claim("h2", "again", 2, time.Minute)
+	coretest.RequireSound(t, s.cluster)
 }
 
 // die makes all of a host's owners late at once.
@@ -339,21 +337,19 @@ func (s *scene) together(n int) {
 // Many overseers at once do what one would.
 func TestManyOverseers(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		s := newScene(t, b)
-		s.host("h1", time.Minute)
-		s.host("h2", time.Minute)
-		ids := s.submit("again", 10)
-		s.claim("h1", "again", 10, time.Minute)
-		s.die("h1")
-		s.together(8)
-		s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
-		for _, id := range ids {
-			require.Equal(t, core.RequestQueued, s.place(id).State)
-			require.Equal(t, 1, s.place(id).Attempts, "one loss costs one attempt")
-		}
-		coretest.RequireSound(t, s.cluster)
-	})
+	s := newScene(t, coretest.Real(t))
+	s.host("h1", time.Minute)
+	s.host("h2", time.Minute)
+	ids := s.submit("again", 10)
+	s.claim("h1", "again", 10, time.Minute)
+	s.die("h1")
+	s.together(8)
+	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
+	for _, id := range ids {
+		require.Equal(t, core.RequestQueued, s.place(id).State)
+		require.Equal(t, 1, s.place(id).Attempts, "one loss costs one attempt")
+	}
+	coretest.RequireSound(t, s.cluster)
 }
 
 // An overseer is killed at every step of healing a lost host; the next one goes on.
@@ -374,7 +370,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 func killedAt(t *testing.T, at int, after bool) bool {
-	s := newScene(t, coretest.Mini(t))
+	s := newScene(t, coretest.Real(t))
 	s.host("h1", time.Minute)
 	s.host("h2", time.Minute)
 	again, once := s.submit("again", 3), s.submit("once", 3)

@@ -102,7 +102,7 @@ func (x *trial) mortally(steps int, do func() error) bool {
 // The caller dies after every step of a start. Nothing blocks the next start for long.
 func TestAStartThatDies(t *testing.T) {
 	t.Parallel()
-	x := newTrial(t, coretest.Mini(t), 1)
+	x := newTrial(t, coretest.Real(t), 1)
 	ctx := context.Background()
 	for steps := 1; ; steps++ {
 		x.homework(fmt.Sprint("die", steps), 1)
@@ -142,7 +142,7 @@ func TestAStartThatDies(t *testing.T) {
 // The task and its parts die after every step, and what they do again makes nothing twice.
 func TestAnExperimentsTasksThatDie(t *testing.T) {
 	t.Parallel()
-	x := newTrial(t, coretest.Mini(t), 2)
+	x := newTrial(t, coretest.Real(t), 2)
 	e := x.begin(classes.Trial{Repeat: 2})
 	die := func(id string) {
 		for steps := 1; !x.mortally(steps, func() error {
@@ -170,7 +170,7 @@ func TestAnExperimentsTasksThatDie(t *testing.T) {
 // Apply dies after every step. There is no way back then, and once more does the rest.
 func TestAnApplyThatDies(t *testing.T) {
 	t.Parallel()
-	x := newTrial(t, coretest.Mini(t), 3)
+	x := newTrial(t, coretest.Real(t), 3)
 	ctx := context.Background()
 	for steps := 1; ; steps++ {
 		x.homework(fmt.Sprint("die", steps), 3)
@@ -205,7 +205,7 @@ func TestAnApplyThatDies(t *testing.T) {
 // abort does it in any case.
 func TestAnAbortThatDies(t *testing.T) {
 	t.Parallel()
-	x := newTrial(t, coretest.Mini(t), 2)
+	x := newTrial(t, coretest.Real(t), 2)
 	ctx := context.Background()
 	for _, again := range []bool{true, false} {
 		for steps := 1; ; steps++ {
@@ -275,7 +275,7 @@ func (x *trial) requireCounting() {
 func TestWhateverHappensSomethingCounts(t *testing.T) {
 	t.Parallel()
 	const students = 2
-	x := newTrial(t, coretest.Mini(t), students)
+	x := newTrial(t, coretest.Real(t), students)
 	ctx := context.Background()
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -356,46 +356,44 @@ func decided[T any](_ T, err error) error {
 // Of many who apply and abort at once, those who are told that it is done all did the same.
 func TestApplyAndAbortRace(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		x := newTrial(t, b, 4)
-		ctx := context.Background()
-		type answer struct {
-			did school.ExperimentState
-			err error
+	x := newTrial(t, coretest.Real(t), 4)
+	ctx := context.Background()
+	type answer struct {
+		did school.ExperimentState
+		err error
+	}
+	for round := range 5 {
+		x.homework(fmt.Sprint("race", round), 4)
+		e := x.begin(classes.Trial{})
+		x.ready(e.ID, byRun(e, 9))
+		begin, ended := make(chan struct{}), make(chan answer, 6)
+		for range 3 {
+			go func() {
+				<-begin
+				_, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
+				ended <- answer{school.ExperimentApplied, err}
+			}()
+			go func() {
+				<-begin
+				_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
+				ended <- answer{school.ExperimentAborted, err}
+			}()
 		}
-		for round := range 5 {
-			x.homework(fmt.Sprint("race", round), 4)
-			e := x.begin(classes.Trial{})
-			x.ready(e.ID, byRun(e, 9))
-			begin, ended := make(chan struct{}), make(chan answer, 6)
-			for range 3 {
-				go func() {
-					<-begin
-					_, err := x.reg.ApplyExperiment(ctx, x.tess, e.ID)
-					ended <- answer{school.ExperimentApplied, err}
-				}()
-				go func() {
-					<-begin
-					_, err := x.reg.AbortExperiment(ctx, x.tess, e.ID)
-					ended <- answer{school.ExperimentAborted, err}
-				}()
-			}
-			close(begin)
-			done := map[school.ExperimentState]int{}
-			for range cap(ended) {
-				a := <-ended
-				require.NoError(t, decided(a, a.err))
-				if a.err == nil {
-					done[a.did]++
-				}
-			}
-			require.Len(t, done, 1, "%v", done)
-			state := x.experiment(e.ID).State
-			require.Contains(t, done, state)
-			want := map[school.ExperimentState]float64{school.ExperimentApplied: 9, school.ExperimentAborted: 5}
-			for _, s := range x.standings() {
-				require.InDelta(t, want[state], *s.Score, 0)
+		close(begin)
+		done := map[school.ExperimentState]int{}
+		for range cap(ended) {
+			a := <-ended
+			require.NoError(t, decided(a, a.err))
+			if a.err == nil {
+				done[a.did]++
 			}
 		}
-	})
+		require.Len(t, done, 1, "%v", done)
+		state := x.experiment(e.ID).State
+		require.Contains(t, done, state)
+		want := map[school.ExperimentState]float64{school.ExperimentApplied: 9, school.ExperimentAborted: 5}
+		for _, s := range x.standings() {
+			require.InDelta(t, want[state], *s.Score, 0)
+		}
+	}
 }

@@ -184,45 +184,41 @@ func (m *mortal) Deregister(ctx context.Context, owner string, epoch int64) erro
 // is left behind.
 func TestOnRedisKilledAtEveryExchange(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		r := newRedisRig(t, b)
-		r.cfg.MaxAttempts = 50
-		for life := range int64(14) {
-			m := &mortal{Owners: r.redis, Tasks: r.redis, ResultStore: r.store, at: 1 + life/2, after: life%2 == 0}
-			for range 3 {
-				r.submit("ok", "")
-			}
-			p := r.startWith(taskrunner.Deps{Owners: m, Tasks: m, Store: m, Blobs: r.blobs})
-			until(t, m.dead.Load)
-			p.kill()
-			require.NoError(t, <-p.ended)
+	r := newRedisRig(t, coretest.Real(t))
+	r.cfg.MaxAttempts = 50
+	for life := range int64(14) {
+		m := &mortal{Owners: r.redis, Tasks: r.redis, ResultStore: r.store, at: 1 + life/2, after: life%2 == 0}
+		for range 3 {
+			r.submit("ok", "")
 		}
-		p := r.startWith(r.deps())
-		r.untilEnded()
-		p.stop()
-		for _, task := range r.states() {
-			require.Equal(t, core.TaskDone, task.State, task.Note)
-		}
-		require.Len(t, r.states(), 42)
-		coretest.RequireSound(t, r.redis)
-	})
+		p := r.startWith(taskrunner.Deps{Owners: m, Tasks: m, Store: m, Blobs: r.blobs})
+		until(t, m.dead.Load)
+		p.kill()
+		require.NoError(t, <-p.ended)
+	}
+	p := r.startWith(r.deps())
+	r.untilEnded()
+	p.stop()
+	for _, task := range r.states() {
+		require.Equal(t, core.TaskDone, task.State, task.Note)
+	}
+	require.Len(t, r.states(), 42)
+	coretest.RequireSound(t, r.redis)
 }
 
 // Two taskrunners of one host share the work; each task is done once.
 func TestOnRedisTwoRunnersShare(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		r := newRedisRig(t, b)
-		first := r.startWith(r.deps())
-		r.cfg.Registration.Owner = core.OwnerName(core.RoleTaskrunner, "h1", 1)
-		second := r.startWith(r.deps())
-		for range 50 {
-			r.submit("ok", "")
-		}
-		r.untilEnded()
-		require.Equal(t, 50, r.runs("ok"))
-		first.stop()
-		second.stop()
-		coretest.RequireSound(t, r.redis)
-	})
+	r := newRedisRig(t, coretest.Real(t))
+	first := r.startWith(r.deps())
+	r.cfg.Registration.Owner = core.OwnerName(core.RoleTaskrunner, "h1", 1)
+	second := r.startWith(r.deps())
+	for range 50 {
+		r.submit("ok", "")
+	}
+	r.untilEnded()
+	require.Equal(t, 50, r.runs("ok"))
+	first.stop()
+	second.stop()
+	coretest.RequireSound(t, r.redis)
 }

@@ -65,7 +65,7 @@ type script struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	redis := coretest.Mini(t).Open(t)
+	redis := coretest.Real(t).Open(t)
 	return &fixture{
 		t: t, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
 		ledger: &ledger{ResultStore: sqlitetest.Open(t), recorded: make(chan core.Result, 100)},

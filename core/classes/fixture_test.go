@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 	w := &fixture{t: t, now: time.UnixMilli(start)}
-	w.cluster = coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", pool)
+	w.cluster = coretest.NewCluster(t, coretest.Real(t).Open(t), "h1", pool)
 	w.store = store
 	w.in = &intake.Intake{Store: store, Queue: w.cluster.Store, Pools: w.cluster.Store, Tasks: w.cluster.Store, Blobs: blobs, Now: w.clock}
 	w.log = &steps{}

@@ -15,13 +15,13 @@ import (
 )
 
 // BenchmarkAClaim measures a job's claim and end, for an owner with so many slots that ends and claims so many at once, in
-// an empty cluster and in one of a million waiting requests, see crowd. One op is one call. The metric is Redis' time for
+// an empty cluster and in one of a million waiting requests, see largeCrowd. One op is one call. The metric is Redis' time for
 // a job in the fastest tenth of the calls, which other work on the machine hardly delays.
 func BenchmarkAClaim(b *testing.B) {
 	for _, c := range []struct{ slots, batch int }{{1, 1}, {100, 30}, {1000, 60}} {
 		b.Run(fmt.Sprintf("slots=%d/batch=%d", c.slots, c.batch), func(b *testing.B) {
 			plain, large := newClaimant(b, c.slots, c.batch), newClaimant(b, c.slots, c.batch)
-			crowd(b, large.suite, *manyWaiting)
+			largeCrowd.come(b, large.suite, *manyWaiting)
 			for b.Loop() {
 				plain.turn(b)
 				large.turn(b)
@@ -114,7 +114,7 @@ func (c *claimant) job() float64 {
 func BenchmarkLists(b *testing.B) {
 	backend := coretest.Alone(b)
 	x := &suite{Cluster: coretest.NewCluster(b, backend.Open(b), "h1", "p1"), b: backend}
-	crowd(b, x, *manyWaiting)
+	largeCrowd.come(b, x, *manyWaiting)
 	queues, err := x.Store.Waiting(b.Context())
 	require.NoError(b, err)
 	pool := core.DefaultPool("p1")

@@ -10,52 +10,59 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The large cluster of crowd. Only the number of waiting requests is a flag: the rest is made within a second.
-const (
-	crowdHosts      = 5_000
-	crowdPools      = 1_000
-	crowdDeep       = 10 // pools that have half of what waits
-	crowdSubmitters = 10_000
-	crowdVMs        = 20 // of each host, half of them claimed
+// crowd is a cluster for scripts to work in. The large one is for what they cost; in the small one all of them find
+// something to do.
+type crowd struct {
+	hosts, pools, submitters int
+	flood                    int // requests of one submitter in p9
+}
+
+var (
+	largeCrowd = crowd{hosts: 5_000, pools: 1_000, submitters: 10_000, flood: 10_000}
+	smallCrowd = crowd{hosts: 100, pools: 20, submitters: 100, flood: 1_000}
 )
 
-// crowd seeds the cluster: pools, hosts with their owners and VMs, and what waits.
-func crowd(t testing.TB, x *suite, waiting int) {
+const (
+	crowdDeep = 10 // pools that have half of what waits
+	crowdVMs  = 20 // of each host, half of them claimed
+)
+
+// come seeds the cluster: pools, hosts with their owners and VMs, and what waits.
+func (c crowd) come(t testing.TB, x *suite, waiting int) {
 	t.Helper()
-	for i := range crowdPools {
+	for i := range c.pools {
 		pool := core.DefaultPool(fmt.Sprintf("p%d", i))
 		pool.MaxWaiting = 1_000_000
 		require.NoError(t, x.Store.SetPool(t.Context(), pool))
 	}
-	crowdOfHosts(t, x)
-	const flood = 10_000
+	c.makeHosts(t, x)
 	// What is claimed counts towards what a cluster allows, and the tour submits some, too.
-	waiting = max(0, waiting-3*flood-crowdHosts*crowdVMs/2)
-	for i := range crowdPools {
+	waiting = max(0, waiting-3*c.flood-c.hosts*crowdVMs/2)
+	for i := range c.pools {
 		each := waiting / 2 / crowdDeep / 3
 		if i >= crowdDeep {
-			each = waiting / 2 / (crowdPools - crowdDeep) / 3
+			each = waiting / 2 / (c.pools - crowdDeep) / 3
 		}
 		for _, priority := range core.Priorities()[:3] {
-			fill(t, x, fmt.Sprintf("p%d", i), priority, each, i*each)
+			c.fill(t, x, fmt.Sprintf("p%d", i), priority, each, i*each)
 		}
 	}
-	many := specs("flood-", flood, "flood")
+	many := specs("flood-", c.flood, "flood")
 	for i := range many {
 		many[i].Pool = "p9"
 	}
 	x.Submit(t, many...)
 }
 
-// crowdOfHosts makes hosts that send no heartbeats, but are not due for an hour.
-func crowdOfHosts(t testing.TB, x *suite) {
+// makeHosts makes hosts that send no heartbeats, but are not due for an hour.
+func (c crowd) makeHosts(t testing.TB, x *suite) {
 	t.Helper()
-	const page = 250
+	page := min(250, c.hosts)
 	due := x.now(t).Add(time.Hour).UnixMilli()
-	for first := 0; first < crowdHosts; first += page {
+	for first := 0; first < c.hosts; first += page {
 		require.NoError(t, x.b.Admin.Eval(t.Context(), `
-			local ns, first, last, due, incarnation, vms, pools = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-			for h = first, last do
+			local ns, due, incarnation, vms, pools = KEYS[1], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+			for h = tonumber(ARGV[1]), tonumber(ARGV[2]) do
 				local host = 'm' .. string.format('%d', h)
 				redis.call('ZADD', ns .. ':hosts', due, host)
 				redis.call('HSET', ns .. ':host:' .. host, 'state', 'up', 'epoch', '1', 'machine', host, 'incarnation', incarnation)
@@ -83,12 +90,12 @@ func crowdOfHosts(t testing.TB, x *suite) {
 					end
 				end
 			end
-			return 1`, []string{x.b.Namespace}, first, first+page-1, due, x.Store.Incarnation(), crowdVMs, crowdPools).Err())
+			return 1`, []string{x.b.Namespace}, first, first+page-1, due, x.Store.Incarnation(), crowdVMs, c.pools).Err())
 	}
 }
 
 // fill queues n requests of a pool and priority, of as many submitters as there are, beginning with a number.
-func fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first int) {
+func (c crowd) fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first int) {
 	t.Helper()
 	const page = 2000
 	for at := 0; at < n; at += page {
@@ -110,6 +117,6 @@ func fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first 
 			redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. priority, n)
 			redis.call('HINCRBY', ns .. ':counts', 'bytes', bytes)
 			return 1`,
-			[]string{x.b.Namespace}, pool, string(priority), at, min(page, n-at), first, crowdSubmitters).Err())
+			[]string{x.b.Namespace}, pool, string(priority), at, min(page, n-at), first, c.submitters).Err())
 	}
 }

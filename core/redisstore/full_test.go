@@ -121,9 +121,9 @@ func TestEveryScriptWhileRedisIsFull(t *testing.T) {
 	t.Parallel()
 	b := coretest.Alone(t)
 	x := newSuite(t, b, false)
-	crowd(t, x, 3000)
+	smallCrowd.come(t, x, 0)
 	f := whileFull(t, x)
-	tour(t, x, 0, func(do func()) { do() })
+	smallCrowd.tour(t, x, 0, func(do func()) { do() })
 	anew := func() *suite {
 		require.NoError(t, b.Admin.FlushAll(t.Context()).Err())
 		x := newSuite(t, b, false)

@@ -292,45 +292,44 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // Many hosts and pools are read in as few trips to Redis as one.
 func TestManyHostsAreReadInTwoTrips(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		ctx, store := t.Context(), b.Open(t)
-		key := store.Namespace().Key
-		const many = 200
-		pipe := b.Admin.Pipeline()
-		for i := range many {
-			name := fmt.Sprintf("host-%03d", i)
-			pipe.ZAdd(ctx, key("hosts"), redis.Z{Member: name, Score: float64(i)})
-			pipe.HSet(ctx, key("host", name), "state", "up", "cpu", i)
-			pipe.HSet(ctx, key("vms", name), "vm", "p1|1", "vm-2", "p2|1")
-			pipe.ZAdd(ctx, key("owners"), redis.Z{Member: core.OwnerName(core.RoleTestrunner, name, 1), Score: 1})
-			pipe.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, name, 1)), "r-1", "vm|t|1|running|0|")
-		}
-		_, err := pipe.Exec(ctx)
-		require.NoError(t, err)
-		for i := range 20 {
-			require.NoError(t, store.SetPool(ctx, core.DefaultPool(fmt.Sprintf("pool-%d", i))))
-		}
-		count := &trips{}
-		store.Client().AddHook(count)
-		hosts, err := store.ListHosts(ctx)
-		require.NoError(t, err)
-		require.Equal(t, int64(2), count.n.Load())
-		require.Len(t, hosts, many)
-		for i, h := range hosts {
-			require.Equal(t, i, h.CPU)
-			require.Equal(t, int64(i), h.Deadline)
-			require.Equal(t, []string{core.OwnerName(core.RoleTestrunner, h.Name, 1)}, h.Owners)
-			require.Equal(t, map[string]map[core.VMState]int{"p1": {core.VMClaimed: 1}, "p2": {core.VMClean: 1}}, h.VMsOf)
-		}
-		vms, err := store.ListVMs(ctx, "")
-		require.NoError(t, err)
-		require.Len(t, vms, 2*many)
-		require.Equal(t, int64(5), count.n.Load(), "hosts, owners, VMs")
-		pools, err := store.ListPools(ctx)
-		require.NoError(t, err)
-		require.Len(t, pools, 20)
-		require.Equal(t, int64(7), count.n.Load())
-	})
+	b := coretest.Real(t)
+	ctx, store := t.Context(), b.Open(t)
+	key := store.Namespace().Key
+	const many = 200
+	pipe := b.Admin.Pipeline()
+	for i := range many {
+		name := fmt.Sprintf("host-%03d", i)
+		pipe.ZAdd(ctx, key("hosts"), redis.Z{Member: name, Score: float64(i)})
+		pipe.HSet(ctx, key("host", name), "state", "up", "cpu", i)
+		pipe.HSet(ctx, key("vms", name), "vm", "p1|1", "vm-2", "p2|1")
+		pipe.ZAdd(ctx, key("owners"), redis.Z{Member: core.OwnerName(core.RoleTestrunner, name, 1), Score: 1})
+		pipe.HSet(ctx, key("slots", core.OwnerName(core.RoleTestrunner, name, 1)), "r-1", "vm|t|1|running|0|")
+	}
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	for i := range 20 {
+		require.NoError(t, store.SetPool(ctx, core.DefaultPool(fmt.Sprintf("pool-%d", i))))
+	}
+	count := &trips{}
+	store.Client().AddHook(count)
+	hosts, err := store.ListHosts(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), count.n.Load())
+	require.Len(t, hosts, many)
+	for i, h := range hosts {
+		require.Equal(t, i, h.CPU)
+		require.Equal(t, int64(i), h.Deadline)
+		require.Equal(t, []string{core.OwnerName(core.RoleTestrunner, h.Name, 1)}, h.Owners)
+		require.Equal(t, map[string]map[core.VMState]int{"p1": {core.VMClaimed: 1}, "p2": {core.VMClean: 1}}, h.VMsOf)
+	}
+	vms, err := store.ListVMs(ctx, "")
+	require.NoError(t, err)
+	require.Len(t, vms, 2*many)
+	require.Equal(t, int64(5), count.n.Load(), "hosts, owners, VMs")
+	pools, err := store.ListPools(ctx)
+	require.NoError(t, err)
+	require.Len(t, pools, 20)
+	require.Equal(t, int64(7), count.n.Load())
 }
 
 func TestSetHost(t *testing.T) {

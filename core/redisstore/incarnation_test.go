@@ -8,6 +8,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore"
 	"drover/core/redisstore/redisserver"
 
@@ -68,6 +69,7 @@ func follows(t *testing.T, replica, primary *redis.Client) {
 // nothing until it reconciled, and lateness counts from when it was first seen to serve.
 func TestAFailoverIsAnotherIncarnation(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Long)
 	f, err := redisserver.StartFailover(t.Context(), 1)
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
@@ -185,7 +187,8 @@ func takeOver(t *testing.T, replica, primary *redis.Client) {
 func TestTheLifeOfACluster(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	c, err := redisserver.StartCluster(ctx, 3, 1)
+	// No node takes another for dead: who has the namespace is decided here.
+	c, err := redisserver.StartCluster(ctx, 3, 1, "--cluster-node-timeout", "600000")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
@@ -240,6 +243,7 @@ func TestTheLifeOfACluster(t *testing.T) {
 	require.True(t, exchanged(t, s, h.Call(5, 0)).Ready)
 	follows(t, admins[replica], admins[home])
 	require.NoError(t, c.Nodes[home].Kill())
+	require.NoError(t, admins[replica].Do(ctx, "cluster", "failover", "takeover").Err())
 	require.False(t, exchanged(t, s, h.Call(6, 1)).Ready)
 	require.Equal(t, second[:20], s.Incarnation()[:20])
 	coretest.RequireSound(t, s)

@@ -15,9 +15,6 @@ func TestMain(m *testing.M) {
 	given := make(map[string]bool)
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	size := map[string]string{"rapid.checks": "15", "rapid.nofailfile": "true", "rapid.shrinktime": "20s"}
-	if underRace {
-		size["rapid.checks"] = "3" // one thing after the other, there is no race in it
-	}
 	for name, value := range size {
 		if given[name] {
 			continue

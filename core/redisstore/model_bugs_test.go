@@ -2,7 +2,6 @@ package redisstore_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore"
 
 	"github.com/redis/go-redis/v9"
@@ -163,13 +163,9 @@ var noticed = map[string]uint64{
 	"an owner is forgotten with its slots":          1,
 }
 
-var findBugs = flag.Bool("bugs", false, "let the model look for the bugs that it must notice")
-
 func TestModelNoticesBugs(t *testing.T) {
 	t.Parallel()
-	if !*findBugs {
-		t.Skip("plays many games: make test does so apart, without the race detector")
-	}
+	tier.OnlyInAll(t, tier.Long)
 	look := func(name string, bug [2]string, places, leases bool) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore"
 
 	"pgregory.net/rapid"
@@ -432,8 +433,7 @@ func (m *model) checkEmpty() {
 	}
 }
 
-// TestModel plays the model. Its size is set by -rapid.checks and -rapid.steps. Under the race
-// detector it plays a few games: make test plays all of them without.
+// TestModel plays the model. Its size on miniredis is set by -rapid.checks and -rapid.steps.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	t.Run("mini", func(t *testing.T) {
@@ -444,19 +444,20 @@ func TestModel(t *testing.T) {
 			play(newModel(b, rapidDice{rt}, rt.Fatalf, nil), 200)
 		})
 	})
-	t.Run("real", func(t *testing.T) {
+	games := func(t *testing.T, n int) {
 		t.Parallel()
-		games := 10
-		if underRace {
-			games = 2
-		}
-		for range games {
+		for range n {
 			b := coretest.Real(t)
 			seed := rand.Uint64()
 			play(newModel(b, plainDice{rand.New(rand.NewPCG(seed, 0))}, func(format string, args ...any) {
 				t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
 			}, nil), 200)
 		}
+	}
+	t.Run("real", func(t *testing.T) { games(t, 2) })
+	t.Run("more", func(t *testing.T) {
+		tier.OnlyInAll(t, tier.Long)
+		games(t, 8)
 	})
 }
 

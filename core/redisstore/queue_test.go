@@ -112,53 +112,51 @@ func TestEnqueueMoreThanOneCallTakes(t *testing.T) {
 // Rule 9: limits on the whole, on bytes, and per submitter and priority.
 func TestEnqueueRefusesWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		opts := b.Options()
-		opts.MaxWaiting = 1005
-		s, err := redisstore.Open(t.Context(), opts)
+	opts := coretest.Real(t).Options()
+	opts.MaxWaiting = 1005
+	s, err := redisstore.Open(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	h := coretest.NewCluster(t, s, "h1", "p1")
+	small := core.DefaultPool("small")
+	small.MaxWaiting = 2
+	require.NoError(t, s.SetPool(t.Context(), small))
+	codes := func(specs ...core.Spec) (codes []core.Code) {
+		verdicts, err := s.Enqueue(t.Context(), specs)
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		h := coretest.NewCluster(t, s, "h1", "p1")
-		small := core.DefaultPool("small")
-		small.MaxWaiting = 2
-		require.NoError(t, s.SetPool(t.Context(), small))
-		codes := func(specs ...core.Spec) (codes []core.Code) {
-			verdicts, err := s.Enqueue(t.Context(), specs)
-			require.NoError(t, err)
-			for _, v := range verdicts {
-				codes = append(codes, core.CodeOf(v))
-			}
-			return codes
+		for _, v := range verdicts {
+			codes = append(codes, core.CodeOf(v))
 		}
-		room := func(want core.Code, spec core.Spec) {
-			t.Helper()
-			require.Equal(t, want, core.CodeOf(s.Room(t.Context(), spec)))
-			there, err := s.Present(t.Context(), []string{spec.Key()})
-			require.NoError(t, err)
-			require.Equal(t, []bool{false}, there, "it only asks")
-		}
-		of := func(id, submitter string, priority core.Priority) core.Spec {
-			return withPriority(coretest.Spec(id, "small", submitter), priority)
-		}
-		room("", of("a1", "ann", "normal"))
-		room(core.CodeNotFound, coretest.Spec("n1", "nowhere", "ann"))
-		require.Equal(t, []core.Code{"", "", core.CodeFull, "", "", core.CodeFull}, codes(
-			of("a1", "ann", "normal"), of("a2", "ann", "normal"), of("a3", "ann", "normal"), of("a4", "ann", "low"),
-			of("b1", "bob", "normal"), of("a5", "ann", "normal")))
-		require.Equal(t, []core.Code{core.CodeFull, ""}, codes(of("a3", "ann", "normal"), of("a1", "ann", "normal")),
-			"what Redis has is not refused")
-		room(core.CodeFull, of("a3", "ann", "normal"))
-		h.Submit(t, specs("r", 1000, "ann")...)
-		require.Equal(t, []core.Code{"", core.CodeFull}, codes(coretest.Spec("x1", "p1", "ann"), coretest.Spec("x2", "p1", "ann")))
-		opts.MaxWaiting, opts.MaxSpecBytes = 0, 1000
-		tight, err := redisstore.Open(t.Context(), opts)
+		return codes
+	}
+	room := func(want core.Code, spec core.Spec) {
+		t.Helper()
+		require.Equal(t, want, core.CodeOf(s.Room(t.Context(), spec)))
+		there, err := s.Present(t.Context(), []string{spec.Key()})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, tight.Close()) })
-		verdicts, err := tight.Enqueue(t.Context(), []core.Spec{coretest.Spec("x2", "p1", "ann")})
-		require.NoError(t, err)
-		refused(t, verdicts[0], core.CodeFull)
-		coretest.RequireSound(t, s)
-	})
+		require.Equal(t, []bool{false}, there, "it only asks")
+	}
+	of := func(id, submitter string, priority core.Priority) core.Spec {
+		return withPriority(coretest.Spec(id, "small", submitter), priority)
+	}
+	room("", of("a1", "ann", "normal"))
+	room(core.CodeNotFound, coretest.Spec("n1", "nowhere", "ann"))
+	require.Equal(t, []core.Code{"", "", core.CodeFull, "", "", core.CodeFull}, codes(
+		of("a1", "ann", "normal"), of("a2", "ann", "normal"), of("a3", "ann", "normal"), of("a4", "ann", "low"),
+		of("b1", "bob", "normal"), of("a5", "ann", "normal")))
+	require.Equal(t, []core.Code{core.CodeFull, ""}, codes(of("a3", "ann", "normal"), of("a1", "ann", "normal")),
+		"what Redis has is not refused")
+	room(core.CodeFull, of("a3", "ann", "normal"))
+	h.Submit(t, specs("r", 1000, "ann")...)
+	require.Equal(t, []core.Code{"", core.CodeFull}, codes(coretest.Spec("x1", "p1", "ann"), coretest.Spec("x2", "p1", "ann")))
+	opts.MaxWaiting, opts.MaxSpecBytes = 0, 1000
+	tight, err := redisstore.Open(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tight.Close()) })
+	verdicts, err := tight.Enqueue(t.Context(), []core.Spec{coretest.Spec("x2", "p1", "ann")})
+	require.NoError(t, err)
+	refused(t, verdicts[0], core.CodeFull)
+	coretest.RequireSound(t, s)
 }
 
 // What users write must not keep the scripts from reading what drover wrote.
@@ -420,33 +418,32 @@ func TestTombstonesAndTrim(t *testing.T) {
 // A flood of ends does not fill Redis: the older ones go before their time.
 func TestTrimKeepsTheNewestWhateverTheirAge(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
-		ctx := context.Background()
-		space := h.Store.Namespace()
-		trim := func() int {
-			n, err := redis.NewScript(redisstore.Assemble("trim")).
-				Run(ctx, b.Admin, []string{space.Key("meta")}, time.Hour.Milliseconds(), 4).Int()
-			require.NoError(t, err)
-			return n
-		}
-		require.Zero(t, trim())
-		for _, round := range []struct {
-			ended     []string
-			forgotten int
-			left      []string
-		}{
-			{[]string{"a", "b"}, 0, []string{"a", "b"}}, // half of the most: they stay
-			{[]string{"c"}, 0, []string{"a", "b", "c"}},
-			{[]string{"d", "e", "f"}, 3, []string{"d", "e", "f"}},
-		} {
-			require.NoError(t, b.Admin.SAdd(ctx, space.Key("tombstones"), round.ended).Err())
-			require.Equal(t, round.forgotten, trim())
-			left, err := b.Admin.SUnion(ctx, space.Key("tombstones"), space.Key("tombstones_old")).Result()
-			require.NoError(t, err)
-			require.ElementsMatch(t, round.left, left)
-		}
-	})
+	b := coretest.Real(t)
+	h := coretest.NewCluster(t, b.Open(t), "h1", "p1")
+	ctx := context.Background()
+	space := h.Store.Namespace()
+	trim := func() int {
+		n, err := redis.NewScript(redisstore.Assemble("trim")).
+			Run(ctx, b.Admin, []string{space.Key("meta")}, time.Hour.Milliseconds(), 4).Int()
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, trim())
+	for _, round := range []struct {
+		ended     []string
+		forgotten int
+		left      []string
+	}{
+		{[]string{"a", "b"}, 0, []string{"a", "b"}}, // half of the most: they stay
+		{[]string{"c"}, 0, []string{"a", "b", "c"}},
+		{[]string{"d", "e", "f"}, 3, []string{"d", "e", "f"}},
+	} {
+		require.NoError(t, b.Admin.SAdd(ctx, space.Key("tombstones"), round.ended).Err())
+		require.Equal(t, round.forgotten, trim())
+		left, err := b.Admin.SUnion(ctx, space.Key("tombstones"), space.Key("tombstones_old")).Result()
+		require.NoError(t, err)
+		require.ElementsMatch(t, round.left, left)
+	}
 }
 
 func TestTurnsAndLastEvents(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/coretest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -53,10 +54,8 @@ func TestTake(t *testing.T) {
 // With time, as many become possible as the rate says, and never more than the burst.
 func TestTakeRecovers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, x *suite) {
-		if x.b.Mini == nil {
-			t.Skip("only miniredis' clock can be moved")
-		}
+	for _, twice := range []bool{false, true} {
+		x := newSuite(t, coretest.Mini(t), twice)
 		at := start
 		after := func(d time.Duration) {
 			at = at.Add(d)
@@ -79,7 +78,7 @@ func TestTakeRecovers(t *testing.T) {
 		a := x.take(t, "a", hourly, 1)
 		require.False(t, a.Allowed)
 		require.LessOrEqual(t, a.Retry, hourly.Every, "nobody is shut out for longer than the rate says")
-	})
+	}
 }
 
 // What a name leaves goes by itself, not before the rate is whole again.

@@ -15,6 +15,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore"
 
 	"github.com/redis/go-redis/v9"
@@ -30,13 +31,14 @@ const (
 	slowScript   = 2 * time.Millisecond
 )
 
-// No script holds Redis up in a large cluster, see crowd. Every script there is is called: what is not called here
+// No script holds Redis up in a large cluster, see largeCrowd. Every script there is is called: what is not called here
 // fails the test. Judged are the commands that a call makes. Its time is judged against a script that does as many, in
 // the same run, and only if it is too long each of three times.
 func TestNoScriptIsSlow(t *testing.T) {
+	tier.OnlyInAll(t, tier.Long)
 	t.Parallel()
 	x := newSuite(t, coretest.Alone(t), false)
-	crowd(t, x, *manyWaiting)
+	largeCrowd.come(t, x, *manyWaiting)
 	ctx := t.Context()
 	require.NoError(t, x.b.Admin.ConfigSet(ctx, "slowlog-max-len", "100000").Err())
 	names := make(map[string]string)
@@ -84,7 +86,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 				}
 			}
 		}
-		tour(t, x, round, step)
+		largeCrowd.tour(t, x, round, step)
 		if counts {
 			for name := range worst {
 				least[name] = time.Hour
@@ -192,11 +194,12 @@ func becomeDue(t *testing.T, x *suite, name string) {
 }
 
 // tour makes every call that components, pages, the API and scrapes make, in one go each.
-func tour(t *testing.T, x *suite, round int, step func(do func())) {
+func (of crowd) tour(t *testing.T, x *suite, round int, step func(do func())) {
 	t.Helper()
 	ctx := context.Background()
 	s := x.Store
 	id := func(name string) string { return fmt.Sprintf("%s%d", name, round) }
+	flood := func(last int) string { return fmt.Sprintf("flood-%d-1", of.flood-last) } // the last one waits longest
 	ok := func(err error) { t.Helper(); require.NoError(t, err) }
 	seq := int64(100 * (round + 1))
 
@@ -218,17 +221,17 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { _, err := s.SetTargets(ctx, ground.Number, targets); ok(err) })
 	step(func() { _, err := s.Waiting(ctx); ok(err) })
 	step(func() { _, err := s.TaskQueues(ctx); ok(err) })
-	for _, key := range []string{"p1normalu900-1-1", "p8lowu1-1-1", "flood-9999-1", "m99-r3-1"} {
+	for _, key := range []string{"p1normalu900-1-1", "p8lowu1-1-1", flood(1), "m99-r3-1"} {
 		step(func() { _, _, err := s.Preceding(ctx, key); ok(err) })
 		step(func() { _, err := s.Locate(ctx, key); ok(err) })
 	}
-	step(func() { _, err := s.Cancel(ctx, "flood-9998-1", "bob", core.CancelAny); ok(err) })
+	step(func() { _, err := s.Cancel(ctx, flood(2), "bob", core.CancelAny); ok(err) })
 	step(func() {
-		spec := specs(fmt.Sprintf("flood-%d", 800+round), 1, "flood")[0].With(1, core.Change{Pool: "p2", Priority: core.PriorityLow})
+		spec := specs(fmt.Sprintf("flood-%d", 60+round), 1, "flood")[0].With(1, core.Change{Pool: "p2", Priority: core.PriorityLow})
 		_, _, err := s.Change(ctx, spec, 0)
 		ok(err)
 	})
-	step(func() { _, err := s.Withdraw(ctx, fmt.Sprintf("flood-%d-1", 9000+round)); ok(err) })
+	step(func() { _, err := s.Withdraw(ctx, flood(10+round)); ok(err) })
 	step(func() { x.take(t, "sign-in:ann", core.Rate{Every: time.Second, Burst: 5}, 1) })
 	step(func() { ok(s.Sessions().CommitCtx(ctx, id("token"), []byte("x"), time.Now().Add(time.Hour))) })
 	step(func() { ok(s.Sessions().DeleteCtx(ctx, id("token"))) })
@@ -246,7 +249,7 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 	step(func() { ok(s.Create(ctx, x.Factory, x.Made, "h1", "p1", []string{id("v")})) })
 	step(func() { ok(s.Ready(ctx, x.Factory, x.Made, "h1", map[string]bool{id("v"): true})) })
 	var pools []string
-	for i := range crowdPools {
+	for i := range of.pools {
 		pools = append(pools, fmt.Sprintf("p%d", i))
 	}
 	step(func() { _, err := s.Load(ctx, "h1", pools); ok(err) })
@@ -384,6 +387,20 @@ func tour(t *testing.T, x *suite, round int, step func(do func())) {
 		{Rule: core.RuleOutput, ID: "output:nobody-1:1.1"},
 	} {
 		step(func() { _, err := s.Mend(ctx, v); ok(err) })
+	}
+}
+
+// What is called here works on the embedded server, and on a Redis Cluster, whose nodes refuse a script that
+// names keys of others.
+func TestEveryScriptOnEachServer(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) *coretest.Backend{"mini": coretest.Mini, "cluster": coretest.OnRedisCluster} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newSuite(t, open(t), false)
+			smallCrowd.come(t, x, 0)
+			smallCrowd.tour(t, x, 0, func(do func()) { do() })
+		})
 	}
 }
 

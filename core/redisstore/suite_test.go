@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// suite is what a test works on: a cluster of one host and pool on one kind of server.
+// suite is what a test works on: a cluster of one host and pool.
 type suite struct {
 	*coretest.Cluster
 	b     *coretest.Backend
@@ -26,24 +26,20 @@ type suite struct {
 	unsound bool
 }
 
-// each runs a test on miniredis, on a real server, on a Redis Cluster, and once more on miniredis
-// with every call made twice. At its end the namespace must be sound.
+// each runs a test once as it is and once with every call made twice. At its end the namespace must be sound.
+// TestEveryScriptOnEachServer runs the scripts on the other servers.
 func each(t *testing.T, test func(t *testing.T, x *suite)) {
 	t.Helper()
-	run := func(name string, backend func(testing.TB) *coretest.Backend, twice bool) {
+	for name, twice := range map[string]bool{"once": false, "twice": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newSuite(t, backend(t), twice)
+			x := newSuite(t, coretest.Real(t), twice)
 			test(t, x)
 			if !x.unsound {
 				coretest.RequireSound(t, x.Store)
 			}
 		})
 	}
-	run("mini", coretest.Mini, false)
-	run("real", coretest.Real, false)
-	run("cluster", coretest.OnRedisCluster, false)
-	run("twice", coretest.Mini, true)
 }
 
 // start is the time at which tests on miniredis begin.

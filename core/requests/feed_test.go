@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/coretest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,7 +36,8 @@ func (f *nextRead) Next(ctx context.Context, event string, outputs map[core.Outp
 // The common read that follows a claim awaits its output already: it may last.
 func TestTheFirstOutputIsAwaitedFromTheClaimOn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *fixture) {
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := fixtureOn(t, b)
 		feed := &nextRead{Feed: w.cluster.Store, awaited: make(chan map[core.OutputOf]string, 1)}
 		w.watchBy(feed)
 		v := w.submit("ann")

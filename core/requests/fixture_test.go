@@ -45,7 +45,7 @@ type fixture struct {
 	now time.Time
 }
 
-func newFixture(t *testing.T) *fixture { return fixtureOn(t, coretest.Mini(t)) }
+func newFixture(t *testing.T) *fixture { return fixtureOn(t, coretest.Real(t)) }
 
 func fixtureOn(t *testing.T, b *coretest.Backend) *fixture {
 	t.Helper()

@@ -9,17 +9,10 @@ import (
 	"time"
 
 	"drover/core"
-	"drover/core/coretest"
 	"drover/core/requests"
 
 	"github.com/stretchr/testify/require"
 )
-
-// each runs a test on miniredis and on a real Redis.
-func each(t *testing.T, test func(t *testing.T, w *fixture)) {
-	t.Helper()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) { test(t, fixtureOn(t, b)) })
-}
 
 // watch runs the Watch that wakes Follow.
 func (w *fixture) watch() { w.watchBy(w.cluster.Store) }
@@ -98,51 +91,50 @@ func (w *fixture) life(seen func(want string)) {
 
 func TestFollowTellsAllInOrder(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *fixture) {
-		w.watch()
-		s := w.submit("rosa")
-		events := make(chan requests.Event)
-		failed := make(chan error, 1)
-		go func() {
-			defer close(events)
-			for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
-				if err != nil {
-					failed <- err
-					return
-				}
-				if e.Kind != requests.EventIdle {
-					events <- e
-				}
+	w := newFixture(t)
+	w.watch()
+	s := w.submit("rosa")
+	events := make(chan requests.Event)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(events)
+		for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
+			if err != nil {
+				failed <- err
+				return
 			}
-		}()
-		var all []requests.Event
-		w.life(func(want string) {
-			for e := range events {
-				all = append(all, e)
-				if text(e) == want {
-					return
-				}
-			}
-			require.Fail(t, "it ended before "+want)
-		})
-		_, more := <-events
-		require.False(t, more)
-		require.Empty(t, failed)
-		var got []string
-		for _, e := range all {
-			if text(e) != "state queued" { // it may be seen between two tries, or not
-				got = append(got, text(e))
+			if e.Kind != requests.EventIdle {
+				events <- e
 			}
 		}
-		require.Equal(t, []string{
-			"state claimed", "state running", "output stdoutone ", "output stdouttwo ", "reset ", "state claimed", "state running",
-			"output stdoutthree ", "output stdoutfour", "end completed",
-		}, got)
-		for i, e := range all {
-			require.Equal(t, shown(all), shown(append(all[:i+1:i+1], w.follow("rosa", s.ID, e.ID)...)), "after event %d, %s", i, text(e))
+	}()
+	var all []requests.Event
+	w.life(func(want string) {
+		for e := range events {
+			all = append(all, e)
+			if text(e) == want {
+				return
+			}
 		}
-		require.Empty(t, w.follow("rosa", s.ID, all[len(all)-1].ID), "the end is told once")
+		require.Fail(t, "it ended before "+want)
 	})
+	_, more := <-events
+	require.False(t, more)
+	require.Empty(t, failed)
+	var got []string
+	for _, e := range all {
+		if text(e) != "state queued" { // it may be seen between two tries, or not
+			got = append(got, text(e))
+		}
+	}
+	require.Equal(t, []string{
+		"state claimed", "state running", "output stdoutone ", "output stdouttwo ", "reset ", "state claimed", "state running",
+		"output stdoutthree ", "output stdoutfour", "end completed",
+	}, got)
+	for i, e := range all {
+		require.Equal(t, shown(all), shown(append(all[:i+1:i+1], w.follow("rosa", s.ID, e.ID)...)), "after event %d, %s", i, text(e))
+	}
+	require.Empty(t, w.follow("rosa", s.ID, all[len(all)-1].ID), "the end is told once")
 }
 
 // shown is what a reader has in the end: what is printed, and how it ended.
@@ -164,30 +156,29 @@ func shown(all []requests.Event) (out string) {
 // A reader who comes back after the attempt was lost gets the next one's output whole.
 func TestFollowAcrossALostAttempt(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *fixture) {
-		w.watch()
-		s := w.submit("rosa")
-		c := w.claim()
-		w.print(c, "lost", "more")
-		var last string
-		for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
-			require.NoError(t, err)
-			if last = e.ID; text(e) == "output stdoutlost" {
-				break
-			}
+	w := newFixture(t)
+	w.watch()
+	s := w.submit("rosa")
+	c := w.claim()
+	w.print(c, "lost", "more")
+	var last string
+	for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
+		require.NoError(t, err)
+		if last = e.ID; text(e) == "output stdoutlost" {
+			break
 		}
-		c = w.retry(c)
-		w.print(c, "kept")
-		w.end(c)
-		var got []string
-		for _, e := range w.follow("rosa", s.ID, last) {
-			got = append(got, text(e))
-		}
-		require.Equal(t, []string{"reset ", "output stdoutkept", "end completed"}, got)
-		for _, foreign := range []string{"x", "1~2", "999999999~~~", "1~1.1~0-0~\n"} {
-			require.Equal(t, "kept|completed", shown(w.follow("rosa", s.ID, foreign)), "what is no id begins anew")
-		}
-	})
+	}
+	c = w.retry(c)
+	w.print(c, "kept")
+	w.end(c)
+	var got []string
+	for _, e := range w.follow("rosa", s.ID, last) {
+		got = append(got, text(e))
+	}
+	require.Equal(t, []string{"reset ", "output stdoutkept", "end completed"}, got)
+	for _, foreign := range []string{"x", "1~2", "999999999~~~", "1~1.1~0-0~\n"} {
+		require.Equal(t, "kept|completed", shown(w.follow("rosa", s.ID, foreign)), "what is no id begins anew")
+	}
 }
 
 // Who may not see what a harness prints is told of states only.

@@ -151,34 +151,33 @@ func TestFollowTellsEachThingOnce(t *testing.T) {
 // result has it.
 func TestFollowSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *fixture) {
-		w.watch()
-		for name, ended := range map[string]bool{"while it runs": false, "at the end": true} {
-			s := w.submit("rosa")
-			a := &attempt{Claim: w.claim(), whole: map[string]string{}}
-			for _, word := range []string{"one ", "two ", "three "} {
-				w.prints(a, "stdout", word, false)
-			}
-			w.forget(a.Claim, 1)
-			var got []string
-			if ended {
-				w.ends(a)
-			}
-			for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
-				require.NoError(t, err)
-				if e.Kind == requests.EventIdle {
-					w.ends(a)
-				} else if got = append(got, text(e)); e.Kind == requests.EventGap {
-					require.EqualValues(t, len("one two "), e.Bytes)
-				}
-			}
-			want := []string{"state claimed", "gap stdout", "output stdoutthree ", "end completed"}
-			if ended {
-				want = []string{"output stdoutone two ", "output stdoutthree ", "end completed"}
-			}
-			require.Equal(t, want, got, name)
+	w := newFixture(t)
+	w.watch()
+	for name, ended := range map[string]bool{"while it runs": false, "at the end": true} {
+		s := w.submit("rosa")
+		a := &attempt{Claim: w.claim(), whole: map[string]string{}}
+		for _, word := range []string{"one ", "two ", "three "} {
+			w.prints(a, "stdout", word, false)
 		}
-	})
+		w.forget(a.Claim, 1)
+		var got []string
+		if ended {
+			w.ends(a)
+		}
+		for e, err := range w.service.Follow(t.Context(), as("rosa"), s.ID, "") {
+			require.NoError(t, err)
+			if e.Kind == requests.EventIdle {
+				w.ends(a)
+			} else if got = append(got, text(e)); e.Kind == requests.EventGap {
+				require.EqualValues(t, len("one two "), e.Bytes)
+			}
+		}
+		want := []string{"state claimed", "gap stdout", "output stdoutthree ", "end completed"}
+		if ended {
+			want = []string{"output stdoutone two ", "output stdoutthree ", "end completed"}
+		}
+		require.Equal(t, want, got, name)
+	}
 }
 
 // forget leaves only the last n pieces of a claim's live output, as its cap does.

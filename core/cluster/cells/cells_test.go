@@ -33,22 +33,13 @@ type fixture struct {
 	seq   []int64 // of the hosts' calls in benchmarks
 }
 
-// each runs a test on three servers, and on three nodes of one Redis Cluster.
-func each(t *testing.T, test func(w *fixture)) {
-	for name, open := range map[string]func(testing.TB) *coretest.Backend{"three minis": coretest.Mini, "three servers": coretest.Alone} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var all []*redisstore.Store
-			for range names {
-				all = append(all, open(t).Open(t))
-			}
-			test(newFixture(t, all))
-		})
+// onServer opens three namespaces of a server.
+func onServer(t testing.TB) (all []*redisstore.Store) {
+	t.Helper()
+	for range names {
+		all = append(all, coretest.Real(t).Open(t))
 	}
-	t.Run("three nodes of a Redis Cluster", func(t *testing.T) {
-		t.Parallel()
-		test(newFixture(t, onNodes(t)))
-	})
+	return all
 }
 
 // onNodes opens three namespaces of a Redis Cluster, each on another node.
@@ -142,145 +133,149 @@ func (w *fixture) has(key string) (in []int) {
 // A request of each cell's pool is in that cell alone, from its submission to its end, and all of them are seen together.
 func TestARequestRunsInEachCell(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *fixture) {
-		t, ctx := w.t, w.t.Context()
-		var rows []core.Row
-		for i := range names {
-			row := w.submit(i)
-			require.Equal(t, []int{i}, w.has(row.Spec.Key()))
-			rows = append(rows, row)
-		}
-		queues, err := w.view.Waiting(ctx)
+	for name, open := range map[string]func(testing.TB) []*redisstore.Store{"one server": onServer, "three nodes of a Redis Cluster": onNodes} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requestsRun(newFixture(t, open(t)))
+		})
+	}
+}
+
+func requestsRun(w *fixture) {
+	w.t.Helper()
+	t, ctx := w.t, w.t.Context()
+	var rows []core.Row
+	for i := range names {
+		row := w.submit(i)
+		require.Equal(t, []int{i}, w.has(row.Spec.Key()))
+		rows = append(rows, row)
+	}
+	queues, err := w.view.Waiting(ctx)
+	require.NoError(t, err)
+	queues = slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Waiting == 0 })
+	require.Len(t, queues, len(names))
+	turns, err := w.view.Turns(ctx, queues, 5)
+	require.NoError(t, err)
+	for i, q := range queues {
+		require.Len(t, turns[i], 1)
+		place, err := w.view.Locate(ctx, turns[i][0].Next)
 		require.NoError(t, err)
-		queues = slices.DeleteFunc(queues, func(q core.QueueInfo) bool { return q.Waiting == 0 })
-		require.Len(t, queues, len(names))
-		turns, err := w.view.Turns(ctx, queues, 5)
+		require.Equal(t, q.Pool, place.Pool)
+	}
+	for i, h := range w.hosts {
+		h.AddVMs(t, 1)
+		got := h.Exchange(t, 1, 5)
+		require.Len(t, got.Claims, 1)
+		claim := got.Claims[0]
+		require.Equal(t, rows[i].Spec.Key(), claim.Key)
+		place, err := w.view.Locate(ctx, claim.Key)
 		require.NoError(t, err)
-		for i, q := range queues {
-			require.Len(t, turns[i], 1)
-			place, err := w.view.Locate(ctx, turns[i][0].Next)
-			require.NoError(t, err)
-			require.Equal(t, q.Pool, place.Pool)
-		}
-		for i, h := range w.hosts {
-			h.AddVMs(t, 1)
-			got := h.Exchange(t, 1, 5)
-			require.Len(t, got.Claims, 1)
-			claim := got.Claims[0]
-			require.Equal(t, rows[i].Spec.Key(), claim.Key)
-			place, err := w.view.Locate(ctx, claim.Key)
-			require.NoError(t, err)
-			require.Equal(t, h.Runner, place.Owner)
-			first, err := w.store.Record(ctx, core.Result{
-				ID: rows[i].Spec.ID, Generation: 1, State: core.RequestCompleted, Token: claim.Token, VM: claim.VM, Pool: pool(i),
-			})
-			require.NoError(t, err)
-			require.True(t, first)
-			require.Equal(t, []bool{true}, h.Exchange(t, 2, 0, core.Finish{Key: claim.Key, Token: claim.Token, Outcome: core.OutcomeDone}).Finished)
-			require.Empty(t, w.has(claim.Key))
-		}
-		hosts, err := w.view.ListHosts(ctx)
+		require.Equal(t, h.Runner, place.Owner)
+		first, err := w.store.Record(ctx, core.Result{
+			ID: rows[i].Spec.ID, Generation: 1, State: core.RequestCompleted, Token: claim.Token, VM: claim.VM, Pool: pool(i),
+		})
 		require.NoError(t, err)
-		for i := range hosts {
-			require.Equal(t, names[i], hosts[i].Cell)
-		}
-		require.NoError(t, w.view.Drain(ctx, host(1), true, 0))
-		for i, r := range w.redis {
-			its, err := r.ListHosts(ctx)
-			require.NoError(t, err)
-			require.Equal(t, i == 1, its[0].Drain)
-		}
-		events, err := w.view.LastEvents(ctx, 1000)
+		require.True(t, first)
+		require.Equal(t, []bool{true}, h.Exchange(t, 2, 0, core.Finish{Key: claim.Key, Token: claim.Token, Outcome: core.OutcomeDone}).Finished)
+		require.Empty(t, w.has(claim.Key))
+	}
+	hosts, err := w.view.ListHosts(ctx)
+	require.NoError(t, err)
+	for i := range hosts {
+		require.Equal(t, names[i], hosts[i].Cell)
+	}
+	require.NoError(t, w.view.Drain(ctx, host(1), true, 0))
+	for i, r := range w.redis {
+		its, err := r.ListHosts(ctx)
 		require.NoError(t, err)
-		for i := range events[1:] {
-			require.GreaterOrEqual(t, events[i].At, events[i+1].At)
-		}
-	})
+		require.Equal(t, i == 1, its[0].Drain)
+	}
+	events, err := w.view.LastEvents(ctx, 1000)
+	require.NoError(t, err)
+	for i := range events[1:] {
+		require.GreaterOrEqual(t, events[i].At, events[i+1].At)
+	}
 }
 
 // While a cell is away, its requests are accepted and the other cells go on. Only its own overseer queues what it missed.
 func TestOtherCellsGoOn(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *fixture) {
-		t, ctx := w.t, w.t.Context()
-		w.away[1].Store(true)
-		view := w.look()
-		w.in.Queue, w.in.Pools = view, view
-		lost, kept := w.submit(1), w.submit(2)
-		require.Empty(t, w.has(lost.Spec.Key()))
-		require.Equal(t, []int{2}, w.has(kept.Spec.Key()))
-		_, err := view.Locate(ctx, lost.Spec.Key())
-		require.True(t, core.Is(err, core.CodeUnavailable), "%v", err)
-		require.ErrorContains(t, err, "cell east")
-		_, err = view.Locate(ctx, kept.Spec.Key())
-		require.NoError(t, err)
+	w, ctx := newFixture(t, onServer(t)), t.Context()
+	w.away[1].Store(true)
+	view := w.look()
+	w.in.Queue, w.in.Pools = view, view
+	lost, kept := w.submit(1), w.submit(2)
+	require.Empty(t, w.has(lost.Spec.Key()))
+	require.Equal(t, []int{2}, w.has(kept.Spec.Key()))
+	_, err := view.Locate(ctx, lost.Spec.Key())
+	require.True(t, core.Is(err, core.CodeUnavailable), "%v", err)
+	require.ErrorContains(t, err, "cell east")
+	_, err = view.Locate(ctx, kept.Spec.Key())
+	require.NoError(t, err)
 
+	hosts, err := view.ListHosts(ctx)
+	require.NoError(t, err)
+	require.Len(t, hosts, 2)
+	require.Equal(t, []string{"east"}, view.Away())
+	err = view.Drain(ctx, host(1), true, 0)
+	require.True(t, core.Is(err, core.CodeUnavailable), "it may be there: %v", err)
+	require.True(t, core.Is(w.in.RemovePool(ctx, pool(1)), core.CodeUnavailable))
+
+	for _, i := range []int{0, 2, 1} {
+		n, err := w.own(i).SweepAll(ctx)
+		require.NoError(t, err)
+		require.Equal(t, i == 1, n == 1, "cell %d queued %d", i, n)
+	}
+	require.Equal(t, []int{1}, w.has(lost.Spec.Key()))
+	w.away[1].Store(false)
+	require.Eventually(t, func() bool {
 		hosts, err := view.ListHosts(ctx)
-		require.NoError(t, err)
-		require.Len(t, hosts, 2)
-		require.Equal(t, []string{"east"}, view.Away())
-		err = view.Drain(ctx, host(1), true, 0)
-		require.True(t, core.Is(err, core.CodeUnavailable), "it may be there: %v", err)
-		require.True(t, core.Is(w.in.RemovePool(ctx, pool(1)), core.CodeUnavailable))
-
-		for _, i := range []int{0, 2, 1} {
-			n, err := w.own(i).SweepAll(ctx)
-			require.NoError(t, err)
-			require.Equal(t, i == 1, n == 1, "cell %d queued %d", i, n)
-		}
-		require.Equal(t, []int{1}, w.has(lost.Spec.Key()))
-		w.away[1].Store(false)
-		require.Eventually(t, func() bool {
-			hosts, err := view.ListHosts(ctx)
-			return err == nil && len(hosts) == len(names) && len(view.Away()) == 0
-		}, time.Minute, 50*time.Millisecond)
-	})
+		return err == nil && len(hosts) == len(names) && len(view.Away()) == 0
+	}, time.Minute, 50*time.Millisecond)
 }
 
 // A pool stays in its cell while anything uses it, and so do its requests.
 func TestAPoolStaysInItsCell(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *fixture) {
-		t, ctx := w.t, w.t.Context()
-		moved := poolOf(1)
-		moved.Cell = "west"
-		require.True(t, core.Is(w.in.SetPool(ctx, moved), core.CodeConflict))
-		nowhere := core.DefaultPool("p9")
-		nowhere.Cell = "north"
-		require.True(t, core.Is(w.in.SetPool(ctx, nowhere), core.CodeInvalid))
+	w, ctx := newFixture(t, onServer(t)), t.Context()
+	moved := poolOf(1)
+	moved.Cell = "west"
+	require.True(t, core.Is(w.in.SetPool(ctx, moved), core.CodeConflict))
+	nowhere := core.DefaultPool("p9")
+	nowhere.Cell = "north"
+	require.True(t, core.Is(w.in.SetPool(ctx, nowhere), core.CodeInvalid))
 
-		row := w.submit(1)
-		require.True(t, core.Is(w.in.RemovePool(ctx, pool(1)), core.CodeConflict))
-		_, err := w.in.Change(ctx, row.Spec.ID, core.Change{Pool: pool(2), By: "ann"})
-		require.True(t, core.Is(err, core.CodeInvalid), "%v", err)
-		state, err := w.in.Cancel(ctx, row.Spec.ID, "ann")
-		require.NoError(t, err)
-		require.Equal(t, core.RequestCancelled, state)
-		require.Empty(t, w.has(row.Spec.Key()))
+	row := w.submit(1)
+	require.True(t, core.Is(w.in.RemovePool(ctx, pool(1)), core.CodeConflict))
+	_, err := w.in.Change(ctx, row.Spec.ID, core.Change{Pool: pool(2), By: "ann"})
+	require.True(t, core.Is(err, core.CodeInvalid), "%v", err)
+	state, err := w.in.Cancel(ctx, row.Spec.ID, "ann")
+	require.NoError(t, err)
+	require.Equal(t, core.RequestCancelled, state)
+	require.Empty(t, w.has(row.Spec.Key()))
 
-		require.NoError(t, w.in.RemovePool(ctx, pool(1)))
-		require.NoError(t, w.in.SetPool(ctx, moved))
-		again, err := w.in.Rerun(ctx, row.Spec.ID)
+	require.NoError(t, w.in.RemovePool(ctx, pool(1)))
+	require.NoError(t, w.in.SetPool(ctx, moved))
+	again, err := w.in.Rerun(ctx, row.Spec.ID)
+	require.NoError(t, err)
+	for i := range names { // the view may have had the old cell until now
+		_, err := w.own(i).SweepAll(ctx)
 		require.NoError(t, err)
-		for i := range names { // the view may have had the old cell until now
-			_, err := w.own(i).SweepAll(ctx)
-			require.NoError(t, err)
-			n, err := w.own(i).RestorePools(ctx)
-			require.NoError(t, err)
-			require.Zero(t, n)
-		}
-		require.Equal(t, []int{2}, w.has(again.Spec.Key()))
-		for i, r := range w.redis {
-			_, err := r.GetPool(ctx, pool(1))
-			require.Equal(t, i == 2, err == nil, "cell %d: %v", i, err)
-		}
-	})
+		n, err := w.own(i).RestorePools(ctx)
+		require.NoError(t, err)
+		require.Zero(t, n)
+	}
+	require.Equal(t, []int{2}, w.has(again.Spec.Key()))
+	for i, r := range w.redis {
+		_, err := r.GetPool(ctx, pool(1))
+		require.Equal(t, i == 2, err == nil, "cell %d: %v", i, err)
+	}
 }
 
 // A view of one cell asks that cell alone, whatever it is asked for.
 func TestOnlyOneCell(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, []*redisstore.Store{coretest.Mini(t).Open(t), coretest.Mini(t).Open(t), coretest.Mini(t).Open(t)})
+	w := newFixture(t, []*redisstore.Store{coretest.Real(t).Open(t), coretest.Mini(t).Open(t), coretest.Mini(t).Open(t)})
 	east, err := w.view.Only("east")
 	require.NoError(t, err)
 	pools, err := east.ListPools(t.Context())

@@ -40,7 +40,7 @@ func newFixture(t *testing.T, groups ...core.HostGroup) *fixture {
 	t.Helper()
 	w := &fixture{store: sqlitetest.Open(t), now: time.UnixMilli(1_700_000_000_000)}
 	w.Service = &join.Service{
-		Store: w.store, Limits: coretest.Mini(t).Open(t), Now: w.clock,
+		Store: w.store, Limits: coretest.Real(t).Open(t), Now: w.clock,
 		Groups:   func(context.Context) ([]core.HostGroup, error) { return groups, nil },
 		Hosts:    func(context.Context) ([]core.HostInfo, error) { return w.hosts, nil },
 		Settings: func() (join.Settings, error) { return settings, nil },

@@ -27,7 +27,7 @@ func noted(all []core.StateChange) string {
 // A thing's changes come with the gaps in which others of its own may be missing, and with no other gap.
 func TestChangesNameTheirGaps(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	change := func(kind core.Entity, thing string, at int64, state, how string) core.StateChange {
 		return core.StateChange{Kind: kind, Thing: thing, At: at, State: state, How: how}
 	}
@@ -71,7 +71,7 @@ func TestChangesNameTheirGaps(t *testing.T) {
 // A request's changes are those of all its generations.
 func TestChangesOfARequest(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.submit(t, r1, "ann")
 	w.end(t, w.claim(t), core.RequestCompleted, core.OutcomeDone)
 	_, err := w.store.Rerun(t.Context(), r1, 5)

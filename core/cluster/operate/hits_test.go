@@ -18,7 +18,7 @@ import (
 // The counted part of claims that met a VM comes with what fixed numbers of warm VMs would have done.
 func TestHits(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx, until := t.Context(), time.Now().Add(time.Hour)
 	from := until.Add(-24 * time.Hour)
 	h, err := w.op.Hits(ctx, otto, "p1", from, until, false)

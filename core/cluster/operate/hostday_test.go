@@ -14,7 +14,7 @@ import (
 // A host's day is what its changes say, backwards from how it is now; before the oldest change nothing is known.
 func TestHostDays(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx, now := t.Context(), w.clock().UnixMilli()
 	const hour = int64(time.Hour / time.Millisecond)
 	ago := func(hours int64, state, how string) core.StateChange {
@@ -54,7 +54,7 @@ func TestHostDays(t *testing.T) {
 // What an operator has to see at once is a warning: nobody at work, no host for what waits.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx := t.Context()
 	of := func(kind operate.WarningKind) (found []operate.Warning) {
 		w.pass(2 * time.Second)

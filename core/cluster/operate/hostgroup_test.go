@@ -14,7 +14,7 @@ import (
 // group's.
 func TestMachinesAreEnded(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.op.Elastic = w.store
 	g, err := w.op.SetGroup(t.Context(), olga, core.HostGroup{Name: "g", Provider: core.CloudProcess, Max: 9, DrainFor: time.Minute})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestMachinesAreEnded(t *testing.T) {
 
 func TestHostGroups(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.op.Elastic = w.store
 	good := core.HostGroup{Name: "g", Provider: core.CloudProcess, Max: 2, Profile: []byte(`{"secret":"s3cret"}`)}
 	_, err := w.op.SetGroup(t.Context(), otto, good)

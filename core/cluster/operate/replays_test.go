@@ -53,7 +53,7 @@ func quick(t *testing.T, w *fixture) *rereads {
 // A replay is shared for a minute, also if there was nothing to replay, unless the pool was changed.
 func TestReplayIsShared(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx := t.Context()
 	s := quick(t, w)
 	until := time.Now().Add(time.Hour).Truncate(time.Minute)
@@ -93,7 +93,7 @@ func TestReplayIsShared(t *testing.T) {
 // While one replay runs, others wait, and leave when nobody waits for them.
 func TestOneReplayAtATime(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := quick(t, w)
 	s.word = make(chan struct{})
 	until := time.Now().Add(time.Minute)

@@ -16,60 +16,56 @@ import (
 
 func TestReap(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		w.fill()
-		report, err := w.reap()
-		require.NoError(t, err)
-		require.Empty(t, report.Owners, "nobody is late")
-		w.late(w.cluster.Runner)
-		report, err = w.reap()
-		require.NoError(t, err)
-		require.Equal(t, []string{w.cluster.Runner}, report.Owners)
-		require.Len(t, report.Items, 7)
-		report.Items = nil
-		require.Equal(t, recovery.Report{
-			Owners: report.Owners, Moved: 7, Done: 3, Cancelled: 1, Retried: 2, Dead: 2,
-		}, report)
-		w.requireSettled()
-		require.Equal(t, []string{w.cluster.Factory}, w.owners())
-		report, err = w.reap()
-		require.NoError(t, err)
-		require.Zero(t, report.Moved)
+	w := newFixture(t, coretest.Real(t))
+	w.fill()
+	report, err := w.reap()
+	require.NoError(t, err)
+	require.Empty(t, report.Owners, "nobody is late")
+	w.late(w.cluster.Runner)
+	report, err = w.reap()
+	require.NoError(t, err)
+	require.Equal(t, []string{w.cluster.Runner}, report.Owners)
+	require.Len(t, report.Items, 7)
+	report.Items = nil
+	require.Equal(t, recovery.Report{
+		Owners: report.Owners, Moved: 7, Done: 3, Cancelled: 1, Retried: 2, Dead: 2,
+	}, report)
+	w.requireSettled()
+	require.Equal(t, []string{w.cluster.Factory}, w.owners())
+	report, err = w.reap()
+	require.NoError(t, err)
+	require.Zero(t, report.Moved)
 
-		// A result that the dead owner records now changes nothing.
-		first, err := w.store.Record(t.Context(), core.Result{
-			ID: "last", Generation: 1, State: core.RequestCompleted, Token: w.slots["last"].Token, VM: w.slots["last"].VM,
-		})
-		require.NoError(t, err)
-		require.False(t, first)
-		require.Equal(t, core.RequestDead, w.state("last"))
+	// A result that the dead owner records now changes nothing.
+	first, err := w.store.Record(t.Context(), core.Result{
+		ID: "last", Generation: 1, State: core.RequestCompleted, Token: w.slots["last"].Token, VM: w.slots["last"].VM,
 	})
+	require.NoError(t, err)
+	require.False(t, first)
+	require.Equal(t, core.RequestDead, w.state("last"))
 }
 
 func TestRestartedOwnerSettlesTheSame(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		w.fill()
-		again := w.cluster.Register(t, w.cluster.Runner)
-		require.Len(t, again.Left, 7)
-		report, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
-		require.NoError(t, err)
-		require.Equal(t, 7, report.Moved)
-		w.requireSettled()
-		report, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
-		require.NoError(t, err, "settling again is fine")
-		require.Zero(t, report.Moved)
-		_, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, w.cluster.Epoch, again.Left, recovery.Options{})
-		require.Equal(t, core.CodeFenced, core.CodeOf(err), "the former epoch may not")
-	})
+	w := newFixture(t, coretest.Real(t))
+	w.fill()
+	again := w.cluster.Register(t, w.cluster.Runner)
+	require.Len(t, again.Left, 7)
+	report, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 7, report.Moved)
+	w.requireSettled()
+	report, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, again.Epoch, again.Left, recovery.Options{})
+	require.NoError(t, err, "settling again is fine")
+	require.Zero(t, report.Moved)
+	_, err = recovery.Settle(t.Context(), w.cluster.Store, w.store, w.cluster.Runner, w.cluster.Epoch, again.Left, recovery.Options{})
+	require.Equal(t, core.CodeFenced, core.CodeOf(err), "the former epoch may not")
 }
 
 func TestCrashAfterEveryStep(t *testing.T) {
 	t.Parallel()
 	for n := 0; ; n++ {
-		w := newFixture(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Real(t))
 		w.fill()
 		w.late(w.cluster.Runner)
 		m := &coretest.Mortal{Steps: n}
@@ -95,30 +91,28 @@ func TestCrashAfterEveryStep(t *testing.T) {
 
 func TestReapersAtOnce(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		w.fill()
-		w.late(w.cluster.Runner)
-		moved := make([]int, 5)
-		var all sync.WaitGroup
-		for i := range moved {
-			all.Go(func() {
-				report, err := recovery.Reap(context.Background(), w.cluster.Store, w.store, by, recovery.Options{})
-				if err != nil {
-					t.Error(err)
-				}
-				moved[i] = report.Moved
-			})
-		}
-		all.Wait()
-		total := 0
-		for _, n := range moved {
-			total += n
-		}
-		require.Equal(t, 7, total, "each slot is emptied once: %v", moved)
-		w.requireSettled()
-		require.Equal(t, []string{w.cluster.Factory}, w.owners())
-	})
+	w := newFixture(t, coretest.Real(t))
+	w.fill()
+	w.late(w.cluster.Runner)
+	moved := make([]int, 5)
+	var all sync.WaitGroup
+	for i := range moved {
+		all.Go(func() {
+			report, err := recovery.Reap(context.Background(), w.cluster.Store, w.store, by, recovery.Options{})
+			if err != nil {
+				t.Error(err)
+			}
+			moved[i] = report.Moved
+		})
+	}
+	all.Wait()
+	total := 0
+	for _, n := range moved {
+		total += n
+	}
+	require.Equal(t, 7, total, "each slot is emptied once: %v", moved)
+	w.requireSettled()
+	require.Equal(t, []string{w.cluster.Factory}, w.owners())
 }
 
 // The owner comes back between the reaper's steps.
@@ -134,7 +128,7 @@ func (r returner) Held(ctx context.Context, owner string, epoch int64) ([]core.H
 
 func TestOwnerThatComesBackIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	var again core.Registered
@@ -176,7 +170,7 @@ func (s broken) Terminal(ctx context.Context, keys []string) (map[string]core.Re
 
 func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, "last"}, by, recovery.Options{})
@@ -190,7 +184,7 @@ func TestOneSlotThatFailsDoesNotHoldBackTheOthers(t *testing.T) {
 
 func TestWithoutTheStoreNothingIsSettled(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.fill()
 	w.late(w.cluster.Runner)
 	report, err := recovery.Reap(t.Context(), w.cluster.Store, broken{w.store, ""}, by, recovery.Options{})
@@ -216,7 +210,7 @@ func (s last) Record(ctx context.Context, r core.Result) (bool, error) {
 func TestResultOfTheLastBreathCounts(t *testing.T) {
 	t.Parallel()
 	for state, dead := range map[core.RequestState]int{core.RequestCompleted: 0, core.RequestDead: 1} {
-		w := newFixture(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Real(t))
 		w.hold("last", 3)
 		w.late(w.cluster.Runner)
 		report, err := recovery.Reap(t.Context(), w.cluster.Store, last{w.store, w, state}, by, recovery.Options{})
@@ -230,7 +224,7 @@ func TestResultOfTheLastBreathCounts(t *testing.T) {
 
 func TestLostHostMayFailItsWork(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.hold("a", 0)
 	require.NoError(t, w.cluster.Store.Progress(t.Context(), w.cluster.Runner, w.cluster.Epoch, "a-1", w.slots["a"].Token, "running", 0))
 	w.late(w.cluster.Runner)
@@ -249,7 +243,7 @@ func TestLostHostMayFailItsWork(t *testing.T) {
 
 func TestMaxAttemptsIsASetting(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.hold("a", 1)
 	w.late(w.cluster.Runner)
 	_, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{MaxAttempts: 1})
@@ -259,7 +253,7 @@ func TestMaxAttemptsIsASetting(t *testing.T) {
 
 func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx := t.Context()
 	used := w.hold("a", 0)
 	w.exchange(0, core.Finish{Key: used.Key, Token: used.Token, Outcome: core.OutcomeDone})
@@ -283,7 +277,7 @@ func TestVMFactoryLeavesDirtyVMs(t *testing.T) {
 
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx := t.Context()
 	owner := core.OwnerName(core.RoleTaskrunner, "h1", 0)
 	claim := func() []core.TaskClaim {
@@ -344,7 +338,7 @@ func (w *fixture) hastenTasks() {
 
 func TestManySlots(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	const n = 700
 	var specs []core.Spec
 	for i := range n {
@@ -365,7 +359,7 @@ func TestManySlots(t *testing.T) {
 
 func TestSettleRefusesAName(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	_, err := recovery.Settle(t.Context(), w.cluster.Store, w.store, "me", 1, nil, recovery.Options{})
 	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 }
@@ -385,30 +379,29 @@ func (w *fixture) die(opts recovery.Options) {
 // fault that a living owner told of is no death.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		w.hold("poison", 1)
-		w.die(recovery.Options{})
-		require.Equal(t, core.RequestQueued, w.place("poison"), "its VM's death and its runner's")
-		w.b.Hasten(t, w.cluster.Store)
-		w.cluster.AddVMs(t, 1)
-		require.Len(t, w.exchange(1).Claims, 1)
-		w.die(recovery.Options{MaxAttempts: 10})
-		row, err := w.store.Get(t.Context(), "poison")
-		require.NoError(t, err)
-		require.Equal(t, core.RequestDead, row.State)
-		require.Equal(t, core.BlamePlatform, row.Result.Blame)
-		require.Contains(t, row.Result.Reason, "in quarantine: it was alone in hand, or apart from the others, when 2 runners died (testrunner@h1#0, testrunner@h1#0)")
-		dead, err := w.cluster.Store.ListDead(t.Context(), 10)
-		require.NoError(t, err)
-		require.Equal(t, []string{"poison-1"}, dead)
-		coretest.RequireSound(t, w.cluster.Store)
-	})
+	b := coretest.Real(t)
+	w := newFixture(t, b)
+	w.hold("poison", 1)
+	w.die(recovery.Options{})
+	require.Equal(t, core.RequestQueued, w.place("poison"), "its VM's death and its runner's")
+	w.b.Hasten(t, w.cluster.Store)
+	w.cluster.AddVMs(t, 1)
+	require.Len(t, w.exchange(1).Claims, 1)
+	w.die(recovery.Options{MaxAttempts: 10})
+	row, err := w.store.Get(t.Context(), "poison")
+	require.NoError(t, err)
+	require.Equal(t, core.RequestDead, row.State)
+	require.Equal(t, core.BlamePlatform, row.Result.Blame)
+	require.Contains(t, row.Result.Reason, "in quarantine: it was alone in hand, or apart from the others, when 2 runners died (testrunner@h1#0, testrunner@h1#0)")
+	dead, err := w.cluster.Store.ListDead(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"poison-1"}, dead)
+	coretest.RequireSound(t, w.cluster.Store)
 }
 
 func TestQuarantineCanBeTurnedOff(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.hold("tough", 0)
 	for range 5 {
 		w.die(recovery.Options{MaxAttempts: 10, MaxDeaths: -1})
@@ -447,7 +440,7 @@ func TestCauses(t *testing.T) {
 		{"drained", recovery.Drained, 0, nil, core.OutcomeRelease, ""},
 		{"drained uses no attempt", recovery.Drained, 2, many("testrunner@h2#0", 2, true), core.OutcomeRelease, ""},
 	} {
-		w := newFixture(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Real(t))
 		claim := w.hold("some", 0)
 		held := core.Held{Key: claim.Key, VM: claim.VM, Token: claim.Token, Attempts: c.attempts, Deaths: c.deaths, Phase: "running"}
 		items, report, err := recovery.Decide(t.Context(), w.store, w.cluster.Runner, []core.Held{held}, recovery.Options{Cause: c.cause})

@@ -264,7 +264,7 @@ func TestCrashInRerunOfABatch(t *testing.T) {
 // Processes that go on with a batch at once with its submitter make nothing twice.
 func TestBatchIsMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	var g sync.WaitGroup
 	errs := make([]error, 16)
 	for i := range errs {
@@ -285,7 +285,7 @@ func TestBatchIsMadeByManyAtOnce(t *testing.T) {
 
 func TestBatchKey(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	first := w.submitBatch(batchOf(2, "key"))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
@@ -305,7 +305,7 @@ func TestBatchKey(t *testing.T) {
 // Each wrong field of each job is named at once, and nothing is accepted.
 func TestBatchNamesEachFault(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	b := batchOf(4, "")
 	b.Specs[0].Priority, b.Specs[0].Limits = "odd", core.Limits{Timeout: core.MaxTimeout, Memory: 1 << 40}
 	b.Specs[2].Command, b.Specs[2].Env, b.Specs[2].OnHostLoss = nil, []string{"="}, "odd"
@@ -337,7 +337,7 @@ func TestBatchNamesEachFault(t *testing.T) {
 
 func TestBatchOfTheMostJobs(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	b := w.submitBatch(batchOf(core.MaxBatchJobs, ""))
 	rows := w.rows()
 	require.Len(t, rows, core.MaxBatchJobs)
@@ -360,7 +360,7 @@ func TestBatchOfTheMostJobs(t *testing.T) {
 
 func TestCancelBatch(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	_, err := w.in.CancelBatch(t.Context(), newID(), "bob")
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 	b := w.submitBatch(batchOf(4, ""))
@@ -393,7 +393,7 @@ func TestCancelBatch(t *testing.T) {
 // A batch that cannot be gone on with does not hold back another.
 func TestSweepGoesOnWithOtherBatches(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	for i := range 2 {
 		b := batchOf(1, "")
 		b.ID = fmt.Sprintf("01j8x3k4000000000000000%d000", i)

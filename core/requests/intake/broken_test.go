@@ -31,56 +31,54 @@ func (w *fixture) breaks(change func(*core.Pool)) {
 
 func TestFailBroken(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool("p2")))
-		running := w.submit(spec())
-		claims := w.claim(1)
-		retried := w.submit(spec())
-		c := w.claim(1)[0]
-		require.Equal(t, retried.Spec.Key(), c.Key)
-		w.seq++
-		w.cluster.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
-		waiting := w.submit(spec())
-		accepted := w.accept(1)[0]
-		elsewhere := spec()
-		elsewhere.Pool = "p2"
-		kept := w.submit(elsewhere)
-		w.breaks(nil)
-		w.in.Batch = 2
-		fail := func() int {
-			total := 0
-			for range 4 {
-				n, err := w.in.FailBroken(t.Context())
-				require.NoError(t, err)
-				total += n
-			}
-			return total
+	w := newFixture(t, coretest.Real(t))
+	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool("p2")))
+	running := w.submit(spec())
+	claims := w.claim(1)
+	retried := w.submit(spec())
+	c := w.claim(1)[0]
+	require.Equal(t, retried.Spec.Key(), c.Key)
+	w.seq++
+	w.cluster.Exchange(t, w.seq, 0, core.Finish{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry})
+	waiting := w.submit(spec())
+	accepted := w.accept(1)[0]
+	elsewhere := spec()
+	elsewhere.Pool = "p2"
+	kept := w.submit(elsewhere)
+	w.breaks(nil)
+	w.in.Batch = 2
+	fail := func() int {
+		total := 0
+		for range 4 {
+			n, err := w.in.FailBroken(t.Context())
+			require.NoError(t, err)
+			total += n
 		}
-		require.Equal(t, 3, fail())
-		for what, id := range map[string]string{"it waits": waiting.Spec.ID, "it pauses, and has run part": retried.Spec.ID, "Redis did not have it": accepted.ID} {
-			row := w.row(id)
-			require.Equal(t, core.RequestFailed, row.State, what)
-			require.Equal(t, core.BlamePlatform, row.Result.Blame)
-			require.Regexp(t, `no VM of pool p1 could be made on any of its hosts since 20.*Z, longer than it allows \(30m0s\); the last error, of host h1: no image; an operator`, row.Result.Reason)
-			require.Equal(t, core.RequestState(""), w.place(row.Spec.Key()))
-		}
-		require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State, "its pool works")
-		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()), "what runs is not ended")
-		w.seq++
-		require.Empty(t, w.cluster.Exchange(t, w.seq, 0).Cancelled, "nor marked")
-		w.run(claims)
-		require.Equal(t, core.RequestCompleted, w.row(running.Spec.ID).State)
+		return total
+	}
+	require.Equal(t, 3, fail())
+	for what, id := range map[string]string{"it waits": waiting.Spec.ID, "it pauses, and has run part": retried.Spec.ID, "Redis did not have it": accepted.ID} {
+		row := w.row(id)
+		require.Equal(t, core.RequestFailed, row.State, what)
+		require.Equal(t, core.BlamePlatform, row.Result.Blame)
+		require.Regexp(t, `no VM of pool p1 could be made on any of its hosts since 20.*Z, longer than it allows \(30m0s\); the last error, of host h1: no image; an operator`, row.Result.Reason)
+		require.Equal(t, core.RequestState(""), w.place(row.Spec.Key()))
+	}
+	require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State, "its pool works")
+	require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()), "what runs is not ended")
+	w.seq++
+	require.Empty(t, w.cluster.Exchange(t, w.seq, 0).Cancelled, "nor marked")
+	w.run(claims)
+	require.Equal(t, core.RequestCompleted, w.row(running.Spec.ID).State)
 
-		_, err := w.in.Rerun(t.Context(), waiting.Spec.ID)
-		require.NoError(t, err)
-		_, err = w.cluster.Store.SetOutage(t.Context(), pool, core.Outage{})
-		require.NoError(t, err)
-		require.Zero(t, fail(), "the pool works again")
-		w.heal()
-		w.requireWhole()
-		require.Equal(t, core.RequestCompleted, w.row(waiting.Spec.ID).State)
-	})
+	_, err := w.in.Rerun(t.Context(), waiting.Spec.ID)
+	require.NoError(t, err)
+	_, err = w.cluster.Store.SetOutage(t.Context(), pool, core.Outage{})
+	require.NoError(t, err)
+	require.Zero(t, fail(), "the pool works again")
+	w.heal()
+	w.requireWhole()
+	require.Equal(t, core.RequestCompleted, w.row(waiting.Spec.ID).State)
 }
 
 // Requests wait on while the pool allows the outage, is paused, or does not limit it.
@@ -93,7 +91,7 @@ func TestFailBrokenOnlyAsThePoolSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFixture(t, coretest.Mini(t))
+			w := newFixture(t, coretest.Real(t))
 			row := w.submit(spec())
 			w.breaks(change)
 			n, err := w.in.FailAllBroken(t.Context())
@@ -131,23 +129,21 @@ func TestFailBrokenLeavesWhatChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-				w := newFixture(t, b)
-				require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool("p2")))
-				row := w.submit(spec())
-				w.breaks(nil)
-				var claims []core.Claim
-				q := &faster{Queue: w.cluster.Store, before: func() { claims = change(w, row) }}
-				in := w.intake(w.store, q, w.cluster.Store, w.cluster.Store)
-				n, err := in.FailBroken(t.Context())
-				require.NoError(t, err)
-				require.Zero(t, n)
-				require.Equal(t, core.RequestQueued, w.row(row.Spec.ID).State)
-				w.run(claims)
-				w.heal()
-				w.requireWhole()
-				require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State, "it is not marked")
-			})
+			w := newFixture(t, coretest.Real(t))
+			require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool("p2")))
+			row := w.submit(spec())
+			w.breaks(nil)
+			var claims []core.Claim
+			q := &faster{Queue: w.cluster.Store, before: func() { claims = change(w, row) }}
+			in := w.intake(w.store, q, w.cluster.Store, w.cluster.Store)
+			n, err := in.FailBroken(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, n)
+			require.Equal(t, core.RequestQueued, w.row(row.Spec.ID).State)
+			w.run(claims)
+			w.heal()
+			w.requireWhole()
+			require.Equal(t, core.RequestCompleted, w.row(row.Spec.ID).State, "it is not marked")
 		})
 	}
 }

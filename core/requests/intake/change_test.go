@@ -34,54 +34,52 @@ func (w *fixture) redis(key string) core.Spec {
 
 func TestChange(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		ctx := t.Context()
-		p2 := w.aSecondPool()
-		first, second := w.submit(spec()), w.submit(spec())
+	w := newFixture(t, coretest.Real(t))
+	ctx := t.Context()
+	p2 := w.aSecondPool()
+	first, second := w.submit(spec()), w.submit(spec())
 
-		row, err := w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Limits: core.Limits{Timeout: time.Second}})
-		require.NoError(t, err)
-		require.Equal(t, time.Second, row.Spec.Limits.Timeout)
-		require.Equal(t, first.Spec.Limits.Memory, row.Spec.Limits.Memory, "what is left out stays")
-		require.Equal(t, row.Spec, w.redis(first.Spec.Key()))
-		require.Equal(t, row.Spec, w.row(first.Spec.ID).Spec)
-		place, err := w.cluster.Store.Locate(ctx, second.Spec.Key())
-		require.NoError(t, err)
-		require.Equal(t, 1, place.Ahead, "with other limits it keeps its place")
+	row, err := w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Limits: core.Limits{Timeout: time.Second}})
+	require.NoError(t, err)
+	require.Equal(t, time.Second, row.Spec.Limits.Timeout)
+	require.Equal(t, first.Spec.Limits.Memory, row.Spec.Limits.Memory, "what is left out stays")
+	require.Equal(t, row.Spec, w.redis(first.Spec.Key()))
+	require.Equal(t, row.Spec, w.row(first.Spec.ID).Spec)
+	place, err := w.cluster.Store.Locate(ctx, second.Spec.Key())
+	require.NoError(t, err)
+	require.Equal(t, 1, place.Ahead, "with other limits it keeps its place")
 
-		again, err := w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Limits: core.Limits{Timeout: time.Second}})
-		require.NoError(t, err, "a repeat is fine")
-		require.Equal(t, row.Spec, again.Spec)
+	again, err := w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Limits: core.Limits{Timeout: time.Second}})
+	require.NoError(t, err, "a repeat is fine")
+	require.Equal(t, row.Spec, again.Spec)
 
-		row, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Priority: core.PriorityLow})
-		require.NoError(t, err)
-		place, err = w.cluster.Store.Locate(ctx, first.Spec.Key())
-		require.NoError(t, err)
-		require.Equal(t, core.PriorityLow, place.Priority)
+	row, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Priority: core.PriorityLow})
+	require.NoError(t, err)
+	place, err = w.cluster.Store.Locate(ctx, first.Spec.Key())
+	require.NoError(t, err)
+	require.Equal(t, core.PriorityLow, place.Priority)
 
-		row, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Pool: "p2"})
-		require.NoError(t, err)
-		require.Equal(t, core.Limits{
-			Timeout: time.Second, Memory: p2.Limits.Memory, Disk: p2.Limits.Disk, FileSize: p2.Limits.FileSize, Pids: p2.Limits.Pids,
-			CPU: 500, OpenFiles: p2.Limits.OpenFiles, Output: p2.Limits.Output,
-		}, row.Spec.Limits, "its own limit stays, the pool's are the new pool's")
-		kept, err := w.store.Changes(ctx, first.Spec.ID)
-		require.NoError(t, err)
-		require.Len(t, kept, 4)
-		require.Equal(t, "ann", kept[3].By)
-		coretest.RequireSound(t, w.cluster.Store)
+	row, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Pool: "p2"})
+	require.NoError(t, err)
+	require.Equal(t, core.Limits{
+		Timeout: time.Second, Memory: p2.Limits.Memory, Disk: p2.Limits.Disk, FileSize: p2.Limits.FileSize, Pids: p2.Limits.Pids,
+		CPU: 500, OpenFiles: p2.Limits.OpenFiles, Output: p2.Limits.Output,
+	}, row.Spec.Limits, "its own limit stays, the pool's are the new pool's")
+	kept, err := w.store.Changes(ctx, first.Spec.ID)
+	require.NoError(t, err)
+	require.Len(t, kept, 4)
+	require.Equal(t, "ann", kept[3].By)
+	coretest.RequireSound(t, w.cluster.Store)
 
-		require.Equal(t, []string{first.Spec.Key()}, keysOf(w.claimIn("p2", 2)))
-		_, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Priority: core.PriorityHigh})
-		require.Equal(t, core.CodeConflict, core.CodeOf(err), "it is claimed")
-		require.Equal(t, row.Spec, w.row(first.Spec.ID).Spec)
-		w.run(w.claim(1))
-		_, err = w.in.Change(ctx, second.Spec.ID, core.Change{By: "ann", Priority: core.PriorityHigh})
-		require.Equal(t, core.CodeConflict, core.CodeOf(err), "it has ended")
-		_, err = w.in.Change(ctx, newID(), core.Change{By: "ann"})
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-	})
+	require.Equal(t, []string{first.Spec.Key()}, keysOf(w.claimIn("p2", 2)))
+	_, err = w.in.Change(ctx, first.Spec.ID, core.Change{By: "ann", Priority: core.PriorityHigh})
+	require.Equal(t, core.CodeConflict, core.CodeOf(err), "it is claimed")
+	require.Equal(t, row.Spec, w.row(first.Spec.ID).Spec)
+	w.run(w.claim(1))
+	_, err = w.in.Change(ctx, second.Spec.ID, core.Change{By: "ann", Priority: core.PriorityHigh})
+	require.Equal(t, core.CodeConflict, core.CodeOf(err), "it has ended")
+	_, err = w.in.Change(ctx, newID(), core.Change{By: "ann"})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 }
 
 func keysOf(claims []core.Claim) []string {
@@ -110,7 +108,7 @@ func TestChangeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFixture(t, coretest.Mini(t))
+			w := newFixture(t, coretest.Real(t))
 			w.aSecondPool()
 			p := core.DefaultPool("full")
 			p.MaxWaiting = 1
@@ -145,7 +143,7 @@ func (q taken) Change(ctx context.Context, spec core.Spec, from int) (int, bool,
 // A request of a job type can only ask for less.
 func TestChangeOfATypedRequest(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.aSecondPool()
 	s := spec()
 	s.Type, s.Limits.Timeout = "compile", 5*time.Second
@@ -164,7 +162,7 @@ func TestChangeOfATypedRequest(t *testing.T) {
 
 func TestClaimDuringChangeRunsWhatItTook(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.aSecondPool()
 	row := w.submit(spec())
 	var claims []core.Claim
@@ -226,7 +224,7 @@ func TestCrashInRefusedChange(t *testing.T) {
 			var row core.Row
 			var claims []core.Claim
 			for n := 1; n < 4; n++ {
-				w := newFixture(t, coretest.Mini(t))
+				w := newFixture(t, coretest.Real(t))
 				w.aSecondPool()
 				row, claims = w.submit(spec()), nil
 				m := &coretest.Mortal{Steps: n}
@@ -256,7 +254,7 @@ func TestCrashInRefusedChange(t *testing.T) {
 // A Redis that was restored from an old copy gets the change again.
 func TestSweepChangesAnOldCopy(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.aSecondPool()
 	row := w.submit(spec())
 	_, err := w.in.Change(t.Context(), row.Spec.ID, core.Change{By: "ann", Pool: "p2"})
@@ -274,7 +272,7 @@ func TestSweepChangesAnOldCopy(t *testing.T) {
 // What Redis has lost is queued with what the store says.
 func TestChangeOfWhatRedisDoesNotHave(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.aSecondPool()
 	s, err := w.in.Check(t.Context(), spec())
 	require.NoError(t, err)

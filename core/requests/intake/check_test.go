@@ -22,7 +22,7 @@ func file(path string) core.File { return core.File{Path: path, Digest: someDige
 
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	long := strings.Repeat("x", 300)
 	many := func(n int) []core.File {
 		files := make([]core.File, n)
@@ -120,7 +120,7 @@ func TestCheckRefuses(t *testing.T) {
 
 func TestCheckFillsAndKeeps(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Files = []core.File{file("src/main.go"), file("src/main_test.go"), file("données.txt")}
 	s.Stdin = &core.File{Digest: someDigest}
@@ -158,7 +158,7 @@ func (b memory) Open(_ context.Context, digest string) (io.ReadCloser, error) {
 
 func TestCheckLooksForFiles(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.in.Blobs = memory{has: someDigest}
 	s := spec()
 	s.Files = []core.File{file("a"), file("b")}
@@ -177,7 +177,7 @@ func TestCheckLooksForFiles(t *testing.T) {
 // much of what its user is to be told is not taken.
 func TestCheckLooksAtCallbacks(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Callback = "compat"
 	_, err := w.in.Check(t.Context(), s)
@@ -204,7 +204,7 @@ func TestCheckLooksAtCallbacks(t *testing.T) {
 
 func TestSubmitTaskChecks(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	for name, c := range map[string]struct {
 		task core.Task
 		code core.Code
@@ -226,7 +226,7 @@ func TestSubmitTaskChecks(t *testing.T) {
 
 func TestUniqueTaskIsThereOnce(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	task := core.Task{Kind: "purge", Unique: "purge", Args: json.RawMessage("{}")}
 	first, created, err := w.in.SubmitTask(t.Context(), task)
 	require.NoError(t, err)

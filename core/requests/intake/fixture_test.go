@@ -319,7 +319,7 @@ func (t mortalTasks) WithdrawTask(ctx context.Context, key string) (was bool, er
 // lives through it, and after each death lets check look. Each begins in a new fixture.
 func dies(t *testing.T, prepare func(w *fixture), do func(w *fixture, in *intake.Intake) error, check func(w *fixture, steps []string)) {
 	for n := 0; ; n++ {
-		w := newFixture(t, coretest.Mini(t))
+		w := newFixture(t, coretest.Real(t))
 		prepare(w)
 		m := &coretest.Mortal{Steps: n}
 		in := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, mortalPools{w.cluster.Store, m}, mortalTasks{w.cluster.Store, m})

@@ -24,40 +24,38 @@ func (w *fixture) has(name string) (stored, known bool) {
 
 func TestRemovePool(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		ctx := t.Context()
-		w.submit(spec())
-		err := w.in.RemovePool(ctx, pool)
-		require.Equal(t, core.CodeConflict, core.CodeOf(err))
-		require.ErrorContains(t, err, "1 waiting requests")
-		claims := w.claim(2)
-		err = w.in.RemovePool(ctx, pool)
-		require.Equal(t, core.CodeConflict, core.CodeOf(err))
-		require.ErrorContains(t, err, "1 running requests")
-		w.run(claims)
+	w := newFixture(t, coretest.Real(t))
+	ctx := t.Context()
+	w.submit(spec())
+	err := w.in.RemovePool(ctx, pool)
+	require.Equal(t, core.CodeConflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "1 waiting requests")
+	claims := w.claim(2)
+	err = w.in.RemovePool(ctx, pool)
+	require.Equal(t, core.CodeConflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "1 running requests")
+	w.run(claims)
 
-		require.NoError(t, w.in.RemovePool(ctx, pool))
-		stored, known := w.has(pool)
-		require.False(t, stored || known)
-		vms, err := w.cluster.Store.ListVMs(ctx, "")
-		require.NoError(t, err)
-		for _, vm := range vms {
-			require.Equal(t, core.VMDirty, vm.State)
-		}
-		w.cluster.AddVMs(t, 1) // they were in creation
-		vms, err = w.cluster.Store.ListVMs(ctx, "")
-		require.NoError(t, err)
-		require.Len(t, vms, 3)
-		for _, vm := range vms {
-			require.Equal(t, core.VMDirty, vm.State)
-		}
-		coretest.RequireSound(t, w.cluster.Store)
-		require.NoError(t, coretest.ErrOf(w.in.RestorePools(ctx)))
-		stored, known = w.has(pool)
-		require.False(t, stored || known, "it does not come back")
-		require.Equal(t, core.CodeNotFound, core.CodeOf(w.in.RemovePool(ctx, pool)))
-	})
+	require.NoError(t, w.in.RemovePool(ctx, pool))
+	stored, known := w.has(pool)
+	require.False(t, stored || known)
+	vms, err := w.cluster.Store.ListVMs(ctx, "")
+	require.NoError(t, err)
+	for _, vm := range vms {
+		require.Equal(t, core.VMDirty, vm.State)
+	}
+	w.cluster.AddVMs(t, 1) // they were in creation
+	vms, err = w.cluster.Store.ListVMs(ctx, "")
+	require.NoError(t, err)
+	require.Len(t, vms, 3)
+	for _, vm := range vms {
+		require.Equal(t, core.VMDirty, vm.State)
+	}
+	coretest.RequireSound(t, w.cluster.Store)
+	require.NoError(t, coretest.ErrOf(w.in.RestorePools(ctx)))
+	stored, known = w.has(pool)
+	require.False(t, stored || known, "it does not come back")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(w.in.RemovePool(ctx, pool)))
 }
 
 func TestCrashInRemovePool(t *testing.T) {
@@ -75,7 +73,7 @@ func TestCrashInRemovePool(t *testing.T) {
 // A request that came between the two steps keeps its pool.
 func TestRemovePoolThatIsUsedMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s, err := w.in.Check(t.Context(), spec())
 	require.NoError(t, err)
 	require.NoError(t, w.store.RemovePool(t.Context(), pool))
@@ -92,7 +90,7 @@ func TestRemovePoolThatIsUsedMeanwhile(t *testing.T) {
 // A batch whose requests are not all there yet keeps its pool.
 func TestRemovePoolOfAnOpenBatch(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	m := &coretest.Mortal{Steps: 1}
 	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, w.cluster.Store, w.cluster.Store).SubmitBatch(t.Context(), batchOf(3, ""))
 	require.Error(t, err)
@@ -108,7 +106,7 @@ func TestRemovePoolOfAnOpenBatch(t *testing.T) {
 // A request whose pool was removed is not run again: it would wait forever.
 func TestRerunInARemovedPool(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	row := w.submit(spec())
 	w.run(w.claim(1))
 	require.NoError(t, w.in.RemovePool(t.Context(), pool))

@@ -27,57 +27,55 @@ func (w *fixture) requireGone(s core.Spec) {
 
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		ctx := t.Context()
-		waiting, ended, running, bystander := w.submit(spec()), w.submit(spec()), w.submit(spec()), w.submit(spec())
+	w := newFixture(t, coretest.Real(t))
+	ctx := t.Context()
+	waiting, ended, running, bystander := w.submit(spec()), w.submit(spec()), w.submit(spec()), w.submit(spec())
 
-		gone, err := w.in.Remove(ctx, waiting.Spec.ID, "ann")
-		require.NoError(t, err)
-		require.True(t, gone, "what waits is gone at once")
-		w.requireGone(waiting.Spec)
+	gone, err := w.in.Remove(ctx, waiting.Spec.ID, "ann")
+	require.NoError(t, err)
+	require.True(t, gone, "what waits is gone at once")
+	w.requireGone(waiting.Spec)
 
-		w.run(w.claim(1))
-		gone, err = w.in.Remove(ctx, ended.Spec.ID, "ann")
-		require.NoError(t, err)
-		require.True(t, gone)
-		w.requireGone(ended.Spec)
+	w.run(w.claim(1))
+	gone, err = w.in.Remove(ctx, ended.Spec.ID, "ann")
+	require.NoError(t, err)
+	require.True(t, gone)
+	w.requireGone(ended.Spec)
 
-		claims := w.claim(1)
-		token := claims[0].Token
-		require.NoError(t, w.cluster.Store.Append(ctx, claims[0].Key, token, []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}))
-		for range 2 {
-			gone, err = w.in.Remove(ctx, running.Spec.ID, "ann")
-			require.NoError(t, err)
-			require.False(t, gone, "its owner stops it first")
-		}
-		w.seq++
-		require.Equal(t, map[string]string{claims[0].Key: "ann"}, w.cluster.Exchange(t, w.seq, 0).Cancelled)
-		n, err := w.in.SweepRemoved(ctx)
+	claims := w.claim(1)
+	token := claims[0].Token
+	require.NoError(t, w.cluster.Store.Append(ctx, claims[0].Key, token, []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}))
+	for range 2 {
+		gone, err = w.in.Remove(ctx, running.Spec.ID, "ann")
 		require.NoError(t, err)
-		require.Zero(t, n)
-		_, err = w.store.Record(ctx, core.Result{ID: running.Spec.ID, Generation: 1, State: core.RequestCancelled, Token: token, VM: "v"})
-		require.NoError(t, err)
-		n, err = w.in.SweepRemoved(ctx)
-		require.NoError(t, err)
-		require.Zero(t, n, "its owner still has it: if it died now, its work would be run again")
-		w.seq++
-		w.cluster.Exchange(t, w.seq, 0, core.Finish{Key: claims[0].Key, Token: token, Outcome: core.OutcomeDone})
-		n, err = w.in.SweepRemoved(ctx)
-		require.NoError(t, err)
-		require.Equal(t, 1, n)
-		w.requireGone(running.Spec)
-		left, err := w.cluster.Store.Read(ctx, claims[0].Key, token, "", 0)
-		require.NoError(t, err)
-		require.Empty(t, left, "its live output is gone, too")
+		require.False(t, gone, "its owner stops it first")
+	}
+	w.seq++
+	require.Equal(t, map[string]string{claims[0].Key: "ann"}, w.cluster.Exchange(t, w.seq, 0).Cancelled)
+	n, err := w.in.SweepRemoved(ctx)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	_, err = w.store.Record(ctx, core.Result{ID: running.Spec.ID, Generation: 1, State: core.RequestCancelled, Token: token, VM: "v"})
+	require.NoError(t, err)
+	n, err = w.in.SweepRemoved(ctx)
+	require.NoError(t, err)
+	require.Zero(t, n, "its owner still has it: if it died now, its work would be run again")
+	w.seq++
+	w.cluster.Exchange(t, w.seq, 0, core.Finish{Key: claims[0].Key, Token: token, Outcome: core.OutcomeDone})
+	n, err = w.in.SweepRemoved(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	w.requireGone(running.Spec)
+	left, err := w.cluster.Store.Read(ctx, claims[0].Key, token, "", 0)
+	require.NoError(t, err)
+	require.Empty(t, left, "its live output is gone, too")
 
-		_, err = w.in.Remove(ctx, running.Spec.ID, "ann")
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-		_, err = w.in.Remove(ctx, bystander.Spec.ID, "")
-		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
-		w.heal()
-		require.Equal(t, core.RequestCompleted, w.row(bystander.Spec.ID).State)
-	})
+	_, err = w.in.Remove(ctx, running.Spec.ID, "ann")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = w.in.Remove(ctx, bystander.Spec.ID, "")
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+	w.heal()
+	require.Equal(t, core.RequestCompleted, w.row(bystander.Spec.ID).State)
 }
 
 func TestCrashInRemove(t *testing.T) {
@@ -111,7 +109,7 @@ func TestCrashInRemove(t *testing.T) {
 // Redis loses a request whose removal was begun: it is stopped all the same.
 func TestRemoveGoesOnAfterALoss(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s, err := w.in.Check(t.Context(), spec())
 	require.NoError(t, err)
 	_, _, err = w.store.Create(t.Context(), s)
@@ -126,7 +124,7 @@ func TestRemoveGoesOnAfterALoss(t *testing.T) {
 // A request of a batch that was left open is deleted for good: what makes the rest of the batch does not make it again.
 func TestRemoveOfAnOpenBatch(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	ctx := t.Context()
 	m := &coretest.Mortal{Steps: 3}
 	_, _, err := w.intake(mortalStore{w.store, m}, mortalQueue{w.cluster.Store, m}, w.cluster.Store, w.cluster.Store).SubmitBatch(ctx, batchOf(3, ""))

@@ -34,7 +34,7 @@ func TestRepeatIsLookedUpFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFixture(t, coretest.Mini(t))
+			w := newFixture(t, coretest.Real(t))
 			s := spec()
 			s.Idempotency = "k1"
 			row := w.submit(s)
@@ -52,7 +52,7 @@ func TestRepeatIsLookedUpFirst(t *testing.T) {
 // A repeat of what has ended gets its whole result.
 func TestRepeatGetsTheResult(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Idempotency = "k1"
 	row := w.submit(s)
@@ -65,7 +65,7 @@ func TestRepeatGetsTheResult(t *testing.T) {
 
 func TestRepeatOfATaskIsLookedUpFirst(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	_, err := w.store.PutWebhook(t.Context(), core.Webhook{ID: "hook", By: "ann", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", URL: "https://example.org/", Events: []string{core.EventTaskEnded}})
 	require.NoError(t, err)
 	task := w.task(core.Task{ID: newID(), Kind: "k", Requester: "ann", Notify: []string{"hook"}})
@@ -108,7 +108,7 @@ func (q *crowded) Cancel(ctx context.Context, key, by string, scope core.CancelS
 // newCrowded returns a queue with room for one, which is taken, and an intake on it.
 func newCrowded(t *testing.T) (*fixture, *crowded) {
 	t.Helper()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))

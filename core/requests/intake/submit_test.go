@@ -31,7 +31,7 @@ func TestSubmitRunsOnce(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Idempotency = "k1"
 	first := w.submit(s)
@@ -51,7 +51,7 @@ func TestIdempotencyKey(t *testing.T) {
 // The first submit died before Redis had it: the same submit again mends it.
 func TestIdempotentSubmitMends(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Idempotency = "k1"
 	m := &coretest.Mortal{Steps: 1}
@@ -89,7 +89,7 @@ func (away) PresentTasks(context.Context, []string) ([]bool, error) { return nil
 
 func TestSubmitWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	gone := away{}
 	in := w.intake(w.store, gone, gone, w.cluster.Store)
 	row, created, err := in.Submit(t.Context(), spec())
@@ -111,7 +111,7 @@ func TestSubmitWhileRedisIsAway(t *testing.T) {
 
 func TestFull(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 2
 	require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -188,7 +188,7 @@ func (w *fixture) submitAway(t *testing.T) core.Spec {
 // What was accepted once is not refused by a repeat that finds the queue full.
 func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	s := spec()
 	s.Idempotency = "k1"
 	row, _, err := w.intake(w.store, away{}, w.cluster.Store, w.cluster.Store).Submit(t.Context(), s)
@@ -212,7 +212,7 @@ func TestRepeatOfAcceptedIsNotRefused(t *testing.T) {
 // taken meanwhile lets it wait in the store.
 func TestSubmitWithWhenFull(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -260,51 +260,49 @@ func (w *fixture) submitAndClaim(s core.Spec) []core.Claim {
 
 func TestSupersede(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		p := core.DefaultPool(pool)
-		p.MaxWaiting = 4
-		require.NoError(t, w.in.SetPool(t.Context(), p))
-		s := spec()
-		s.Assignment, s.Supersede = "hw1", true
-		running := w.submit(s)
-		claims := w.claim(1)
-		waiting := w.submit(s)
-		other, another, bobs := spec(), spec(), s
-		other.Assignment = "hw2"
-		bobs.Submitter = "bob"
-		keep := []core.Row{w.submit(other), w.submit(another), w.submit(bobs)}
-		for range 5 {
-			newest := w.submit(s)
-			require.Equal(t, core.RequestCancelled, w.row(waiting.Spec.ID).State)
-			require.Contains(t, w.row(waiting.Spec.ID).Result.Reason, newest.Spec.ID)
-			require.Equal(t, core.RequestState(""), w.place(waiting.Spec.Key()))
-			waiting = newest
-		}
-		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()), "what runs goes on")
-		w.run(claims)
-		require.Equal(t, core.RequestCompleted, w.row(running.Spec.ID).State)
-		for _, k := range keep {
-			require.Equal(t, core.RequestQueued, w.row(k.Spec.ID).State)
-		}
-		w.heal()
-		w.requireWhole()
-		older, err := w.in.Rerun(t.Context(), running.Spec.ID)
-		require.NoError(t, err)
-		newer, err := w.in.Rerun(t.Context(), waiting.Spec.ID)
-		require.NoError(t, err)
-		require.Equal(t, core.RequestQueued, w.place(older.Spec.Key()), "a rerun supersedes nothing")
-		require.Equal(t, core.RequestQueued, w.place(newer.Spec.Key()))
-		w.heal()
-		w.requireWhole()
-	})
+	w := newFixture(t, coretest.Real(t))
+	p := core.DefaultPool(pool)
+	p.MaxWaiting = 4
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	s := spec()
+	s.Assignment, s.Supersede = "hw1", true
+	running := w.submit(s)
+	claims := w.claim(1)
+	waiting := w.submit(s)
+	other, another, bobs := spec(), spec(), s
+	other.Assignment = "hw2"
+	bobs.Submitter = "bob"
+	keep := []core.Row{w.submit(other), w.submit(another), w.submit(bobs)}
+	for range 5 {
+		newest := w.submit(s)
+		require.Equal(t, core.RequestCancelled, w.row(waiting.Spec.ID).State)
+		require.Contains(t, w.row(waiting.Spec.ID).Result.Reason, newest.Spec.ID)
+		require.Equal(t, core.RequestState(""), w.place(waiting.Spec.Key()))
+		waiting = newest
+	}
+	require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()), "what runs goes on")
+	w.run(claims)
+	require.Equal(t, core.RequestCompleted, w.row(running.Spec.ID).State)
+	for _, k := range keep {
+		require.Equal(t, core.RequestQueued, w.row(k.Spec.ID).State)
+	}
+	w.heal()
+	w.requireWhole()
+	older, err := w.in.Rerun(t.Context(), running.Spec.ID)
+	require.NoError(t, err)
+	newer, err := w.in.Rerun(t.Context(), waiting.Spec.ID)
+	require.NoError(t, err)
+	require.Equal(t, core.RequestQueued, w.place(older.Spec.Key()), "a rerun supersedes nothing")
+	require.Equal(t, core.RequestQueued, w.place(newer.Spec.Key()))
+	w.heal()
+	w.requireWhole()
 }
 
 // The older one frees the room that the newer needs; if somebody else takes that
 // room, the newer waits in the store: its submitter is never left with nothing.
 func TestSupersedeNeverLosesBoth(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	p := core.DefaultPool(pool)
 	p.MaxWaiting = 1
 	require.NoError(t, w.in.SetPool(t.Context(), p))
@@ -336,20 +334,18 @@ func (q thief) Withdraw(ctx context.Context, key string) (bool, error) {
 
 func TestRerun(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		row := w.submit(spec())
-		_, err := w.in.Rerun(t.Context(), row.Spec.ID)
-		require.Equal(t, core.CodeConflict, core.CodeOf(err))
-		w.run(w.claim(1))
-		again, err := w.in.Rerun(t.Context(), row.Spec.ID)
-		require.NoError(t, err)
-		require.Equal(t, 2, again.Spec.Generation)
-		require.Equal(t, core.RequestQueued, w.place(again.Spec.Key()))
-		require.Greater(t, again.Spec.Submitted, row.Spec.Submitted)
-		w.run(w.claim(1))
-		w.requireWhole()
-		_, err = w.in.Rerun(t.Context(), newID())
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-	})
+	w := newFixture(t, coretest.Real(t))
+	row := w.submit(spec())
+	_, err := w.in.Rerun(t.Context(), row.Spec.ID)
+	require.Equal(t, core.CodeConflict, core.CodeOf(err))
+	w.run(w.claim(1))
+	again, err := w.in.Rerun(t.Context(), row.Spec.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, again.Spec.Generation)
+	require.Equal(t, core.RequestQueued, w.place(again.Spec.Key()))
+	require.Greater(t, again.Spec.Submitted, row.Spec.Submitted)
+	w.run(w.claim(1))
+	w.requireWhole()
+	_, err = w.in.Rerun(t.Context(), newID())
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
 }

@@ -33,7 +33,7 @@ func (w *fixture) accept(n int) []core.Spec {
 // round looks at a few pages, and the next one goes on.
 func TestSweepGoesOnWhileItFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	const quiet = 20 // pages
 	w.accept(3*quiet + 2)
 	store, queue := &countedStore{ResultStore: w.store}, &countedQueue{Queue: w.cluster.Store}
@@ -109,7 +109,7 @@ func (q *countedQueue) WaitAnew(ctx context.Context, keys []string) error {
 
 func TestSweepAll(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.in.Batch = 4
 	w.accept(9)
 	n, err := w.in.SweepAll(t.Context())
@@ -120,7 +120,7 @@ func TestSweepAll(t *testing.T) {
 // Tasks that stay unfinished do not hide those behind them.
 func TestSweepReachesEveryTask(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.in.Batch = 4
 	ids, keys := make([]string, 10), make([]string, 10)
 	for i := range ids {
@@ -141,49 +141,47 @@ func TestSweepReachesEveryTask(t *testing.T) {
 
 func TestSweepersAtOnce(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		specs := w.accept(60)
-		var queued atomic.Int64
-		var all sync.WaitGroup
-		for range 4 {
-			in := w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
-			in.Batch = 7
-			all.Go(func() {
-				n, err := in.SweepAll(context.Background())
-				if err != nil {
-					t.Error(err)
-				}
-				queued.Add(int64(n))
-			})
-		}
-		for i := range specs { // and their submits go on
-			all.Go(func() {
-				if _, err := w.cluster.Store.Enqueue(context.Background(), specs[i:i+1]); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		claims := w.claim(100)
-		require.Len(t, claims, 60)
-		seen := map[string]bool{}
-		for _, c := range claims {
-			require.False(t, seen[c.Key], "%s was queued twice", c.Key)
-			seen[c.Key] = true
-		}
-	})
+	w := newFixture(t, coretest.Real(t))
+	specs := w.accept(60)
+	var queued atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		in := w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
+		in.Batch = 7
+		all.Go(func() {
+			n, err := in.SweepAll(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			queued.Add(int64(n))
+		})
+	}
+	for i := range specs { // and their submits go on
+		all.Go(func() {
+			if _, err := w.cluster.Store.Enqueue(context.Background(), specs[i:i+1]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	claims := w.claim(100)
+	require.Len(t, claims, 60)
+	seen := map[string]bool{}
+	for _, c := range claims {
+		require.False(t, seen[c.Key], "%s was queued twice", c.Key)
+		seen[c.Key] = true
+	}
 }
 
 func TestSweepAfterTotalLoss(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	row, ended := w.submit(spec()), w.submit(spec())
 	_, err := w.in.Cancel(t.Context(), ended.Spec.ID, "ann")
 	require.NoError(t, err)
 	task, _, err := w.in.SubmitTask(t.Context(), core.Task{Kind: "k"})
 	require.NoError(t, err)
-	empty := coretest.NewCluster(t, coretest.Mini(t).Open(t), "h1", "other")
+	empty := coretest.NewCluster(t, coretest.Real(t).Open(t), "h1", "other")
 	w.cluster, w.seq = empty, 0
 	w.cluster.Pool = pool
 	w.in = w.intake(w.store, empty.Store, empty.Store, empty.Store)
@@ -213,7 +211,7 @@ func (s ender) Terminal(ctx context.Context, keys []string) (map[string]core.Req
 
 func TestSweepReadsTwice(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	w.accept(3)
 	in := w.intake(ender{w.store, func(keys []string) {
 		for _, key := range keys[1:] {
@@ -252,7 +250,7 @@ func (q picky) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) 
 
 func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	specs := w.accept(5)
 	in := w.intake(w.store, picky{w.cluster.Store, specs[2].ID}, w.cluster.Store, w.cluster.Store)
 	in.Batch = 3
@@ -264,47 +262,45 @@ func TestOneBadRequestDoesNotHoldBackTheOthers(t *testing.T) {
 
 func TestExpire(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		p := core.DefaultPool(pool)
-		p.MaxWait = time.Hour
-		require.NoError(t, w.in.SetPool(t.Context(), p))
-		other := core.DefaultPool("p2")
-		other.MaxWait = 0
-		require.NoError(t, w.in.SetPool(t.Context(), other))
-		running := w.submit(spec())
-		claims := w.claim(1)
-		waiting := w.submit(spec())
-		lost := w.accept(1)[0]
-		forever := spec()
-		forever.Pool = "p2"
-		kept := w.submit(forever)
-		w.pass(2 * time.Hour)
-		young := w.submit(spec())
-		w.in.Batch = 2
-		for range 4 {
-			_, err := w.in.Expire(t.Context())
-			require.NoError(t, err)
-		}
-		require.Equal(t, core.RequestQueued, w.place(lost.Key()), "Redis did not have it, and perhaps it ran: it waits anew")
-		for _, id := range []string{waiting.Spec.ID} {
-			row := w.row(id)
-			require.Equal(t, core.RequestTimedOut, row.State)
-			require.Equal(t, core.BlamePlatform, row.Result.Blame)
-			require.Contains(t, row.Result.Reason, "waited longer")
-			require.Equal(t, core.RequestState(""), w.place(row.Spec.Key()))
-		}
-		require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State)
-		require.Equal(t, core.RequestQueued, w.row(young.Spec.ID).State)
-		require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()))
-		require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "what runs is not ended")
-		w.seq++
-		require.Empty(t, w.cluster.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
-		w.run(claims)
-		n, err := w.in.ExpireAll(t.Context())
+	w := newFixture(t, coretest.Real(t))
+	p := core.DefaultPool(pool)
+	p.MaxWait = time.Hour
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	other := core.DefaultPool("p2")
+	other.MaxWait = 0
+	require.NoError(t, w.in.SetPool(t.Context(), other))
+	running := w.submit(spec())
+	claims := w.claim(1)
+	waiting := w.submit(spec())
+	lost := w.accept(1)[0]
+	forever := spec()
+	forever.Pool = "p2"
+	kept := w.submit(forever)
+	w.pass(2 * time.Hour)
+	young := w.submit(spec())
+	w.in.Batch = 2
+	for range 4 {
+		_, err := w.in.Expire(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, n)
-	})
+	}
+	require.Equal(t, core.RequestQueued, w.place(lost.Key()), "Redis did not have it, and perhaps it ran: it waits anew")
+	for _, id := range []string{waiting.Spec.ID} {
+		row := w.row(id)
+		require.Equal(t, core.RequestTimedOut, row.State)
+		require.Equal(t, core.BlamePlatform, row.Result.Blame)
+		require.Contains(t, row.Result.Reason, "waited longer")
+		require.Equal(t, core.RequestState(""), w.place(row.Spec.Key()))
+	}
+	require.Equal(t, core.RequestQueued, w.row(kept.Spec.ID).State)
+	require.Equal(t, core.RequestQueued, w.row(young.Spec.ID).State)
+	require.Equal(t, core.RequestClaimed, w.place(running.Spec.Key()))
+	require.Equal(t, core.RequestQueued, w.row(running.Spec.ID).State, "what runs is not ended")
+	w.seq++
+	require.Empty(t, w.cluster.Exchange(t, w.seq, 0).Cancelled, "what runs is not marked")
+	w.run(claims)
+	n, err := w.in.ExpireAll(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
 
 // What was begun waits since it was given back, whatever the reason; what Redis lost, since it
@@ -373,7 +369,7 @@ func (o *overtaken) SetPool(ctx context.Context, p core.Pool) error {
 
 func TestRestorePoolsUndoesNothing(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	old, now := core.DefaultPool(pool), core.DefaultPool(pool)
 	old.Warm, now.Warm = 3, 4
 	require.NoError(t, w.store.PutPool(t.Context(), old)) // Redis has lost it
@@ -387,7 +383,7 @@ func TestRestorePoolsUndoesNothing(t *testing.T) {
 
 func TestRestorePools(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	for i := range 3 {
 		require.NoError(t, w.store.PutPool(t.Context(), core.DefaultPool(fmt.Sprint("q", i))))
 	}

@@ -85,7 +85,7 @@ func (w *fixture) taskState(id string) core.TaskState {
 
 func TestSubmitTaskFillsWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	got := w.task(core.Task{Kind: "archive", Requester: "ann"})
 	require.Equal(t, core.PriorityNormal, got.Priority)
 	require.Equal(t, "ann", got.Lane)
@@ -99,7 +99,7 @@ func TestSubmitTaskFillsWhatIsOpen(t *testing.T) {
 
 func TestTooManyTasksOfARequester(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	var last core.Task
 	for i := range 1000 {
 		last = core.Task{ID: newID(), Generation: 1, Kind: "k", Requester: "ann", Priority: core.PriorityNormal, Lane: "ann", State: core.TaskQueued, Args: fmt.Append(nil, i)}
@@ -122,53 +122,51 @@ func TestTooManyTasksOfARequester(t *testing.T) {
 
 func TestCancelTask(t *testing.T) {
 	t.Parallel()
-	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
-		w := newFixture(t, b)
-		ctx := t.Context()
-		k := w.tasker()
-		run := w.task(core.Task{Kind: "experiment"})
-		claim := k.exchange(1).Claims[0]
-		part := w.task(core.Task{Kind: "rerun", Parent: run.ID})
-		deep := w.task(core.Task{Kind: "rerun", Parent: part.ID, NotBefore: time.Now().Add(time.Hour).UnixMilli()})
-		other := w.task(core.Task{Kind: "rerun"})
-		for range 2 {
-			state, err := w.in.CancelTask(ctx, run.ID, "ann")
-			require.NoError(t, err)
-			require.Equal(t, core.TaskCancelling, state)
-		}
-		require.Equal(t, core.TaskQueued, w.taskState(run.ID), "its owner ends it")
-		require.Equal(t, core.TaskCancelled, w.taskState(part.ID))
-		require.Equal(t, core.TaskCancelled, w.taskState(deep.ID))
-		got := k.exchange(5)
-		require.Equal(t, map[string]string{run.Key(): "ann"}, got.Cancelled)
-		require.Len(t, got.Claims, 1)
-		claim.Cancelled = "ann"
-		k.end(claim, core.TaskDone)
-		state, err := w.in.CancelTask(ctx, run.ID, "bob")
+	w := newFixture(t, coretest.Real(t))
+	ctx := t.Context()
+	k := w.tasker()
+	run := w.task(core.Task{Kind: "experiment"})
+	claim := k.exchange(1).Claims[0]
+	part := w.task(core.Task{Kind: "rerun", Parent: run.ID})
+	deep := w.task(core.Task{Kind: "rerun", Parent: part.ID, NotBefore: time.Now().Add(time.Hour).UnixMilli()})
+	other := w.task(core.Task{Kind: "rerun"})
+	for range 2 {
+		state, err := w.in.CancelTask(ctx, run.ID, "ann")
 		require.NoError(t, err)
-		require.Equal(t, core.TaskCancelled, state)
-		k.end(got.Claims[0], core.TaskDone)
-		state, err = w.in.CancelTask(ctx, other.ID, "ann")
-		require.Equal(t, core.CodeEnded, core.CodeOf(err))
-		require.Equal(t, core.TaskDone, state)
-		_, err = w.in.CancelTask(ctx, newID(), "ann")
-		require.Equal(t, core.CodeNotFound, core.CodeOf(err))
-		_, err = w.in.CancelTask(ctx, run.ID, "a\nb")
-		require.Equal(t, core.CodeInvalid, core.CodeOf(err))
+		require.Equal(t, core.TaskCancelling, state)
+	}
+	require.Equal(t, core.TaskQueued, w.taskState(run.ID), "its owner ends it")
+	require.Equal(t, core.TaskCancelled, w.taskState(part.ID))
+	require.Equal(t, core.TaskCancelled, w.taskState(deep.ID))
+	got := k.exchange(5)
+	require.Equal(t, map[string]string{run.Key(): "ann"}, got.Cancelled)
+	require.Len(t, got.Claims, 1)
+	claim.Cancelled = "ann"
+	k.end(claim, core.TaskDone)
+	state, err := w.in.CancelTask(ctx, run.ID, "bob")
+	require.NoError(t, err)
+	require.Equal(t, core.TaskCancelled, state)
+	k.end(got.Claims[0], core.TaskDone)
+	state, err = w.in.CancelTask(ctx, other.ID, "ann")
+	require.Equal(t, core.CodeEnded, core.CodeOf(err))
+	require.Equal(t, core.TaskDone, state)
+	_, err = w.in.CancelTask(ctx, newID(), "ann")
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err))
+	_, err = w.in.CancelTask(ctx, run.ID, "a\nb")
+	require.Equal(t, core.CodeInvalid, core.CodeOf(err))
 
-		again, err := w.in.RetryTask(ctx, part.ID)
-		require.NoError(t, err)
-		require.Equal(t, 2, again.Generation)
-		require.Equal(t, again.Key(), k.exchange(5).Claims[0].Task.Key())
-		_, err = w.in.RetryTask(ctx, part.ID)
-		require.Equal(t, core.CodeConflict, core.CodeOf(err))
-	})
+	again, err := w.in.RetryTask(ctx, part.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, again.Generation)
+	require.Equal(t, again.Key(), k.exchange(5).Claims[0].Task.Key())
+	_, err = w.in.RetryTask(ctx, part.ID)
+	require.Equal(t, core.CodeConflict, core.CodeOf(err))
 }
 
 // Parts that are made while their whole is cancelled do not outlive it.
 func TestSweepStopsPartsOfWhatWasCancelled(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, coretest.Mini(t))
+	w := newFixture(t, coretest.Real(t))
 	whole := w.task(core.Task{Kind: "experiment"})
 	_, err := w.in.CancelTask(t.Context(), whole.ID, "ann")
 	require.NoError(t, err)

@@ -1,6 +1,0 @@
-//go:build !race
-
-package redisstore_test
-
-// underRace says that the race detector watches, which makes everything ten times slower.
-const underRace = false
