@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/harness"
 )
 
@@ -95,13 +96,6 @@ func TestRead_RefusesWhatHarms(t *testing.T) {
 	for i := range harness.MaxPackFiles + 1 {
 		many = append(many, tar.Header{Name: fmt.Sprintf("d/%d", i), Typeflag: tar.TypeReg})
 	}
-	var long bytes.Buffer
-	w := zip.NewWriter(&long)
-	f, err := w.Create("main")
-	require.NoError(t, err)
-	_, err = io.CopyN(f, zeros{}, harness.MaxPackBytes+1)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
 	for says, packed := range map[string][]byte{
 		"\"../x\" leads out":     with(tar.Header{Name: "../x", Typeflag: tar.TypeReg}),
 		"\"a/../../x\" leads":    with(tar.Header{Name: "a/../../x", Typeflag: tar.TypeReg}),
@@ -110,7 +104,6 @@ func TestRead_RefusesWhatHarms(t *testing.T) {
 		"\"h\" in":               with(tar.Header{Name: "h", Typeflag: tar.TypeLink, Linkname: "main"}),
 		"\"p\" in":               with(tar.Header{Name: "p", Typeflag: tar.TypeFifo}),
 		"8000 files and folders": with(many...),
-		"or 512 MiB":             long.Bytes(),
 		"at most 64 MiB":         with(tar.Header{Name: "bomb", Typeflag: tar.TypeReg, Size: harness.MaxProgramBytes + 1}),
 		"a file and a folder":    with(tar.Header{Name: "main/x", Typeflag: tar.TypeReg}),
 		"no file in it":          tarred(t),
@@ -122,4 +115,23 @@ func TestRead_RefusesWhatHarms(t *testing.T) {
 		require.Contains(t, []core.Code{core.CodeInvalid, core.CodeLimit}, core.CodeOf(err), "%s: %v", says, err)
 		require.ErrorContains(t, err, says)
 	}
+}
+
+// Half a gigabyte is too much, packed or not.
+func TestRead_RefusesTooMuch(t *testing.T) {
+	t.Parallel()
+	tier.OnlyInAll(t, tier.Long)
+	var long bytes.Buffer
+	w := zip.NewWriter(&long)
+	f, err := w.Create("main")
+	require.NoError(t, err)
+	_, err = io.CopyN(f, zeros{}, harness.MaxPackBytes+1)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	_, err = harness.Read(&long)
+	require.Equal(t, core.CodeLimit, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "or 512 MiB")
+	_, err = harness.Read(io.LimitReader(zeros{}, harness.MaxPackBytes+1))
+	require.Equal(t, core.CodeLimit, core.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "larger than the 536870912 bytes")
 }

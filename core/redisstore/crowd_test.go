@@ -19,7 +19,7 @@ type crowd struct {
 
 var (
 	largeCrowd = crowd{hosts: 5_000, pools: 1_000, submitters: 10_000, flood: 10_000}
-	smallCrowd = crowd{hosts: 100, pools: 20, submitters: 100, flood: 1_000}
+	smallCrowd = crowd{hosts: 200, pools: 20, submitters: 100, flood: 1_000}
 )
 
 const (

@@ -51,6 +51,10 @@ func (c *Cluster) join(ctx context.Context, primaries int) error {
 		}
 	}()
 	for i, node := range nodes {
+		// Nodes of the same epoch change it later by themselves, and one that takes over meanwhile loses what it took.
+		if err := node.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+			return err
+		}
 		if i < primaries {
 			if err := node.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err(); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -31,6 +32,7 @@ func (d *dying) Err() error {
 // submission that counts.
 func TestLeadsAfterACrash(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	c := newContest(t, s)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
 
@@ -22,6 +23,7 @@ func documentOf(t *testing.T, l *core.Lease) leased {
 
 func TestLeasesLimit(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	s := openHere(t, mongotest.Database(t), Options{})
 	storetest.LeasesLimit(t, s, func(all []core.Lease) {
 		docs := make([]any, len(all))
@@ -53,6 +55,7 @@ func half(t *testing.T, s *Store, l *core.Lease, made bool) {
 // The first reader after a crash makes the write that was decided on, once.
 func TestLeaseThatIsHalfWritten(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	s := openHere(t, mongotest.Database(t), Options{})
 	for name, look := range map[string]func(ctx context.Context, l *core.Lease) (there bool, err error){
 		"calendar": func(ctx context.Context, l *core.Lease) (bool, error) {
@@ -111,6 +114,7 @@ func TestLeaseThatIsHalfWritten(t *testing.T) {
 // nothing.
 func TestLeaseThatIsWrittenLate(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	l := storetest.Lease("cs101")

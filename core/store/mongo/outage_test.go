@@ -7,6 +7,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/store/mongo"
 	"drover/core/store/mongo/mongotest"
@@ -17,6 +18,7 @@ import (
 
 func TestKilled(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
 	s := open(t, server.URL("d"))
 	storetest.Killed(t, func() school.ResultStore { return s },
@@ -26,6 +28,7 @@ func TestKilled(t *testing.T) {
 
 func TestSilent(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
 	s := open(t, server.URL("d"))
 	storetest.Silent(t, s,
@@ -36,6 +39,7 @@ func TestSilent(t *testing.T) {
 // A call that nobody bounds ends by itself.
 func TestSilentForACallerThatWaits(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
 	s, err := mongo.Open(t.Context(), server.URL("d"), mongo.Options{Timeout: 300 * time.Millisecond})
 	require.NoError(t, err)
@@ -48,6 +52,7 @@ func TestSilentForACallerThatWaits(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	line := coretest.NewLine(t, mongotest.Alone(t).Socket)
 	s := open(t, mongotest.URL(line.Socket, "d"))
 	storetest.Cut(t, s, func() { line.Loses(9) }, line.Release)

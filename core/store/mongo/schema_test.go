@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/service/clock"
 	"drover/core/store/mongo/mongotest"
@@ -27,6 +28,7 @@ func openHere(t *testing.T, url string, opts Options) *Store {
 
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	url := mongotest.Database(t)
 	s := openHere(t, url, Options{})
 	_, err := s.change(t.Context(), meta, m{"_id": "schema"}, m{"$set": m{"version": len(migrations) + 1}})
@@ -39,6 +41,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 // One program migrates at a time; one that died at it holds up the others for the lease only.
 func TestMigrationHasALease(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	url := mongotest.Database(t)
 	hands := clock.NewManual(time.UnixMilli(5000))
 	s := openHere(t, url, Options{Clock: hands})
@@ -72,6 +75,7 @@ func TestMigrationHasALease(t *testing.T) {
 // A database of version 1, which had neither tokens nor identities, keeps its users and lets them sign in.
 func TestOlderDatabaseIsBroughtUp(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	url := mongotest.Database(t)
 	was := openHere(t, url, Options{})
@@ -101,6 +105,7 @@ func TestOlderDatabaseIsBroughtUp(t *testing.T) {
 // Every unique index is there and is of one field, for others would bind what leaves it out.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	hasIndexes(t, openHere(t, mongotest.Database(t), Options{}))
 }
 
@@ -123,6 +128,7 @@ func hasIndexes(t *testing.T, s *Store) {
 // What a long output leaves goes when it is not needed any more.
 func TestPiecesOfOutputGo(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	pieces := func() int {
@@ -166,6 +172,7 @@ func TestPiecesOfOutputGo(t *testing.T) {
 // What was being deleted when a program died is not there, and is swept up.
 func TestDeletionIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	storetest.School(t, s)
@@ -196,6 +203,7 @@ func TestDeletionIsTakenUpAgain(t *testing.T) {
 // Who announced a deletion and died holds nobody up for long, and cannot go on then.
 func TestAnnouncedDeletionEnds(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	hands := clock.NewManual(time.UnixMilli(5000))
 	s := openHere(t, mongotest.Database(t), Options{Clock: hands})
@@ -218,6 +226,7 @@ func TestAnnouncedDeletionEnds(t *testing.T) {
 // them, and those that do not belong to the result that is accepted go then, whatever it is.
 func TestPiecesOfOutputThatWasNotRecordedGo(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	pieces := func(want int) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/store/mongo/mongotest"
 	"drover/core/store/storetest"
@@ -35,6 +36,7 @@ func died(t *testing.T, s *Store, unmade unmade, made bool) (school.Submission, 
 // The first reader after a crash finds the request of a stored submission.
 func TestSubmissionIsNeverWithoutItsRequest(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	s := openHere(t, mongotest.Database(t), Options{})
 	storetest.School(t, s)
 	for name, look := range map[string]func(ctx context.Context, sub school.Submission, spec core.Spec) (there bool, err error){
@@ -89,6 +91,7 @@ func TestSubmissionIsNeverWithoutItsRequest(t *testing.T) {
 // A deletion includes what was begun for the deleted object, even if another call is still making it.
 func TestSubmissionThatIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	ctx := t.Context()
 	s := openHere(t, mongotest.Database(t), Options{})
 	storetest.School(t, s)

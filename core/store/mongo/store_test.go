@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/store/mongo"
 	"drover/core/store/mongo/mongotest"
@@ -38,11 +39,13 @@ func open(t *testing.T, url string) *mongo.Store {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, mongotest.Database(t)) })
 }
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
 	urls := []string{mongotest.Database(t), mongotest.Database(t)}
 	storetest.Identity(t, func(n int) (school.ResultStore, error) {
 		return mongo.Open(context.Background(), urls[n], mongo.Options{Timeout: 2 * time.Minute})

@@ -7,6 +7,7 @@ import (
 
 	"drover/core/school"
 	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/core/store/storetest"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func open(t *testing.T, path string) *sqlite.Store {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, filepath.Join(t.TempDir(), "drover.db")) })
+	storetest.Run(t, func(t *testing.T) school.ResultStore { return sqlitetest.Open(t) })
 }
 
 func TestIdentity(t *testing.T) {

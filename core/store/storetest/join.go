@@ -50,9 +50,14 @@ func joinTokens(t *testing.T, s school.ResultStore) {
 	are(b)
 	_, err = s.PutJoinToken(ctx, JoinToken("A B"))
 	requireCode(t, core.CodeInvalid, err)
-	together(t, core.MaxJoinTokens-1, func(i int) error {
-		_, err := s.PutJoinToken(ctx, JoinToken(fmt.Sprintf("n%d", i)))
-		return err
+	const hands = 10
+	together(t, hands, func(i int) error {
+		for n := i; n < core.MaxJoinTokens-1; n += hands {
+			if _, err := s.PutJoinToken(ctx, JoinToken(fmt.Sprintf("n%d", n))); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	_, err = s.PutJoinToken(ctx, JoinToken("z"))
 	requireCode(t, core.CodeLimit, err)

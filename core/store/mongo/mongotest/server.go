@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/service/guard"
 )
 
@@ -65,6 +66,7 @@ func URL(socket, database string) string {
 // Alone starts a server for this test, which may stop it.
 func Alone(t testing.TB, flags ...string) *Server {
 	t.Helper()
+	tier.Need(t, tier.Mongo)
 	s, err := Start(flags...)
 	if err != nil {
 		coretest.Missing(t, "FerretDB", err)
@@ -77,6 +79,7 @@ func Alone(t testing.TB, flags ...string) *Server {
 // of the package share, or on the one that MONGO_URL names. Who opened it drops it.
 func Database(t testing.TB) string {
 	t.Helper()
+	tier.Need(t, tier.Mongo)
 	name := "drover-test-" + strings.ToLower(rand.Text()[:12])
 	if real := os.Getenv("MONGO_URL"); real != "" {
 		place, options, _ := strings.Cut(real, "?")

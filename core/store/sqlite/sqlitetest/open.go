@@ -19,7 +19,7 @@ import (
 )
 
 // Open opens an empty store with a name of its own, which the test closes. Its file is a copy:
-// making the schema costs more than most tests do with it.
+// making the schema costs more than most tests do with it. No write waits for a disk.
 func Open(t testing.TB) *sqlite.Store {
 	t.Helper()
 	empty, err := template()
@@ -28,6 +28,9 @@ func Open(t testing.TB) *sqlite.Store {
 	_, _ = rand.Read(name[:]) // it never fails
 	path := filepath.Join(t.TempDir(), "store.db")
 	require.NoError(t, os.WriteFile(path, bytes.Replace(empty.file, []byte(empty.name), []byte(hex.EncodeToString(name[:])), 1), 0o600))
+	opened.Lock()
+	opened.handles[path] = nil // so that connections to it are looked after
+	opened.Unlock()
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	require.NoError(t, err)
 	opened.Lock()

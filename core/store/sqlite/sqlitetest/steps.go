@@ -1,6 +1,7 @@
 package sqlitetest
 
 import (
+	"context"
 	"net/url"
 	"reflect"
 	"sync"
@@ -29,8 +30,11 @@ func init() { //nolint:gochecknoinits // the driver asks for it before the first
 		}
 		opened.Lock()
 		defer opened.Unlock()
-		opened.handles[u.Path] = append(opened.handles[u.Path], uintptr(reflect.ValueOf(conn).Elem().FieldByName("db").Uint()))
-		return nil
+		if handles, ours := opened.handles[u.Path]; ours {
+			opened.handles[u.Path] = append(handles, uintptr(reflect.ValueOf(conn).Elem().FieldByName("db").Uint()))
+			_, err = conn.ExecContext(context.Background(), "PRAGMA synchronous=off", nil)
+		}
+		return err
 	})
 }
 
