@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/coretest/tier"
 )
 
 // starve keeps all processors of the host busy until the test ends. The hogs are as nice as the runs that they starve, so
@@ -29,13 +30,9 @@ func starve(t *testing.T) {
 // A run that waits for another, which is starved, has the time back that the other has lost; without that its time is up.
 func TestARunWaitsForItsStarvedPartner(t *testing.T) {
 	t.Parallel()
-	one, other := start(t, plain, nil), start(t, plain, nil)
+	tier.OnlyInAll(t, tier.Long)
+	one, other := talker(t), talker(t)
 	ctx := t.Context()
-	require.NoError(t, one.client.Assign(ctx, "job"))
-	require.NoError(t, other.client.Assign(ctx, "job"))
-	_, err := other.client.Lost(ctx)
-	require.True(t, core.Is(err, core.CodeConflict), "nothing runs: %v", err)
-
 	starve(t)
 	var ended sync.WaitGroup
 	defer ended.Wait()
@@ -52,22 +49,43 @@ func TestARunWaitsForItsStarvedPartner(t *testing.T) {
 			require.True(t, core.Is(err, core.CodeConflict), "it has not begun: %v", err)
 		}
 	}
+	// So that the agent, which is starved as well, has a processor before thrice that.
+	one.waitsForItsPartner(t, 3*time.Second, lost)
+}
 
-	const limit = 3 * time.Second // so that the agent, which is starved as well, has a processor before thrice that
+func TestARunWaitsForItsPartner(t *testing.T) {
+	t.Parallel()
+	v := talker(t)
+	_, err := v.client.Lost(t.Context())
+	require.True(t, core.Is(err, core.CodeConflict), "nothing runs: %v", err)
+	v.waitsForItsPartner(t, 2*time.Second, time.Minute)
+}
+
+// talker is a VM with one of two runs that talk to each other.
+func talker(t *testing.T) *vm {
+	t.Helper()
+	v := start(t, plain, nil)
+	require.NoError(t, v.client.Assign(t.Context(), "job"))
+	return v
+}
+
+// waitsForItsPartner requires that a run which waits goes on after its limit if its partner has lost time, and only then.
+func (v *vm) waitsForItsPartner(t *testing.T, limit, lost time.Duration) {
+	t.Helper()
 	talk := func(partner time.Duration) agent.Exit {
 		stdin, in := io.Pipe()
 		defer in.Close()
 		asked := 0
 		var told sync.WaitGroup
 		defer told.Wait()
-		exit, err := one.client.Run(ctx, agent.Run{
+		exit, err := v.client.Run(t.Context(), agent.Run{
 			Args: []string{"cat"}, Stdin: stdin, Share: core.Limits{Timeout: limit}, Stretch: 2 * limit,
 			Late: func() {
 				if asked++; asked > 1 {
 					return // the bound ends it
 				}
 				told.Go(func() {
-					_ = one.client.PutOff(ctx, partner) // an error is the run's end, which is looked at
+					_ = v.client.PutOff(t.Context(), partner) // an error is the run's end, which is looked at
 					if partner > 0 {
 						_ = in.Close()
 					}
