@@ -3,7 +3,6 @@ package overseer_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/redisstore"
 	"drover/core/requests/intake"
-	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/overseer"
 )
 
@@ -41,10 +40,14 @@ type scene struct {
 }
 
 func newScene(t *testing.T, b *coretest.Backend) *scene {
-	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
+	store := sqlitetest.Open(t)
+	opts := b.Options()
+	if opts.Incarnation == "" {
+		opts.Incarnation, opts.Born = b.Name, time.UnixMilli(0) // it has served for long, so nobody has a grace
+	}
+	cluster, err := redisstore.Open(context.Background(), opts)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	cluster := b.Open(t)
+	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 	s := &scene{
 		t: t, b: b, cluster: cluster, store: store, seq: map[string]int64{}, epoch: map[string]int64{},
 		in: &intake.Intake{Store: store, Queue: cluster, Pools: cluster, Tasks: cluster},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"drover/core/requests/intake"
 	"drover/core/service/clock"
 	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/overseer"
 
 	"github.com/sirupsen/logrus"
@@ -42,9 +42,7 @@ func (deaf) EnqueueTask(context.Context, core.Task) error { return errors.New("a
 
 func newCalendar(t *testing.T, now string) *calendar {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	store := sqlitetest.Open(t)
 	log, logs := logtest.NewNullLogger()
 	c := &calendar{t: t, store: store, clock: &standing{}, log: log, logs: logs}
 	c.set(now)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +18,7 @@ import (
 	"drover/core"
 	"drover/core/requests/intake"
 	"drover/core/school"
-	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/core/store/storetest"
 	"drover/core/webhook"
 	"drover/taskrunner"
@@ -114,10 +113,9 @@ func (q queueing) PresentTasks(_ context.Context, keys []string) ([]bool, error)
 
 func newTeller(t *testing.T) *teller {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
-	r := &teller{rig: newRig(t), store: store}
-	r.in = &intake.Intake{Store: store, Tasks: queueing{r.cluster}}
+	r := &teller{rig: newRig(t), store: sqlitetest.Open(t)}
+	r.in = &intake.Intake{Store: r.store, Tasks: queueing{r.cluster}}
+	var err error
 	r.cfg.Webhooks, err = webhook.ParseAddresses([]string{"127.0.0.0/8"})
 	require.NoError(t, err)
 	return r
