@@ -29,7 +29,9 @@ type Backend struct {
 
 // Each runs test once on miniredis and once on a real redis-server, in parallel,
 // each with a namespace of its own. Where there is no redis-server the second
-// run is skipped, and fails when CI is set.
+// run is skipped, and fails when CI is set. A package has one such test of what it
+// does with Redis, which shows that the embedded one will do; the others take
+// Real, because miniredis interprets scripts in ten times the time.
 func Each(t *testing.T, test func(t *testing.T, b *Backend)) {
 	t.Helper()
 	t.Run("mini", func(t *testing.T) {
@@ -42,7 +44,7 @@ func Each(t *testing.T, test func(t *testing.T, b *Backend)) {
 	})
 }
 
-// Mini starts a miniredis of the test's own.
+// Mini starts a miniredis of the test's own, whose clock it may turn.
 func Mini(t testing.TB) *Backend {
 	t.Helper()
 	m := miniredis.NewMiniRedis()
