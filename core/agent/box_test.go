@@ -105,8 +105,8 @@ func TestBox(t *testing.T) {
 func TestBoxOften(t *testing.T) {
 	t.Parallel()
 	v := grading(t, inside)
-	assert.Len(t, v.lines(t, `i=0; while [ $i -lt 40 ]; do i=$((i+1)); drover-run -- echo $i; done`), 40)
-	assert.Len(t, v.lines(t, `for i in 1 2 3 4 5 6 7 8 9 10; do drover-run -- echo $i & done; wait`), 10, "at a time")
+	assert.Len(t, v.lines(t, `i=0; while [ $i -lt 100 ]; do i=$((i+1)); drover-run -- echo $i; done`), 100)
+	assert.Len(t, v.lines(t, `for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do drover-run -- echo $i & done; wait`), 20, "at a time")
 }
 
 // What a run used is told, as it is of that run alone.

@@ -122,7 +122,7 @@ func TestAnAgentThatGaveIsFree(t *testing.T) {
 			_, o := v.sh(t, script, nil)
 			name := strings.Fields(script)[0]
 			require.NoError(t, v.client.Keep(ctx, name), "%s", o.err)
-			for range 20 {
+			for range 100 {
 				var state bytes.Buffer
 				_, err := v.client.Give(ctx, name, &state, mostState)
 				require.NoError(t, err)
