@@ -5,8 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +14,6 @@ import (
 
 	"drover/cmd/drover/wiring"
 	"drover/core/coretest"
-	"drover/core/service/guard"
 	"drover/vmfactory/lxc"
 	vmprogram "drover/vmfactory/program"
 )
@@ -31,7 +28,7 @@ func (h *testCluster) withContainers() (dir string) {
 	path, err := contained()
 	require.NoError(h.t, err)
 	h.path = path
-	h.env = append(h.env, asProgram+"=1", "DROVER_PROVIDER=local,lxc")
+	h.env = append(h.env, "DROVER_PROVIDER=local,lxc")
 	return filepath.Dir(path)
 }
 
@@ -40,7 +37,7 @@ func (h *testCluster) withContainers() (dir string) {
 var contained = sync.OnceValues(func() (string, error) {
 	dir, err := builds()
 	dir = filepath.Join(dir, "lxc")
-	path := filepath.Join(dir, "drover")
+	path := filepath.Join(dir, programName)
 	if err == nil {
 		err = os.Mkdir(dir, 0o755)
 	}
@@ -50,24 +47,10 @@ var contained = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	about, _ := debug.ReadBuildInfo() // of a program built by go test it is there
-	if !slices.ContainsFunc(about.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "lxc")
-	}) {
+	if !builtWith("-tags", "lxc") {
 		return path, build(path, "CGO_ENABLED=1", "-tags", "lxc", ".")
 	}
-	self, err := os.Executable()
-	if err == nil && os.Link(self, path) == nil {
-		return path, nil
-	}
-	var text []byte
-	if err == nil { // on another file system
-		text, err = os.ReadFile(self)
-	}
-	if err == nil {
-		err = guard.WriteProgram(context.Background(), path, text)
-	}
-	return path, err
+	return path, linkSelf(path)
 })
 
 // TestContainers is the way of an operator: an image, a pool, a run, by programs

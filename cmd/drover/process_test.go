@@ -10,7 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -25,6 +28,7 @@ import (
 	"drover/core/coretest"
 	"drover/core/redisstore/redisserver"
 	"drover/core/service"
+	"drover/core/service/guard"
 	"drover/vmfactory/local"
 )
 
@@ -37,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 	// Clusters of processes wait far more than they compute. A number on the command line wins.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
-	if os.Getenv(asProgram) != "" {
+	if self, err := os.Executable(); err == nil && filepath.Base(self) == programName {
 		main()
 	}
 	code := m.Run()
@@ -47,18 +51,44 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// asProgram in the environment makes this program of tests be drover.
-const asProgram = "TEST_IS_DROVER"
+// programName is what makes this program of tests be drover: the name of its file.
+const programName = "drover"
 
-// program builds drover once for all tests of real processes.
+// program is drover for all tests of real processes: this program of tests itself, as to link another as large takes
+// longer than most tests, unless it has cgo (and the race detector by it), which drover is built without.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := builds()
-	path := filepath.Join(dir, "drover")
-	if err == nil {
+	path := filepath.Join(dir, programName)
+	switch {
+	case err != nil:
+	case builtWith("CGO_ENABLED", "1"):
 		err = build(path, "CGO_ENABLED=0", "-tags", "urfave_cli_no_docs", ".") // as make does
+	default:
+		err = linkSelf(path)
 	}
 	return path, err
 })
+
+// builtWith says whether this program was built with a value of a setting, which may be a list.
+func builtWith(key, value string) bool {
+	about, _ := debug.ReadBuildInfo() // of a program built by go test it is there
+	return slices.ContainsFunc(about.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == key && slices.Contains(strings.Split(s.Value, ","), value)
+	})
+}
+
+// linkSelf gives this program another name.
+func linkSelf(path string) error {
+	self, err := os.Executable()
+	if err != nil || os.Link(self, path) == nil {
+		return err
+	}
+	text, err := os.ReadFile(self) // it is on another file system
+	if err == nil {
+		err = guard.WriteProgram(context.Background(), path, text)
+	}
+	return err
+}
 
 // builds is where programs are built.
 var builds = sync.OnceValues(func() (string, error) {
