@@ -34,7 +34,7 @@ peers    = go -C scripts/bench/peers run . -lab $(CURDIR)/bin/drover-lab
 queues   = $(peers) $(if $(npm),-bullmq $(CURDIR)/$(bullmq))
 jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 
-.PHONY: help build build-debug test test-all shard axe lint fmt bench bench-jobs bench-check bullmq go-judge bench-vm drill demo pictures docs needs needs-rest clean
+.PHONY: help build build-debug test test-all shard mutants axe lint fmt bench bench-jobs bench-check bullmq go-judge bench-vm drill demo pictures docs needs needs-rest clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -61,6 +61,9 @@ SHARDS := 6
 BUDGET := 1h
 shard: needs needs-rest axe ## run one of $(SHARDS) parts of what make test leaves out (SHARD=3 BUDGET=10m)
 	$(gotestsum) $(tiers) shard -race -of $(SHARDS) -number $(or $(SHARD),$$(git rev-list --count HEAD)) -budget $(BUDGET)
+
+mutants: needs needs-rest ## seed bugs, one at a time, and say which tests notice them (MUTANTS='-bugs lease -tier test')
+	go run ./scripts/mutants $(MUTANTS)
 
 axe: # what the tests of the pages load into the browser
 	$(if $(npm),$(npm_ci) scripts/browser)
