@@ -38,6 +38,7 @@ func TestRight(t *testing.T) {
 		{cases.Compare{By: cases.Exact, IgnoreCase: true}, "A", "a\n", "line 1 differs"},
 		{cases.Compare{By: cases.Float, Absolute: 1e-3}, "1000.9", "1000", "word 1 differs"},
 		{cases.Compare{By: cases.Float, Relative: 1e-3}, "0.0001", "0", "word 1 differs"},
+		{cases.Compare{By: cases.Float, Relative: 0.5}, "1.9", "1", "word 1 differs"}, // of the expected one
 		{float, "1.0009", "1", ""},
 		{float, "1.1", "1", "word 1 differs"},
 		{float, "1000.9 x", "1000 x", ""},
