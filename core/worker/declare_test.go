@@ -44,6 +44,40 @@ func TestWhatRedisDidNotHearIsToldAgain(t *testing.T) {
 	})
 }
 
+// A report that is repeated may arrive after a newer one.
+func TestTheNewestReportIsTheLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.addVMs(1)
+		f.submit("a-1")
+		d := open(t, f, config(1))
+		a := next(t, d)
+		f.away(true)
+		require.ErrorIs(t, d.Progress(t.Context(), a, "claimed", time.Hour), errNet)
+		arriving := make(chan struct{})
+		f.mu.Lock()
+		f.disturb = func(op string) fault {
+			if op != "progress" {
+				return fault{}
+			}
+			f.disturb = nil
+			close(arriving)
+			return fault{late: time.Second}
+		}
+		f.mu.Unlock()
+		<-arriving
+		require.NoError(t, d.Progress(t.Context(), a, "running", time.Hour))
+		time.Sleep(time.Minute)
+		f.mu.Lock()
+		phase := f.owners[runner].slots["a-1"].Phase
+		f.mu.Unlock()
+		require.Equal(t, "running", phase)
+		finish(t, d, a)
+		closeWorker(t, d)
+	})
+}
+
 // Work that ended while Redis was away needs no word.
 func TestNothingIsToldOfWhatHasEnded(t *testing.T) {
 	t.Parallel()

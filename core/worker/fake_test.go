@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fault is what happens to one call on its way.
 type fault struct {
 	before, after error         // the call does not arrive; its answer does not
+	late          time.Duration // until it arrives
 	delay         time.Duration // of the answer
 }
 
@@ -87,6 +88,11 @@ func (f *fakeRedis) call(ctx context.Context, op string, act func() error) error
 	var bad fault
 	if f.disturb != nil {
 		bad = f.disturb(op)
+	}
+	if bad.late > 0 {
+		f.mu.Unlock()
+		time.Sleep(bad.late)
+		f.mu.Lock()
 	}
 	err := bad.before
 	if err == nil {
