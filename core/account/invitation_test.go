@@ -163,8 +163,10 @@ func TestAnInvitationIsVoidOnceItsUserIsMore(t *testing.T) {
 		"was signed out by an admin": func(w *fixture) { require.NoError(w.t, w.SignOut(w.t.Context(), root, "ann")) },
 		"teaches another class":      func(w *fixture) { w.enrol("cs202", "ann", core.RoleAssistant) },
 		"assists in the class":       func(w *fixture) { w.enrol("cs101", "ann", core.RoleAssistant) },
-		"left the class": func(w *fixture) {
-			require.NoError(w.t, core.Wrap(w.drop("cs101", "ann"), core.CodeInternal, "", "drop"))
+		"left the class":             func(w *fixture) { require.NoError(w.t, w.drop("cs101", "ann")) },
+		"left the class for another one": func(w *fixture) {
+			w.enrol("cs202", "ann", core.RoleStudent)
+			require.NoError(w.t, w.drop("cs101", "ann"))
 		},
 		"has a role": func(w *fixture) {
 			u, err := w.store.GetUser(w.t.Context(), "ann")
