@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,8 +91,11 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// passer, in the environment, makes TestControls who goes through the controls.
-const passer = "DROVER_TEST_CONTROLS"
+// The environment that makes TestControls who goes through the controls.
+const (
+	passer = "DROVER_TEST_CONTROLS" // a file that it must not open by its path
+	passed = "DROVER_TEST_PASSED"   // the controls that it has
+)
 
 // TestControls sends another user through the controls of a VM, by descriptors alone: of
 // version 1 what the thread starts that went in is there, of version 2 the process.
@@ -100,7 +104,8 @@ func TestControls(t *testing.T) {
 	if os.Getenv(passer) != "" {
 		runtime.LockOSThread() // the tasks of version 1 are threads
 		for _, control := range []int{wire.ControlThreads, wire.ControlThreads + 1, wire.ControlIn} {
-			if _, err := syscall.Write(wire.ControlFD+control, []byte("0")); err != nil && !errors.Is(err, syscall.EBADF) {
+			if slices.Contains(strings.Fields(os.Getenv(passed)), strconv.Itoa(control)) { // else it is some file of the runtime's
+				_, err := syscall.Write(wire.ControlFD+control, []byte("0"))
 				require.NoError(t, err)
 			}
 		}
@@ -122,18 +127,20 @@ func TestControls(t *testing.T) {
 	for range wire.ControlFD - 3 {
 		files = append(files, nil)
 	}
-	for _, fd := range controls {
+	var open []string
+	for control, fd := range controls {
 		if fd < 0 {
 			files = append(files, nil)
 			continue
 		}
+		open = append(open, strconv.Itoa(control))
 		f := os.NewFile(uintptr(fd), "control")
 		t.Cleanup(func() { require.NoError(t, f.Close()) })
 		files = append(files, f)
 	}
 	const nobody = 65534
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestControls$", "-test.cpu=1")
-	cmd.Env = append(os.Environ(), passer+"="+filepath.Join(g.job(Memory), "cgroup.procs"))
+	cmd.Env = append(os.Environ(), passer+"="+filepath.Join(g.job(Memory), "cgroup.procs"), passed+"="+strings.Join(open, " "))
 	cmd.Dir, cmd.ExtraFiles = "/", files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

@@ -213,7 +213,7 @@ func (w *Fixture) process(spec core.Spec, dir string) core.Result {
 }
 
 // clock is a folder with a timeout that gives an hour to what may take longer than two seconds: on a busy machine they
-// are short, and only what is about time is given less.
+// are short, and only what is about time is given less. In the end it kills all that has been started, as a VM's end does.
 func (w *Fixture) clock() string {
 	w.T.Helper()
 	whole, err := exec.LookPath("timeout")
@@ -222,8 +222,14 @@ func (w *Fixture) clock() string {
 	script := `#!/bin/sh
 signal=$2 seconds=$3
 shift 3
+exec 4<&0 # which is none of a command in the background
 case $seconds in [012] | [01].*) ;; *) seconds=3600 ;; esac
-exec ` + whole + ` -s "$signal" "$seconds" "$@"
+` + whole + ` -s "$signal" "$seconds" "$@" <&4 4<&- &
+exec 2>/dev/null # what this shell says of signals is not the program's
+wait $!
+status=$?
+kill -KILL -$!
+exit $status
 `
 	require.NoError(w.T, guard.WriteProgram(w.T.Context(), filepath.Join(dir, "timeout"), []byte(script)))
 	return dir
