@@ -13,7 +13,8 @@ import (
 // The life of a request and of its VM outlives Redis.
 func TestHistoryOutlivesRedis(t *testing.T) {
 	t.Parallel()
-	b := coretest.Mini(t)
+	b, start := coretest.Mini(t), time.Now()
+	b.Mini.SetTime(start) // it stands, so that no pause ends meanwhile
 	s := newScene(t, b)
 	s.host("h1", time.Minute)
 	id := s.submit("again", 1)[0]
@@ -34,6 +35,7 @@ func TestHistoryOutlivesRedis(t *testing.T) {
 	require.Equal(t, []string{"creating", "clean", "claimed", "dirty"}, states(core.EntityVM, claims[0].VM))
 	require.Equal(t, []string{"up"}, states(core.EntityHost, "h1"))
 	b.Mini.FlushAll()
+	b.Mini.SetTime(start.Add(time.Second))
 	other := s.submit("again", 1)[0]
 	_, err = s.oversee(s.deps())
 	require.NoError(t, err)
