@@ -425,7 +425,7 @@ func TestLiveOutputOfAnAttemptThatFailed(t *testing.T) {
 	r.drain()
 	assert.Equal(t, 2, h.Attempt)
 	assert.Empty(t, h.Stdout, "of an attempt that failed nothing is mixed in")
-	keys, err := w.cluster.Store.Client().Keys(t.Context(), "*:output:*").Result()
+	keys, err := w.redis.Admin.Keys(t.Context(), w.redis.Namespace+":output:*").Result()
 	require.NoError(t, err)
 	assert.Len(t, keys, 2)
 	for _, key := range keys {

@@ -30,10 +30,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a host with a pool, a real worker on a miniredis, a real ledger that
+// fixture is a host with a pool, a real worker on a Redis, a real ledger that
 // can be told to fail, and VMs that do what the test says.
 type fixture struct {
 	t       *testing.T
+	redis   *coretest.Backend
 	cluster *coretest.Cluster
 	output  *output
 	ledger  *ledger
@@ -65,9 +66,10 @@ type script struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	redis := coretest.Real(t).Open(t)
+	b := coretest.Real(t)
+	redis := b.Open(t)
 	return &fixture{
-		t: t, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
+		t: t, redis: b, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
 		ledger: &ledger{ResultStore: sqlitetest.Open(t), recorded: make(chan core.Result, 100)},
 		blobs:  &blobs{files: map[string][]byte{}}, spool: filepath.Join(t.TempDir(), "spool"),
 	}
