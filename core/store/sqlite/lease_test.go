@@ -1,9 +1,10 @@
-package sqlite
+package sqlite_test
 
 import (
 	"testing"
 
 	"drover/core"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/core/store/storetest"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,7 @@ import (
 
 func TestLeasesLimit(t *testing.T) {
 	t.Parallel()
-	s := openHere(t)
+	s := sqlitetest.Open(t)
 	storetest.LeasesLimit(t, s, func(all []core.Lease) {
 		c, err := s.Calendar(t.Context(), 0)
 		require.NoError(t, err)

@@ -34,7 +34,7 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 	t.Parallel()
 	for version := 1; version < len(migrations); version++ {
 		path := filepath.Join(t.TempDir(), "drover.db")
-		db, err := sql.Open("sqlite", path)
+		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(off)")
 		require.NoError(t, err)
 		before := min(version, 4)
 		_, err = db.ExecContext(t.Context(), strings.Join(migrations[:before], "")+oldTasks+strings.Join(migrations[before:version], "")+
