@@ -40,7 +40,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	store := sqlitetest.Open(t)
-	w := &fixture{t: t, store: store, redis: coretest.Real(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	w := &fixture{t: t, store: store, redis: coretest.Mini(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	w.redis.Mini.SetTime(w.now)
 	w.Service = &account.Service{Store: store, Limits: w.redis.Open(t), Hasher: hasher(t, account.Cost{Memory: 64, Iterations: 1}), Now: w.clock}
 	w.user(school.User{Handle: "root", Roles: []core.UserRole{core.RoleAdmin}})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"drover/core"
 	"drover/core/cluster/history"
 	"drover/core/store/bounds"
-	"drover/core/store/sqlite"
+	"drover/core/store/sqlite/sqlitetest"
 	"drover/core/store/storetest"
 
 	"github.com/stretchr/testify/require"
@@ -45,14 +44,6 @@ func less(a, b string) bool {
 	_, _ = fmt.Sscanf(a, "%d-%d", &am, &an)
 	_, _ = fmt.Sscanf(b, "%d-%d", &bm, &bn)
 	return am < bm || am == bm && an < bn
-}
-
-func open(t testing.TB) *sqlite.Store {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "drover.db"), sqlite.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
 }
 
 func copier(s history.Store, events *stream) history.Copier {
@@ -108,7 +99,7 @@ func (c *crashing) MoveMark(ctx context.Context, name, from, to string) (bool, e
 func TestACopierMayDieBetweenAnyTwoWrites(t *testing.T) {
 	t.Parallel()
 	for writes := range 9 {
-		s, events := open(t), &stream{}
+		s, events := sqlitetest.Open(t), &stream{}
 		for i := range int64(8) {
 			events.add(1000+i/2, i%2, "host up", "h1")
 		}
@@ -142,7 +133,7 @@ func (i *interleaved) MoveMark(ctx context.Context, name, from, to string) (bool
 
 func TestTwoCopiersDoubleNothing(t *testing.T) {
 	t.Parallel()
-	s, events := open(t), &stream{}
+	s, events := sqlitetest.Open(t), &stream{}
 	for i := range int64(5) {
 		events.add(1000+i, 0, "host up", "h1")
 	}
@@ -177,7 +168,7 @@ func TestAWipeLosesWhatWasNotCopied(t *testing.T) {
 		"set back":                  {func(s *stream) { *s = (*s)[:1]; s.add(1009, 0, "host up", "h1") }, "1000 up, 1001 down, 1009 up", "1001 to 1009"},
 		"wiped, and its clock too":  {func(s *stream) { *s = nil; s.add(500, 0, "host up", "h1") }, "500 up, 1000 up, 1001 down", "1001 to 9000"},
 	} {
-		s, events := open(t), &stream{}
+		s, events := sqlitetest.Open(t), &stream{}
 		events.add(1000, 0, "host up", "h1")
 		events.add(1001, 0, "host down", "h1")
 		_, err := copier(s, events).Run(t.Context())
@@ -196,7 +187,7 @@ func TestAWipeLosesWhatWasNotCopied(t *testing.T) {
 // An end has the state that the result store has; what is no request's has none.
 func TestEndsAreThoseOfTheResultStore(t *testing.T) {
 	t.Parallel()
-	s, events := open(t), &stream{}
+	s, events := sqlitetest.Open(t), &stream{}
 	spec := storetest.Spec("ann")
 	_, _, err := s.Create(t.Context(), spec)
 	require.NoError(t, err)
