@@ -99,9 +99,7 @@ func TestProgressOfATask(t *testing.T) {
 		c := k.run(t, 1, 1).Claims[0]
 		since := k.at(t, "t1-1").Since
 		require.Positive(t, since)
-		if x.b.Mini != nil {
-			x.b.Mini.SetTime(start.Add(time.Minute))
-		}
+		x.pass(t)
 		p := core.TaskProgress{Done: 3, Total: 9, Text: "3 of | 9"}
 		require.NoError(t, k.Store.ProgressTask(ctx, k.owner, k.epoch, "t1-1", c.Token, p, time.Minute))
 		place := k.at(t, "t1-1")
@@ -109,9 +107,7 @@ func TestProgressOfATask(t *testing.T) {
 		held := x.heldOf(t, k.owner)[0]
 		require.Equal(t, time.Minute, held.Limit)
 		require.Equal(t, "task", held.Phase)
-		if x.b.Mini != nil {
-			require.Equal(t, start.Add(time.Minute).UnixMilli(), held.Since, "it was heard of")
-		}
+		require.Greater(t, held.Since, since, "it was heard of")
 		p.Text = strings.Repeat("é", 1000)
 		require.NoError(t, k.Store.ProgressTask(ctx, k.owner, k.epoch, "t1-1", c.Token, p, 0))
 		require.Equal(t, strings.Repeat("é", 250), k.at(t, "t1-1").Progress.Text)
