@@ -94,7 +94,7 @@ func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 // A VM that Redis does not know and that was used is destroyed: its runner died, and Redis forgot both.
 func TestAVMThatNobodyKnowsIsDestroyed(t *testing.T) {
 	t.Parallel()
-	h, server := newAloneCluster(t)
+	h := newTestCluster(t)
 	h = h.with(neverLate)
 	h.brokenFor(0, nil)
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
@@ -105,7 +105,7 @@ func TestAVMThatNobodyKnowsIsDestroyed(t *testing.T) {
 	var first struct{ PID int }
 	require.NoError(t, json.Unmarshal(text, &first))
 	freeze(runner) // it can neither say that it still has the VM, nor be known to be dead
-	require.NoError(t, adminOf(t, server).FlushAll(t.Context()).Err())
+	require.NoError(t, adminOf(t, h.redis).FlushAll(t.Context()).Err())
 	runner.kill()
 	await(t, "its folder is gone", func() bool {
 		_, err := os.Lstat(filepath.Dir(h.initOf(vm)))

@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest/tier"
 )
 
 // Commands report which parts of a cluster are not running.
 func TestWhatNobodyRunsIsTold(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	doctor := func() string {

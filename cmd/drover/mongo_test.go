@@ -8,12 +8,14 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/store/mongo/mongotest"
 )
 
 // A cluster on MongoDB grades the example. What runs while the server is dead is recorded once it
 // is back, and nothing is run twice for that.
 func TestClusterOnMongoDB(t *testing.T) {
+	tier.OnlyInAll(t, tier.Mongo)
 	t.Parallel()
 	server := mongotest.Alone(t)
 	h := newTestCluster(t, "DROVER_STORE="+server.URL("cluster"))

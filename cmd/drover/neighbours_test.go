@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Nobody waits for a heartbeat here: it is never late, and no overseer runs.
 func TestANeighbourSettlesWhatAKilledProcessHeld(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_BEAT=30s", "DROVER_SUSPECT=1h", "DROVER_DOWN=1h")

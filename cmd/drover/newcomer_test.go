@@ -22,6 +22,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/agent/wire"
+	"drover/core/coretest/tier"
 	"drover/core/service"
 	"drover/vmfactory"
 )
@@ -70,7 +71,9 @@ func TestBadInputIsRefusedInOneSentence(t *testing.T) {
 
 func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 	t.Parallel()
-	h, up := newUpCluster(t)
+	h := newStillCluster(t)
+	h.pool()
+	h.fake("h1", 0)
 	for _, test := range []struct {
 		args string
 		code int
@@ -96,11 +99,10 @@ func TestWhatNobodyKnowsIsSaidSo(t *testing.T) {
 	out, _, code := h.run("vm", "list", "--on", "nowhere")
 	require.Zero(t, code)
 	require.Contains(t, out, "no VMs on host nowhere")
-	up.stop()
-	h.requireNothingLeft()
 }
 
 func TestComponentMakesItsDataFolder(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	data := filepath.Join(h.cfg.Data, "not", "there", "yet")
@@ -113,6 +115,7 @@ func TestComponentMakesItsDataFolder(t *testing.T) {
 }
 
 func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	lock, err := service.TakeLock(h.cfg.Run, "vmfactory")
@@ -128,7 +131,7 @@ func TestARefusedComponentNeverSaysThatItIsUp(t *testing.T) {
 
 func TestItIsSaidWhyARequestWaits(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	ctx := context.Background()
 	row, _, err := h.cluster.Intake.Submit(ctx, core.Spec{Pool: "default", Submitter: "s", Command: []string{"true"}})
@@ -158,6 +161,7 @@ func TestItIsSaidWhyARequestWaits(t *testing.T) {
 }
 
 func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.pool()
@@ -195,9 +199,11 @@ func TestABrokenPoolIsSeenFromEverywhere(t *testing.T) {
 }
 
 func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
-	cmd := exec.Command(h.path, "run", "--", "sh", "-c", "while echo y; do sleep 0.01; done")
+	h.said("pool", "set", "--timeout", "1h", "default") // nothing but the reader ends it
+	cmd := exec.Command(h.path, "run", "--timeout", "1h", "--", "sh", "-c", "while echo y; do sleep 0.01; done")
 	cmd.Env = h.env
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -217,6 +223,7 @@ func TestNobodyReadsTheOutputAnyMore(t *testing.T) {
 
 // A terminal gets no control sequence of the job's, unless one asks for it.
 func TestUntrustedOutputOnATerminal(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
 	evil := []string{"sh", "-c", `printf 'red \033[31m\n'; printf 'title \033]0;x\a\n' >&2`}
@@ -287,6 +294,7 @@ func (h *testCluster) onTerminal(args ...string) string {
 
 // What a killed program left in the folder for temporary files, the next one removes.
 func TestKilledEmbeddedClusterIsSwept(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	top := t.TempDir()

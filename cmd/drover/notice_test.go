@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // metadataService answers as a machine's metadata service (version 2) does, and says so once the machine is taken back.
@@ -45,6 +46,7 @@ func newMetadataService(t *testing.T) *metadataService {
 // A host of a group of spot machines that joined by a token drains itself when its machine is told that it is taken back:
 // no overseer runs, and its provider is never asked.
 func TestAJoinedHostIsTakenBack(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	j := newJoinFixture(t)
 	j.pool()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,20 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
-	"drover/core/coretest"
-	"drover/core/redisstore/redisserver"
+	"drover/core/coretest/tier"
 )
-
-// newAloneCluster makes a cluster on a redis-server that the test may kill.
-func newAloneCluster(t *testing.T, settings ...string) (*testCluster, *redisserver.Server) {
-	t.Helper()
-	server, err := redisserver.Start(context.Background(), append([]string{"--appendonly", "yes"}, settings...)...)
-	if err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
-	t.Cleanup(func() { _ = server.Stop() })
-	return newTestClusterOn(t, server.URL()), server
-}
 
 // awaitSome waits until as many requests of those run at once, and returns which.
 func (h *testCluster) awaitSome(ids []string, n int) (running []string) {
@@ -70,56 +57,39 @@ func (h *testCluster) requireOneTry(ids []string) {
 // What Redis acknowledged is there again after it was killed, without any help: there is no
 // overseer here. Testrunners finish their requests in the meantime, and record them.
 func TestRedisIsKilledWhileJobsRun(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
-	for _, sync := range []string{"always", "everysec"} {
-		t.Run(sync, func(t *testing.T) {
-			t.Parallel()
-			h, server := newAloneCluster(t, "--appendfsync", sync)
-			h.pool()
-			factory, runner := h.start("vmfactory"), h.start("testrunner")
-			ids := h.submit(12, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 2")
-			running := h.awaitSome(ids, 4)
-			require.NoError(t, server.Kill())
-			require.Eventually(t, func() bool { return h.recorded(running) }, testTimeout, poll, "without Redis")
-			require.GreaterOrEqual(t, h.unfinished(), 12-5, "and nothing new is begun")
-			require.NoError(t, server.Restart(t.Context()))
-			h.awaitLeft(0)
-			runner.stop()
-			factory.stop()
-			h.requireOneTry(ids)
-			h.requireOnce(ids)
-			h.requireFresh(ids, runner)
-			h.requireNothingLeft()
-		})
-	}
+	h := newTestCluster(t)
+	h.pool()
+	factory, runner := h.start("vmfactory"), h.start("testrunner")
+	ids := h.submit(12, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 2")
+	running := h.awaitSome(ids, 4)
+	require.NoError(t, h.redis.Kill())
+	require.Eventually(t, func() bool { return h.recorded(running) }, testTimeout, poll, "without Redis")
+	require.GreaterOrEqual(t, h.unfinished(), 12-5, "and nothing new is begun")
+	require.NoError(t, h.redis.Restart(t.Context()))
+	h.awaitLeft(0)
+	runner.stop()
+	factory.stop()
+	h.requireOneTry(ids)
+	h.requireOnce(ids)
+	h.requireFresh(ids, runner)
+	h.requireNothingLeft()
 }
 
 // A Redis that forgot everything gets it back from the result store, and hosts tell it anew
 // which VMs are really there.
 func TestRedisForgetsEverything(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
-	for name, wipe := range map[string]func(*testing.T, *redisserver.Server) error{
-		"flushed": func(t *testing.T, s *redisserver.Server) error {
-			return adminOf(t, s).FlushAll(t.Context()).Err()
-		},
-		"started empty": func(t *testing.T, s *redisserver.Server) error {
-			require.NoError(t, s.Kill())
-			require.NoError(t, os.RemoveAll(filepath.Join(s.Dir, "appendonlydir")))
-			return s.Restart(t.Context())
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, server := newAloneCluster(t)
-			h.pool()
-			c := h.crew()
-			ids := h.submit(60, freshly...)
-			h.awaitLeft(45)
-			require.NoError(t, wipe(t, server))
-			h.awaitLeft(0)
-			c.stop(ids)
-		})
-	}
+	h := newTestCluster(t)
+	h.pool()
+	c := h.crew()
+	ids := h.submit(60, freshly...)
+	h.awaitLeft(45)
+	require.NoError(t, h.cluster.Redis.Client().FlushAll(t.Context()).Err())
+	h.awaitLeft(0)
+	c.stop(ids)
 }
 
 // lock keeps the result store locked, as another program can, until the returned function is
@@ -167,11 +137,12 @@ func (h *testCluster) slots() int {
 // While the result store is locked jobs run on. Their results wait on disk, and their slots
 // stay: nobody else may run them.
 func TestTheResultStoreIsLockedForAWhile(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	for name, killed := range map[string]bool{"and returns": false, "and the runner is killed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, _ := newAloneCluster(t)
+			h := newTestCluster(t)
 			h.pool()
 			factory, runner := h.start("vmfactory"), h.start("testrunner")
 			ids := h.submit(3, "sh", "-c", "[ ! -e /tmp/used ] && : > /tmp/used && sleep 1; echo $$")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
 
@@ -32,6 +33,7 @@ type campus struct {
 // anew, an operator drains a host, and who looks on sees it. One story: later people use
 // what earlier ones made.
 func TestPeopleUseTheSite(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	h := newTestCluster(t)
 	b := browsertest.Start(t)

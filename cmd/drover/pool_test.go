@@ -13,10 +13,12 @@ import (
 	"drover/cmd/drover/wiring"
 	"drover/core"
 	"drover/core/cluster/lease"
+	"drover/core/coretest/tier"
 )
 
 // A pool is set before any component was started, when not even the data folder is there.
 func TestPoolIsSetBeforeAnyComponent(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.env = append(h.env, "DROVER_DATA="+filepath.Join(h.cfg.Data, "not", "there"))
@@ -53,7 +55,7 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 		{[]string{"DROVER_POOLS=grading"}, false},
 		{[]string{"DROVER_POOLS=default,grading"}, true},
 	} {
-		h := newTestCluster(t, test.settings...)
+		h := newStillCluster(t, test.settings...)
 		require.NoError(t, h.cluster.FirstPool(context.Background(), quiet))
 		pools, err := h.cluster.Store.Pools(context.Background())
 		require.NoError(t, err)
@@ -70,7 +72,7 @@ func TestTheFirstVMFactoryMakesAPool(t *testing.T) {
 func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
 	t.Parallel()
 	for provider, made := range map[string]bool{"local": true, "lxc": false, "lxc,local": true} {
-		h := newTestCluster(t, "DROVER_PROVIDER="+provider)
+		h := newStillCluster(t, "DROVER_PROVIDER="+provider)
 		e := &wiring.EmbeddedCluster{Cluster: h.cluster}
 		for range 2 { // a start, and another one
 			require.NoError(t, e.Refill(t.Context()))
@@ -87,7 +89,7 @@ func TestUpMakesNoPoolThatItsProviderCannotMake(t *testing.T) {
 // A lease's pool says what it is: nobody knows its id by heart.
 func TestALeasesPoolIsNamed(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	base, err := h.cluster.Redis.GetPool(context.Background(), "default")
 	require.NoError(t, err)

@@ -10,12 +10,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest/tier"
 )
 
 const problems = "../../core/harness/problem/testdata"
 
 // Each package's submissions end as it says, in VMs; those of the package lies and crashing do not.
 func TestProblemsAreVerified(t *testing.T) {
+	tier.OnlyInAll(t, tier.Long)
 	t.Parallel()
 	h := newTestCluster(t)
 	wrong := map[string]map[string]string{
@@ -85,7 +88,7 @@ func TestProblemsAreVerified(t *testing.T) {
 
 func TestProblemIsShown(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	out, errs, code := h.run("problem", "show", filepath.Join(problems, "points"))
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "Cube: scoring, format 2025-09")
@@ -100,6 +103,7 @@ func TestProblemIsShown(t *testing.T) {
 
 // A pool whose VMs have less memory than the package asks for is named.
 func TestProblemInASmallPool(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.up()
@@ -119,6 +123,7 @@ func TestProblemInASmallPool(t *testing.T) {
 
 // Nothing can be measured without an accepted submission.
 func TestProblemWithoutATime(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	dir := t.TempDir()
@@ -132,7 +137,7 @@ func TestProblemWithoutATime(t *testing.T) {
 // A package becomes an assignment, and the same command updates it.
 func TestProblemIsImported(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	for _, args := range [][]string{{"pool", "set", "default"}, {"class", "add", "cs1"}} {
 		_, errs, code := h.run(args...)
 		require.Zero(t, code, errs)

@@ -24,8 +24,10 @@ import (
 	"drover/cmd/drover/access"
 	"drover/core"
 	"drover/core/blobs/blobstest/s3server"
+	"drover/core/classes"
 	"drover/core/config"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore/redisserver"
 	"drover/core/service"
 	"drover/core/service/guard"
@@ -126,6 +128,7 @@ type testCluster struct {
 	cluster *access.Cluster
 	env     []string
 	redis   *redisserver.Server // nil if another's was named
+	here    bool                // commands run in this process, and know no setting but where the cluster is
 }
 
 // testTimeout is how long a test waits for something that must happen.
@@ -141,25 +144,35 @@ const selfTested = "DROVER_SELF_TEST="
 // newTestCluster makes a cluster with more settings, as in an environment.
 func newTestCluster(t *testing.T, settings ...string) *testCluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
-	server, err := redisserver.Start(context.Background(), "--appendonly", "yes")
+	server := newRedis(t)
+	h := newTestClusterOn(t, server.URL(), settings...)
+	h.redis = server
+	return h
+}
+
+// newRedis starts a redis-server that keeps everything until the end of the test, through a kill as well. That the
+// machine loses power is not meant: no disk is waited for.
+func newRedis(t *testing.T, settings ...string) *redisserver.Server {
+	t.Helper()
+	server, err := redisserver.Start(context.Background(), append([]string{"--appendonly", "yes", "--appendfsync", "no"}, settings...)...)
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
 	t.Cleanup(func() { require.NoError(t, server.Stop()) })
-	h := newTestClusterOn(t, server.URL(), settings...)
-	h.redis = server
+	return server
+}
+
+// newStillCluster makes a cluster of which no process runs: it takes commands.
+func newStillCluster(t *testing.T, settings ...string) *testCluster {
+	t.Helper()
+	h := newClusterOn(t, newRedis(t).URL(), settings...)
+	h.here = true
 	return h
 }
 
 // programWithRedis returns the program's path, for a test that starts a cluster by one command.
 func programWithRedis(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
 	path, err := program()
 	require.NoError(t, err)
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -171,22 +184,10 @@ func programWithRedis(t *testing.T) string {
 // newTestClusterOn makes one on the Redis that a URL names, with more settings.
 func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
 	path, err := program()
 	require.NoError(t, err)
-	scratch, err := service.NewScratch("drover-cluster-") // t.TempDir's names are too long for sockets
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
-	dir := scratch.Dir
-	h := &testCluster{t: t, path: path, env: append([]string{
-		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + url, "DROVER_HOST=h1",
-		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
-		"DROVER_SELF_TEST=off",
-	}, settings...)}
-	h.cfg, err = config.Load(nil, h.env)
-	require.NoError(t, err)
+	h := newClusterOn(t, url, settings...)
+	h.path = path
 	t.Cleanup(func() {
 		if t.Failed() { // VMs outlive the process that made them
 			h.run("vmfactory", "--destroy-vms")
@@ -195,6 +196,22 @@ func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster
 	if provider, err := local.New(local.Config{Run: h.cfg.Run}); err != nil || provider.Ready(context.Background()) != nil {
 		coretest.Missing(t, "a kernel that lets us make VMs", err)
 	}
+	return h
+}
+
+func newClusterOn(t *testing.T, url string, settings ...string) *testCluster {
+	t.Helper()
+	scratch, err := service.NewScratch("drover-cluster-") // t.TempDir's names are too long for sockets
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, scratch.Remove()) })
+	dir := scratch.Dir
+	h := &testCluster{t: t, env: append([]string{
+		"PATH=" + os.Getenv("PATH"), "DROVER_DATA=" + dir, "DROVER_REDIS=" + url, "DROVER_HOST=h1",
+		"DROVER_BEAT=200ms", "DROVER_SUSPECT=600ms", "DROVER_DOWN=1s", "DROVER_POLL=200ms", "DROVER_SLOTS=4",
+		"DROVER_SELF_TEST=off",
+	}, settings...)}
+	h.cfg, err = config.Load(nil, h.env)
+	require.NoError(t, err)
 	h.cluster, err = access.OpenCluster(context.Background(), h.cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.cluster.Close()) })
@@ -284,6 +301,9 @@ func (p *process) kill() {
 // run runs a command to its end.
 func (h *testCluster) run(args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
+	if h.here {
+		return h.types("", args...)
+	}
 	cmd := exec.Command(h.path, args...)
 	var out, errs bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &errs
@@ -367,21 +387,39 @@ func (h *testCluster) requireNothingLeft() {
 	require.NoError(h.t, provider.Close())
 }
 
+// The one whole way of make test, by the components as they are installed: an assignment is submitted, graded in a VM
+// and shown.
+func TestASubmissionIsGraded(t *testing.T) {
+	t.Parallel()
+	h := newTestCluster(t, neverLate)
+	all := h.startAll("vmfactory", "testrunner", "overseer")
+	for _, line := range []string{"pool set default", "user add ann", "class add cs101", "class enrol cs101 ann", "assignment add --harness " + ledgerHarness + " cs101/ledger"} {
+		h.said(strings.Fields(line)...)
+	}
+	require.Contains(t, h.said("submit", "--as", "ann", "--to", "cs101/ledger", partlyRight), "8 of 12 points")
+	own := jsonOf[[]classes.SubmissionEntry](h, "submission", "list", "--as", "ann")
+	require.Len(t, own, 1)
+	require.Contains(t, h.said("submission", "show", "--as", "ann", own[0].Submission.ID), "8 / 12")
+	h.requireOnce([]string{own[0].Submission.Request})
+	h.end(all...)
+}
+
 func TestProcessesKilledInTheMiddleLoseAndDoubleNothing(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, selfTested)...)
 	h.pool()
 	factory, runner, watch := h.start("vmfactory"), h.start("testrunner"), h.start("overseer")
 	second := h.start("testrunner")
-	ids := h.submit(200, "sh", "-c", "echo hello; sleep 0.05")
+	ids := h.submit(80, "sh", "-c", "echo hello; sleep 0.05")
 
-	h.awaitLeft(180)
+	h.awaitLeft(70)
 	runner.kill()
 	runner = h.start("testrunner")
-	h.awaitLeft(130)
+	h.awaitLeft(50)
 	factory.kill()
 	factory = h.start("vmfactory")
-	h.awaitLeft(80)
+	h.awaitLeft(30)
 	runner.kill()
 	second.kill()
 	factory.kill()
@@ -396,6 +434,7 @@ func TestProcessesKilledInTheMiddleLoseAndDoubleNothing(t *testing.T) {
 }
 
 func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.pool()
@@ -439,6 +478,7 @@ func TestOverseerOnceTakesBackTheWorkOfTheDead(t *testing.T) {
 }
 
 func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	h.pool()
@@ -474,6 +514,7 @@ func TestSIGTERMFinishesWhatIsInHand(t *testing.T) {
 }
 
 func TestTheWorkOfALostHostMovesToAnother(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, lateSoon...)
 	h.pool()

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/terminal"
+	"drover/core/coretest/tier"
 	"drover/core/harness"
 	"drover/core/requests"
 )
 
 // What always does the same is the same; what does not is found, counted, and told by the exit code.
 func TestReplayFindsWhatIsAMatterOfChance(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
 	steady, _, code := h.run("run", "--no-wait", "--", "sh", "-c", "echo steady; exit 3")

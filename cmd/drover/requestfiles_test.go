@@ -15,9 +15,11 @@ import (
 	"drover/cmd/drover/request"
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 func TestFilesOfARunAreKept(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
 	stdout, stderr, code := h.run("run", "--json", "--collect", "out", "--collect", "missing", "--", "sh", "-c",
@@ -79,7 +81,7 @@ func TestFetchedFilesStayInTheirFolder(t *testing.T) {
 // What a pool does not keep any more is said to have been there; scores stay.
 func TestOutputsExpire(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	ctx := context.Background()
 	for _, bad := range []string{"-1h", "10s", "1000000h", "a week"} {
 		_, errs, code := h.run("pool", "set", "--keep-outputs", bad, "default")

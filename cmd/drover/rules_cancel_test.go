@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Rule 10. A request is cancelled in each place where it can be: in its queue, in the
 // slot of a runner that lives and of one that does not, in its pause after a fault,
 // parked, and assigned to a host. Each time it ends cancelled and never runs again.
 func TestACancelIsHeardInEveryPlace(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()

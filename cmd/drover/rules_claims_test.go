@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Rules 4 and 13. Between Redis and a runner and a vmfactory, every few answers are lost
@@ -13,6 +14,7 @@ import (
 // repeated and acts once, so nothing is claimed twice or stays in a slot that nobody knows,
 // no VM becomes clean twice, and no attempt is used. Nobody watches: no overseer mends it.
 func TestLostAnswersStrandNothing(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate)
 	h.pool()
@@ -34,6 +36,7 @@ func TestLostAnswersStrandNothing(t *testing.T) {
 // that one is refused, and the others end in the same call. Claimed again it has ended
 // already: while Redis is young its runner asks the ledger, and does not run it.
 func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate)
 	h.pool()
@@ -70,6 +73,7 @@ func TestOneStaleFinishHoldsNoOtherBack(t *testing.T) {
 // twice, hold nobody up and give nobody more than one turn; runners that die put back what
 // they held into turns that are there or not.
 func TestStaleTurnsHoldNobodyUp(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, noQuarantine, manyTries)
 	h.pool()
@@ -111,6 +115,7 @@ func TestStaleTurnsHoldNobodyUp(t *testing.T) {
 // Rule 12. Nobody looks by himself for an hour, and each way to make a pair of a
 // request and a VM possible must ring an owner that can use it.
 func TestBellsAloneBringWork(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, "DROVER_POLL=1h", "DROVER_SLOTS=1", noQuarantine, manyTries)
 	pool := core.DefaultPool("default")
@@ -156,6 +161,7 @@ func TestBellsAloneBringWork(t *testing.T) {
 // Rule 12, the other half. A bell is a hint: where all rings are lost, and where
 // bells ring all the time for nothing, the poll still finds all work.
 func TestBellsThatLieChangeNothing(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate)
 	h.pool()
@@ -181,6 +187,7 @@ func TestBellsThatLieChangeNothing(t *testing.T) {
 // hand either. It dies, is fenced and comes back, and is drained still. Work goes to
 // others until the drain ends.
 func TestADrainedHostThatDiesComesBackDrained(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()

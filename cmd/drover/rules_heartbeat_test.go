@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // slowRun prints its own mark over and over, for seconds.
@@ -17,6 +18,7 @@ const slowRun = `u=$(cat /proc/sys/kernel/random/uuid); for i in 1 2 3 4 5 6 7 8
 // cannot beat itself back to life, none of what it writes is mixed into the output of the
 // other, and it works again only as a new epoch.
 func TestAZombieThatWakes(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, "DROVER_SLOTS=1")...)
 	h.pool()
@@ -71,6 +73,7 @@ func TestAZombieThatWakes(t *testing.T) {
 // killed and started again. All owners are late at once, which is Redis and not they: nobody
 // is fenced by either of two overseers, and what runs goes on and ends in its first try.
 func TestARedisThatIsSilentFencesNobody(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, append(lateSoon, "DROVER_SUSPECT=2s", "DROVER_DOWN=4s")...)
 	h.pool()
@@ -109,6 +112,7 @@ func TestARedisThatIsSilentFencesNobody(t *testing.T) {
 // runs there ends there in its first try, and the next vmfactory finds its VMs unharmed. A host of which
 // nobody moves any more is down, though all of its processes exist.
 func TestAHostIsDownWhenAllItsOwnersAreLate(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, lateSoon...)
 	h.pool()

@@ -7,6 +7,7 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Rules 2, 11 and 18. A host is lost while it holds four requests, three overseers evacuate
@@ -14,6 +15,7 @@ import (
 // moves once, none is recorded twice, and no host gets more than fits: what does not is
 // parked. The host is forgotten only once it is fenced and nobody is left there.
 func TestThreeOverseersEvacuateAHostOnce(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, lateSoon...)
 	h.pool()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // A worker of a runner hangs in a read that never returns, regardless of its own limits,
@@ -21,6 +22,7 @@ import (
 // staging and less than 5 s more, the request runs elsewhere, and what the worker makes
 // of it when it wakes is dropped.
 func TestAHungWorkerIsCaughtAtItsLimit(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, noQuarantine, manyTries, "DROVER_SLOTS=2")
 	limit := 2 * time.Second
@@ -97,6 +99,7 @@ func isOpening(p *process) bool {
 // A request in whose hand two runners die is what may kill them: it is quarantined as dead
 // with that reason, where it can be seen, and a rerun gives it another chance.
 func TestARequestThatKillsRunnersIsQuarantined(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate)
 	h.pool()

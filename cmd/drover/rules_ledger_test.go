@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Rules 1, 3 and 21. Redis loses everything while claims are in flight and two overseers
 // watch. The store has all that was accepted, so the sweep puts it back; the hosts have
 // all VMs, so none that began to serve is taken for a clean one. The namespace is in braces.
 func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, "DROVER_NAMESPACE={cluster}", noQuarantine, manyTries)
 	h.pool()
@@ -42,6 +44,7 @@ func TestRedisWipedWhileClaimsAreInFlight(t *testing.T) {
 // finish arrives after that, and changes nothing. A rerun is a new generation, whose result is
 // not refused for the first one's.
 func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, lateSoon...)
 	h.pool()
@@ -78,6 +81,7 @@ func TestARunnerThatFreezesBetweenRecordAndFinish(t *testing.T) {
 // arrives when the sweep has long queued the request and it has ended: its tombstone
 // keeps it from running twice. Tombstones go once they are older than any such call.
 func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, noQuarantine, neverLate)
 	h.pool()
@@ -113,6 +117,7 @@ func TestASubmitThatReachesRedisAfterTheEnd(t *testing.T) {
 // Rule 1. A submit that supersedes an older one dies when it has told the store and
 // nobody else. The sweep withdraws the older one, in the store first, and queues the newer.
 func TestASupersedeThatDiesInTheMiddle(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, noQuarantine, neverLate)
 	h.pool()

@@ -7,12 +7,14 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // Rule 9. Redis is full and refuses whatever takes memory. Claimed requests end, nobody
 // is fenced for a heartbeat that did not fit, and nothing is accepted that could not
 // wait. Limits on waiting work refuse before it comes to that.
 func TestAFullRedisKillsNothing(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, lateSoon...)
 	h.pool()
@@ -58,11 +60,9 @@ func TestAFullRedisKillsNothing(t *testing.T) {
 // for anything, and say why.
 func TestAnotherSchemaMayNotJoin(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
-	runner := h.start("testrunner")
-	h.awaitOwner(runner, 0)
-	runner.stop()
+	h.fake("h1", 0)
 	meta := h.cluster.Redis.Namespace().Key("meta")
 	db := h.cluster.Redis.Client()
 	its, err := db.HGet(t.Context(), meta, "schema").Result()
@@ -76,7 +76,5 @@ func TestAnotherSchemaMayNotJoin(t *testing.T) {
 		require.Contains(t, errs, "schema 99", args)
 	}
 	require.NoError(t, db.HSet(t.Context(), meta, "schema", its).Err())
-	runner = h.start("testrunner")
-	h.awaitOwner(runner, 0)
-	runner.stop()
+	require.Contains(t, h.said("host", "list"), "h1")
 }

@@ -13,12 +13,14 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // Rules 3 and 13. VMs are checked all the time while runners take them. The checks take
 // none from a claim and make none clean again; one that died while it was clean is never
 // claimed; a vmfactory that is killed over and over gives no VM out twice.
 func TestChecksAndClaimsShareNoVM(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, "DROVER_CHECK_EVERY=1s", neverLate)
 	h.pool()
@@ -53,6 +55,7 @@ func TestChecksAndClaimsShareNoVM(t *testing.T) {
 // folder by Redis. One that hangs can be evicted; when it wakes it finds that out, harms
 // no VM of its successor's, and ends.
 func TestOneVMFactoryWorksOnAHost(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate)
 	h.pool()
@@ -88,6 +91,7 @@ func TestOneVMFactoryWorksOnAHost(t *testing.T) {
 // give way to the work of a pool that keeps none warm. A runner with one slot rotates, so
 // that much work of one pool does not keep that of the other from its turn.
 func TestRoomFollowsTheWork(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, neverLate, "DROVER_MAX_VMS=2", "DROVER_SLOTS=1")
 	h.pool()
@@ -117,6 +121,7 @@ func TestRoomFollowsTheWork(t *testing.T) {
 // Rule 18. A VM that cannot be destroyed is quarantined for a person, and said so, and the
 // host goes on without it.
 func TestAVMThatCannotBeDestroyedIsQuarantined(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", os.ErrPermission) // to mount

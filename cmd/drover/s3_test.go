@@ -16,8 +16,8 @@ import (
 
 // A cluster whose hosts share no folder grades, and hands out what was collected.
 func TestAClusterKeepsItsFilesOnS3(t *testing.T) {
-	t.Parallel()
 	tier.OnlyInAll(t, tier.S3)
+	t.Parallel()
 	server := s3server.Start(t)
 	settings := []string{"DROVER_BLOBS=" + server.Bucket(t, "cluster")}
 	for name, value := range s3server.Environment() {

@@ -24,6 +24,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/cmd/drover/wiring"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 	"drover/core/service"
 )
@@ -127,9 +128,11 @@ func steady(text string) string { return changing.ReplaceAllString(text, "-") }
 
 // What commands say of a cluster they say of a site too.
 func TestCommandsAskASite(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	up := h.up()
+	h.here = true
 	s := newTestSite(t, h.cluster)
 	coursesOnASite(h, s)
 	linksOnASite(h, s)

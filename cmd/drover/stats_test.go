@@ -37,7 +37,7 @@ func (h *testCluster) ended(assignments ...string) {
 // drover stats shows what an overseer counted, of the cluster and of a class, and says what is wrong with a question.
 func TestStatsCommand(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	out, _, code := h.run("stats")
 	require.Zero(t, code)

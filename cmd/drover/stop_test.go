@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest/tier"
 )
 
 // A component that is stopped while it still connects exits without an error, as
 // supervisord and systemd expect: it holds no work.
 func TestAStopWhileStarting(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")

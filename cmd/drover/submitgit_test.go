@@ -17,7 +17,7 @@ import (
 // A commit is submitted by a command, through a site and on the cluster itself, and refused with how to mend it.
 func TestSubmitFromGit(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	for _, line := range []string{
 		"pool set default", "user add ann", "user add bob", "class add cs101", "class enrol cs101 ann", "assignment add --title First cs101/hw1",
 	} {

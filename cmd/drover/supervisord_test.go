@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 )
 
 // The shipped supervisord.conf, with the real supervisord, a real redis-server and one
 // environment for all programs, is a cluster that runs jobs without a further command.
 func TestSupervisordConfRunsJobs(t *testing.T) {
+	tier.OnlyInAll(t, tier.Host)
 	t.Parallel()
 	supervisord, err := exec.LookPath("supervisord")
 	if err != nil {

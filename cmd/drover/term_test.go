@@ -18,6 +18,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/classes"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 )
 
@@ -29,9 +30,11 @@ const (
 
 // A term by the command line, on one cluster: as the guide says, then all of it.
 func TestATermByTheCommandLine(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t)
 	up := h.up()
+	h.here = true
 	guideTerm(h)
 	refusals(h)
 	wholeTerm(h, t.TempDir())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // gradeFiles writes a harness folder and has it grade a submission in VMs of the pool judges.
@@ -51,6 +52,7 @@ func ends(r core.Result) map[string]string {
 // Programs that keep to testlib's convention (arguments, exit codes, the last line of standard error) judge in VMs: the
 // interactor writes a file, which the checker judges.
 func TestTestlibConvention(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := judges(t)
 	found := h.gradeFiles(map[string]string{

@@ -16,6 +16,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/requests"
 )
 
@@ -236,6 +237,7 @@ func (h *testCluster) typesBlock(dir, before, text string) string {
 // The five minutes of the README, in a fresh folder. Only the cluster's folder is another, and
 // what a reader waits for with the eyes is waited for.
 func TestWhatTheREADMEShowsIsTyped(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		coretest.Missing(t, "gcc, by which an example is graded", err)
@@ -267,6 +269,7 @@ func repositoryPath(t *testing.T) string {
 
 // What operators look at, with the names of a cluster that has one request and one task.
 func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
 	h.said("run", "--", "true")
@@ -293,6 +296,7 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 
 // What is kept warm in the whole cluster is decided by the overseer and made by the vmfactory.
 func TestWhereVMsAreMadeIsTyped(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h, up := newUpCluster(t)
 	block := "operations.md: drover pool set training --warm 0 --warm-total 6 --spread 2"
@@ -314,6 +318,7 @@ func TestWhereVMsAreMadeIsTyped(t *testing.T) {
 }
 
 func TestSmallBlocksAreTyped(t *testing.T) {
+	tier.OnlyInAll(t, tier.Host)
 	t.Parallel()
 	h := &testCluster{t: t, path: "drover", env: []string{""}}
 	for name, before := range map[string]string{

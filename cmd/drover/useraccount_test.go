@@ -23,15 +23,14 @@ import (
 func (h *testCluster) types(stdin string, args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	var out, errs bytes.Buffer
-	all := append([]string{"drover"}, args...)
-	all = append(all, "--data", h.cfg.Data, "--redis", h.cfg.Redis.Reveal())
+	all := append([]string{"drover", "--data", h.cfg.Data, "--redis", h.cfg.Redis.Reveal()}, args...)
 	code = typeIn(context.WithoutCancel(h.t.Context()), all, strings.NewReader(stdin), &out, &errs)
 	return out.String(), errs.String(), code
 }
 
 func TestUsersSignInByWhatTheCommandLineGives(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	ctx := t.Context()
 	done := func(stdin string, args ...string) string {
 		t.Helper()

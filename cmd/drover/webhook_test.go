@@ -15,6 +15,7 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/store/storetest"
 )
 
@@ -80,6 +81,7 @@ func (h *testCluster) deliveries(hook string) []core.Task {
 }
 
 func TestWebhooksByTheCommandLine(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, allowHere)
 	up := h.up()
@@ -143,6 +145,7 @@ func TestWebhooksByTheCommandLine(t *testing.T) {
 // A taskrunner that is killed after a delivery has arrived and before that is recorded
 // delivers it again: at least once, under the same id.
 func TestATaskrunnerIsKilledBetweenDeliveryAndRecord(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
 	h := newTestCluster(t, allowHere)
 	r := newHookReceiver(t)
@@ -168,8 +171,9 @@ func TestATaskrunnerIsKilledBetweenDeliveryAndRecord(t *testing.T) {
 	require.Len(t, h.deliveries(hook), 1)
 }
 
-// A receiver that answers nothing, with 1,000 deliveries before it, holds nobody else up.
+// A receiver that answers nothing, with 100 deliveries before it, holds nobody else up.
 func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t, allowHere, "DROVER_SLOTS=3")
 	ctx := t.Context()
 	open := make(chan struct{})
@@ -190,7 +194,7 @@ func TestASilentReceiverHoldsNobodyUp(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	end(dead, 1000)
+	end(dead, 100)
 	end(alive, 20)
 	h.start("taskrunner")
 	await(t, "the others are told", func() bool { return len(well.got()) == 20 })
