@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // joinFixture is a cluster with a site that hands out settings, and a machine that has only the program.
@@ -27,7 +30,13 @@ type joinFixture struct {
 
 func newJoinFixture(t *testing.T) *joinFixture {
 	t.Helper()
-	h := newTestCluster(t)
+	return newTestCluster(t).joined()
+}
+
+// joined makes a fixture of a cluster.
+func (h *testCluster) joined() *joinFixture {
+	t := h.t
+	t.Helper()
 	ctx := context.Background()
 	require.NoError(t, h.cluster.Redis.Client().Do(ctx, "ACL", "SETUSER", "host", "on", ">s3cret", "~drover:*", "resetchannels", "+@all", "-@dangerous", "-@admin", "+info").Err())
 	folder := t.TempDir()
@@ -77,6 +86,7 @@ func (j *joinFixture) refused(code int, want string, args ...string) {
 // keeps what it was told for itself.
 func TestAMachineJoinsAndWorks(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	j := newJoinFixture(t)
 	j.pool()
 	watch := j.start("overseer")
@@ -117,7 +127,7 @@ func TestAMachineJoinsAndWorks(t *testing.T) {
 
 func TestJoinIsRefused(t *testing.T) {
 	t.Parallel()
-	j := newJoinFixture(t)
+	j := newBareCluster(t).joined()
 	id, token := j.token()
 	j.refused(terminal.ExitUsage, "takes one argument", "--token-file", token)
 	j.refused(terminal.ExitUsage, "use https", "--token-file", token, "http://drover.example.org")
@@ -128,6 +138,9 @@ func TestJoinIsRefused(t *testing.T) {
 	out, errs, code := j.machine.run("join", "--dry-run", "--token-file", token, j.site)
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "would ask "+j.site)
+	var before bytes.Buffer // the flag stands before the command
+	require.Zero(t, typeIn(t.Context(), []string{"drover", "--config", j.file("before.yaml"), "join", "--dry-run", "--token-file", token, j.site}, strings.NewReader(""), &before, io.Discard))
+	require.Contains(t, before.String(), j.file("before.yaml"))
 	require.NoFileExists(t, j.file("drover.yaml"))
 	j.said("host", "token", "revoke", id)
 	j.refused(terminal.ExitRefused, "was revoked", "--token-file", token, j.site)
@@ -148,6 +161,7 @@ func TestJoinIsRefused(t *testing.T) {
 // A machine that dies before it has written what it was told asks again, at no further use of its token.
 func TestJoinAfterACrash(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	j := newJoinFixture(t)
 	_, token := j.token()
 	require.NoError(t, os.MkdirAll(j.file(""), 0o700))

@@ -58,7 +58,8 @@ func run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p := place{site: site.String(), file: cmp.Or(c.String("config"), os.Getenv(config.EnvPrefix+"CONFIG"), usualFile())}
+	file, _ := terminal.Given(c, "config")
+	p := place{site: site.String(), file: cmp.Or(file, os.Getenv(config.EnvPrefix+"CONFIG"), usualFile())}
 	if p.file == "" {
 		return core.Errorf(core.CodeInvalid, "config", "this user has no folder for settings: name a file with --config")
 	}
@@ -168,7 +169,8 @@ func (p place) ask(c *cli.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	asked := time.Now()
-	got, err := client.Join(c.Context, join.Ask{Token: token, Host: c.String("host"), Machine: machineName(), Key: key})
+	host, _ := terminal.Given(c, "host")
+	got, err := client.Join(c.Context, join.Ask{Token: token, Host: host, Machine: machineName(), Key: key})
 	if err != nil {
 		return err
 	}

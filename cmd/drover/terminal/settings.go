@@ -34,13 +34,21 @@ func WithSettings(own []cli.Flag, commands ...string) []cli.Flag {
 func Load(c *cli.Context) (*config.Config, error) {
 	given := make(map[string]string)
 	for _, s := range config.Settings() {
-		for _, at := range slices.Backward(c.Lineage()) {
-			if at.Command != nil && slices.Contains(at.LocalFlagNames(), s.Flag) {
-				given[s.Name] = at.String(s.Flag)
-			}
+		if value, is := Given(c, s.Flag); is {
+			given[s.Name] = value
 		}
 	}
 	return config.Load(given, os.Environ())
+}
+
+// Given returns the value of a setting's flag, which may stand before the command's name, where c.String does not see it.
+func Given(c *cli.Context, flag string) (value string, is bool) {
+	for _, at := range slices.Backward(c.Lineage()) {
+		if at.Command != nil && slices.Contains(at.LocalFlagNames(), flag) {
+			value, is = at.String(flag), true
+		}
+	}
+	return value, is
 }
 
 // NewLog makes the log of a component.
