@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/school"
 )
 
@@ -62,6 +63,7 @@ func (h *testCluster) blobFiles() (n int) {
 // there is one download, and nothing is left of the first try.
 func TestKilledInTheMiddleOfAnArchive(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	ctx := context.Background()
 	const submissions, size = 40, 4 << 20

@@ -9,13 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/requests"
 )
 
 // A batch of a job type, from its file to its results.
 func TestBatchOfAJobType(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h, up := newUpCluster(t)
 	do := func(args ...string) string {
 		t.Helper()
@@ -54,17 +57,28 @@ func TestBatchOfAJobType(t *testing.T) {
 	require.Contains(t, errs, "have ended")
 
 	require.Contains(t, do("run", "--type", "greet", "--stdin", filepath.Join(dir, "all.txt")), "hello all")
-	_, errs, code = h.run("run", "--type", "greet", "--timeout", "6s", "--", "rm")
-	require.NotZero(t, code)
-	require.Contains(t, errs, "leave the command out")
+	do("type", "delete", "greet")
+	await(t, "the second batch completes", func() bool { id = next; return show().State == requests.BatchCompleted })
+	up.stop()
+	h.requireNothingLeft()
+}
 
-	bad := filepath.Join(dir, "bad.yaml")
+// What a batch's file says wrong is named, and nothing is half done.
+func TestWrongBatchesAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newStillCluster(t)
+	h.pool()
+	h.said("type", "set", "--timeout", "5s", "greet", "--", "true")
+	h.refused(terminal.ExitUsage, "leave the command out", "run", "--type", "greet", "--timeout", "6s", "--", "rm")
+	good, bad := filepath.Join(t.TempDir(), "good.yaml"), filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(good, []byte("type: greet\njobs: [{}, {}]\n"), 0o600))
+	h.said("batch", "submit", "--key", "k", good)
 	require.NoError(t, os.WriteFile(bad, []byte("type: greet\njobs: [{}, {env: ['='], limits: {timeout_ns: 6000000000}}]\n"), 0o600))
-	_, errs, code = h.run("batch", "submit", bad)
+	_, errs, code := h.run("batch", "submit", bad)
 	require.NotZero(t, code)
 	require.Contains(t, errs, "jobs[1].env: ")
 	require.Contains(t, errs, "jobs[1].limits.timeout_ns: ")
-	before := do("batch", "list", "--json")
+	before := h.said("batch", "list", "--json")
 	for text, names := range map[string][]string{
 		"jobs: [\n":                    {"bad.yaml", "yaml: line"},
 		"":                             {"bad.yaml", "without jobs"},
@@ -97,9 +111,5 @@ func TestBatchOfAJobType(t *testing.T) {
 	_, errs, code = h.run("batch", "submit", "--key", "k", bad)
 	require.NotZero(t, code)
 	require.Contains(t, errs, "use another key")
-	require.Equal(t, before, do("batch", "list", "--json"), "nothing is half done")
-	do("type", "delete", "greet")
-	await(t, "the second batch completes", func() bool { id = next; return show().State == requests.BatchCompleted })
-	up.stop()
-	h.requireNothingLeft()
+	require.Equal(t, before, h.said("batch", "list", "--json"), "nothing is half done")
 }

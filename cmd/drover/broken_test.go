@@ -14,6 +14,7 @@ import (
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 )
 
 // brokenFor sets how long the pool that the tests use may be broken, and what breaks or mends it.
@@ -31,6 +32,7 @@ func (h *testCluster) brokenFor(d time.Duration, change func(*core.Pool)) {
 // end as failed by the platform, once the pool allows it no longer, and run once it is mended.
 func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	for name, c := range map[string]struct {
 		breaks   func(*core.Pool)
 		settings func(t *testing.T) []string
@@ -59,10 +61,14 @@ func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 				out, _, _ := h.run("pool", "show", "default")
 				return strings.Contains(out, "broken on all hosts") && strings.Contains(out, "if that lasts")
 			})
-			out, _, code := h.run("doctor")
-			require.Equal(t, terminal.ExitFault, code)
-			require.Contains(t, out, "no host could make its VMs; its requests fail in ")
-			require.Contains(t, strings.Join(strings.Fields(h.said("request", "show", id)), " "), "if that lasts, it fails in ") // it is wrapped
+			// A process whose heartbeat is late is shown as none that runs, until the next one.
+			await(t, "doctor says it", func() bool {
+				out, _, code := h.run("doctor")
+				return code == terminal.ExitFault && strings.Contains(out, "no host could make its VMs; its requests fail in ")
+			})
+			await(t, "the request says it", func() bool {
+				return strings.Contains(strings.Join(strings.Fields(h.said("request", "show", id)), " "), "if that lasts, it fails in ") // it is wrapped
+			})
 			require.Equal(t, core.RequestQueued, h.place(id).State, "it waits as long as the pool allows")
 
 			h.said("pool", "set", "default", "--broken-for", core.MinBrokenFor.String())
@@ -83,7 +89,7 @@ func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 			require.Zero(t, code, errs)
 			h.awaitLeft(0)
 			h.requireState(id, core.RequestCompleted)
-			out, _, _ = h.run("pool", "show", "default")
+			out, _, _ := h.run("pool", "show", "default")
 			require.NotContains(t, out, "broken on")
 			h.end(runner, factory, watch)
 			h.requireSound()
@@ -94,6 +100,7 @@ func TestRequestsOfAPoolThatNeverWorksFail(t *testing.T) {
 // A VM that Redis does not know and that was used is destroyed: its runner died, and Redis forgot both.
 func TestAVMThatNobodyKnowsIsDestroyed(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	h = h.with(neverLate)
 	h.brokenFor(0, nil)
@@ -129,6 +136,7 @@ func TestAVMThatNobodyKnowsIsDestroyed(t *testing.T) {
 // Jobs beyond their time limit are stopped, and the host has all its VMs and slots again.
 func TestTimedOutJobsGiveTheirRoomBack(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t, neverLate)
 	h.brokenFor(0, func(p *core.Pool) { p.Limits.Timeout = time.Second })
 	factory, runner := h.start("vmfactory"), h.start("testrunner")

@@ -11,11 +11,13 @@ import (
 	"drover/core"
 	"drover/core/cluster/history"
 	"drover/core/cluster/operate"
+	"drover/core/coretest/tier"
 )
 
 // What ran stands in the histories of its request, its VM and its host, and in the hit rate of its pool.
 func TestHistoryOfWhatRan(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	h.pool()
 	h.up()
@@ -80,7 +82,7 @@ func TestHistoryOfWhatRan(t *testing.T) {
 // The statistics of a class are asked of a site by its staff, as they are on the cluster.
 func TestClassStatsOfASite(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h.class()
 	h.ended("cs101/hw1")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"drover/cmd/drover/demo"
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/examples"
 )
 
@@ -50,6 +52,7 @@ func (h *testCluster) up(args ...string) *process {
 
 func TestRunExitsAsTheCommandDoes(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h, up := newUpCluster(t)
 	file := filepath.Join(h.cfg.Data, "note.txt")
 	require.NoError(t, os.WriteFile(file, []byte("a note\n"), 0o600))
@@ -59,23 +62,14 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 		stdout string
 		stderr string // a pattern
 	}{
-		"good":          {[]string{"run", "--", "echo", "hello"}, 0, "hello\n", `^$`},
-		"own code":      {[]string{"run", "--", "sh", "-c", "echo bad >&2; exit 7"}, 7, "", `^bad\n$`},
-		"time limit":    {[]string{"run", "--timeout", "200ms", "--", "sleep", "60"}, 124, "", `time limit of 200ms`},
-		"signal":        {[]string{"run", "--", "sh", "-c", "kill -TERM $$"}, 143, "", `SIGTERM`},
-		"no program":    {[]string{"run", "--", "no-such-program"}, 127, "", `no-such-program`},
-		"file":          {[]string{"run", "--file", file, "--", "cat", "note.txt"}, 0, "a note\n", `^$`},
-		"stdin":         {[]string{"run", "--stdin", file, "--", "cat"}, 0, "a note\n", `^$`},
-		"env":           {[]string{"run", "--env", "WORD=bird", "--", "sh", "-c", "echo $WORD"}, 0, "bird\n", `^$`},
-		"no command":    {[]string{"run"}, 2, "", `no command to run`},
-		"no pool":       {[]string{"run", "--pool", "nowhere", "--", "true"}, 3, "", `there is no pool nowhere`},
-		"bad priority":  {[]string{"run", "--priority", "best", "--", "true"}, 2, "", `high, normal, low or preemptible`},
-		"bad size":      {[]string{"run", "--memory", "lots", "--", "true"}, 2, "", `64MiB`},
-		"over the pool": {[]string{"run", "--memory", "100GiB", "--", "true"}, 2, "", `more than pool default allows`},
-		"bad flag":      {[]string{"run", "--nosuch"}, 2, "", `nosuch`},
-		"bad setting":   {[]string{"run", "--poll", "soon", "--", "true"}, 2, "", `--poll`},
-		"no file":       {[]string{"run", "--file", "/no/such/file", "--", "true"}, 2, "", `/no/such/file`},
-		"nobody left":   {[]string{"run", "--embedded", "--no-wait", "--", "true"}, 2, "", `do not go together`},
+		"good":       {[]string{"run", "--", "echo", "hello"}, 0, "hello\n", `^$`},
+		"own code":   {[]string{"run", "--", "sh", "-c", "echo bad >&2; exit 7"}, 7, "", `^bad\n$`},
+		"time limit": {[]string{"run", "--timeout", "200ms", "--", "sleep", "60"}, 124, "", `time limit of 200ms`},
+		"signal":     {[]string{"run", "--", "sh", "-c", "kill -TERM $$"}, 143, "", `SIGTERM`},
+		"no program": {[]string{"run", "--", "no-such-program"}, 127, "", `no-such-program`},
+		"file":       {[]string{"run", "--file", file, "--", "cat", "note.txt"}, 0, "a note\n", `^$`},
+		"stdin":      {[]string{"run", "--stdin", file, "--", "cat"}, 0, "a note\n", `^$`},
+		"env":        {[]string{"run", "--env", "WORD=bird", "--", "sh", "-c", "echo $WORD"}, 0, "bird\n", `^$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := h.run(test.args...)
@@ -92,8 +86,34 @@ func TestRunExitsAsTheCommandDoes(t *testing.T) {
 	h.requireNothingLeft()
 }
 
+// What cannot run is refused before anything waits for it.
+func TestRunIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newStillCluster(t)
+	h.pool()
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{terminal.ExitUsage, "no command to run", nil},
+		{terminal.ExitNotFound, "there is no pool nowhere", []string{"--pool", "nowhere", "--", "true"}},
+		{terminal.ExitUsage, "high, normal, low or preemptible", []string{"--priority", "best", "--", "true"}},
+		{terminal.ExitUsage, "64MiB", []string{"--memory", "lots", "--", "true"}},
+		{terminal.ExitUsage, "more than pool default allows", []string{"--memory", "100GiB", "--", "true"}},
+		{terminal.ExitUsage, "nosuch", []string{"--nosuch"}},
+		{terminal.ExitUsage, "--poll", []string{"--poll", "soon", "--", "true"}},
+		{terminal.ExitUsage, "/no/such/file", []string{"--file", "/no/such/file", "--", "true"}},
+		{terminal.ExitUsage, "do not go together", []string{"--embedded", "--no-wait", "--", "true"}},
+	} {
+		h.refused(c.code, c.want, append([]string{"run"}, c.args...)...)
+	}
+	require.Zero(t, h.unfinished())
+}
+
 func TestClientCommands(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h, up := newUpCluster(t)
 	stdout, stderr, code := h.run("run", "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
 	require.Equal(t, 3, code, stderr)
@@ -137,6 +157,26 @@ func TestClientCommands(t *testing.T) {
 		require.Contains(t, shown.Attempts[0], key)
 	}
 	for _, args := range [][]string{
+		{"pool", "set", "--warm", "1", "--memory", "64MiB", "--paused=false", "other"},
+		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the cluster is up
+	} {
+		text, errs, code := h.run(args...)
+		require.Zero(t, code, "%v: %s%s", args, text, errs)
+	}
+	h.refused(terminal.ExitRefused, "ended", "request", "cancel", id)
+	h.refused(terminal.ExitRefused, "h1", "host", "forget", "h1")
+	up.stop()
+	h.requireNothingLeft()
+}
+
+// What looks at a cluster prints words for people, and JSON for programs.
+func TestWhatLooksAtAClusterPrintsJSON(t *testing.T) {
+	t.Parallel()
+	h := newStillCluster(t)
+	h.pool()
+	h.fake("h1", 1)
+	id := h.submit(1, "true")[0]
+	for _, args := range [][]string{
 		{"request", "list"},
 		{"request", "show", id},
 		{"vm", "list"},
@@ -144,57 +184,38 @@ func TestClientCommands(t *testing.T) {
 		{"host", "show", "h1"},
 		{"pool", "list"},
 		{"pool", "show", "default"},
-		{"doctor"},
-		{"pool", "set", "--warm", "1", "--memory", "64MiB", "--paused=false", "other"},
 		{"overseer", "--once"},
-		{"run", "--pool", "other", "--", "true"}, // of a pool that was set since the cluster is up
+		{"doctor"},
 	} {
-		text, errs, code := h.with(calm...).run(args...)
-		require.Zero(t, code, "%v: %s%s", args, text, errs)
-	}
-	for _, args := range [][]string{
-		{"request", "list", "--json"},
-		{"request", "show", "--json", id},
-		{"vm", "list", "--json"},
-		{"host", "list", "--json"},
-		{"host", "show", "--json", "h1"},
-		{"pool", "list", "--json"},
-		{"pool", "show", "--json", "other"},
-		{"doctor", "--json"},
-		{"overseer", "--once", "--json"},
-	} {
-		text, errs, code := h.run(args...)
-		require.Zero(t, code, "%v: %s%s", args, text, errs)
-		require.True(t, json.Valid([]byte(text)), "%v printed %s", args, text)
+		text, errs, _ := h.run(args...) // doctor finds that nobody works here
+		require.Equal(t, args[0] == "overseer", text == "", "%v: %s%s", args, text, errs)
+		require.False(t, json.Valid([]byte(text)), "%v", args)
+		text, errs, _ = h.run(append(args, "--json")...)
+		require.True(t, json.Valid([]byte(text)), "%v printed %s%s", args, text, errs)
 	}
 	for _, test := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"request", "show", "nobody"}, 3, "nobody"},
-		{[]string{"request", "show"}, 2, "one argument"},
-		{[]string{"request", "cancel", id}, 4, "ended"},
-		{[]string{"request", "list", "--state", "gone"}, 2, "the state \"gone\" is none"},
-		{[]string{"pool", "show", "nowhere"}, 3, "nowhere"},
-		{[]string{"pool", "set", "--warm", "9", "--max", "3", "other"}, 2, "warm 9"},
-		{[]string{"pool", "set", "--max", "0", "other"}, 2, "max 0"},
-		{[]string{"pool", "set", "--pids", "99999999999", "other"}, 2, "pids"},
-		{[]string{"pool", "set", "--provider", "lcx", "other"}, 2, `no provider "lcx" in this program: use local or lxc`},
-		{[]string{"pool", "set", "Bad Name"}, 2, "Bad Name"},
-		{[]string{"host", "drain", "nowhere"}, 3, "nowhere"},
-		{[]string{"host", "forget", "h1"}, 4, "h1"},
+		{[]string{"request", "show", "nobody"}, terminal.ExitNotFound, "nobody"},
+		{[]string{"request", "show"}, terminal.ExitUsage, "one argument"},
+		{[]string{"request", "list", "--state", "gone"}, terminal.ExitUsage, "the state \"gone\" is none"},
+		{[]string{"pool", "show", "nowhere"}, terminal.ExitNotFound, "nowhere"},
+		{[]string{"pool", "set", "--warm", "9", "--max", "3", "default"}, terminal.ExitUsage, "warm 9"},
+		{[]string{"pool", "set", "--max", "0", "default"}, terminal.ExitUsage, "max 0"},
+		{[]string{"pool", "set", "--pids", "99999999999", "default"}, terminal.ExitUsage, "pids"},
+		{[]string{"pool", "set", "--provider", "lcx", "default"}, terminal.ExitUsage, `no provider "lcx" in this program: use local or lxc`},
+		{[]string{"pool", "set", "Bad Name"}, terminal.ExitUsage, "Bad Name"},
+		{[]string{"host", "drain", "nowhere"}, terminal.ExitNotFound, "nowhere"},
 	} {
-		_, errs, code := h.run(test.args...)
-		require.Equal(t, test.code, code, "%v: %s", test.args, errs)
-		require.Contains(t, errs, test.want)
+		h.refused(test.code, test.want, test.args...)
 	}
-	up.stop()
-	h.requireNothingLeft()
 }
 
 func TestCtrlCCancelsForReal(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h, up := newUpCluster(t)
 	p := h.start("run", "--", "sh", "-c", "echo begun; sleep 3600")
 	await(t, "its output comes live", func() bool { return strings.Contains(p.said(), "begun") })
@@ -213,6 +234,7 @@ func TestCtrlCCancelsForReal(t *testing.T) {
 
 func TestUpKeepsEverythingThroughKill(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h, up := newUpCluster(t)
 	_, errs, code := h.run("pool", "set", "--paused", "default")
 	require.Zero(t, code, errs)
@@ -236,15 +258,15 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 
 func TestWithoutAClusterItIsSaidHowToStartOne(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
-	h.env = append(h.env, "DROVER_REDIS=unix:///no/such/socket")
-	_, errs, code := h.run("request", "list")
+	var out, errs bytes.Buffer
+	code := typeIn(context.WithoutCancel(t.Context()), []string{"drover", "request", "list", "--data", t.TempDir(), "--redis", "unix:///no/such/socket"}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, terminal.ExitNoCluster, code)
-	require.Contains(t, errs, "drover up")
+	require.Contains(t, errs.String(), "drover up")
 }
 
 func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t, neverLate)
 	out, errs, code := h.run("demo")
 	require.Zero(t, code, out+errs)
@@ -264,6 +286,7 @@ func TestDemoGradesEverySubmissionAsExpected(t *testing.T) {
 
 func TestSubmitPrintsTheTests(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	out, errs, code := h.run("submit", "--embedded", "--harness", "../../examples/ledger/harness",
 		"--submission", "../../examples/ledger/submissions/partly-right")
@@ -277,6 +300,7 @@ func TestSubmitPrintsTheTests(t *testing.T) {
 
 func TestComponentsAnswerHealthAndMetrics(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	h.pool()
 	var all []*process

@@ -38,7 +38,7 @@ func (a clockAhead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // other hosts do either.
 func TestRequestsAreSubmittedByRedisClock(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	const by = 25 * time.Hour
 	h.cluster.Redis.Client().AddHook(clockAhead{by: by})
 	h.pool()

@@ -15,7 +15,7 @@ import (
 // Staff and students talk about a submission by the command line, through the site and on the cluster itself.
 func TestCommentsByTheCommandLine(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	for _, line := range []string{
 		"pool set default", "user add tom", "user add ann", "user add bob", "class add cs101", "class enrol --role teacher cs101 tom",
 		"class enrol cs101 ann", "class enrol cs101 bob", "assignment add cs101/hw1",

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/terminal"
+	"drover/core/coretest/tier"
 	"drover/core/service"
 )
 
@@ -65,6 +66,7 @@ func usersOf(dir string) []string {
 // The demo grows, shrinks, ends by itself, and leaves nothing.
 func TestElasticDemo(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	p, left := elastic(t, "--json")
 	p.await()
 	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.said())
@@ -83,6 +85,7 @@ func TestElasticDemo(t *testing.T) {
 // However the demo ends, its hosts and their VMs end, too.
 func TestElasticDemoLeavesNothing(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/redisstore/redisserver"
 )
 
@@ -43,7 +44,7 @@ func (h *testCluster) requireFresh(ids []string, runners ...*process) {
 
 func newFailover(t *testing.T) *redisserver.Failover {
 	t.Helper()
-	f, err := redisserver.StartFailover(context.Background(), 1, "--appendonly", "yes")
+	f, err := redisserver.StartFailover(context.Background(), 1, "--appendonly", "yes", "--appendfsync", "no")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
@@ -82,6 +83,7 @@ func (c crew) stop(ids []string) {
 
 func TestAClusterGoesOnWithTheNextPrimary(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	f := newFailover(t)
 	h := newTestClusterOn(t, f.URL())
 	h.pool()
@@ -117,6 +119,7 @@ func TestAClusterGoesOnWithTheNextPrimary(t *testing.T) {
 // that were used, requests wait that have their results.
 func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	f := newFailover(t)
 	h := newTestClusterOn(t, f.URL(), "DROVER_SLOTS=2")
 	p := core.DefaultPool("default")
@@ -150,7 +153,8 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 // that loses its primary.
 func TestAClusterOnARedisCluster(t *testing.T) {
 	t.Parallel()
-	servers, err := redisserver.StartCluster(context.Background(), 3, 1, "--appendonly", "yes")
+	tier.OnlyInAll(t, tier.Journey)
+	servers, err := redisserver.StartCluster(context.Background(), 3, 1, "--appendonly", "yes", "--appendfsync", "no")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}

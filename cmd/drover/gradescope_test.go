@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/harness"
 	"drover/vmfactory/lxc"
 )
@@ -85,6 +86,7 @@ func zipOf(t *testing.T, files map[string]string) string {
 // The zip of an autograder grades in containers of an image that its setup.sh has prepared.
 func TestAutograderInContainers(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.LXC)
 	if os.Getenv("DROVER_TEST_AUTOGRADER") == "" {
 		t.Skip("it is asked for by DROVER_TEST_AUTOGRADER=yes: it installs packages of Debian")
 	}

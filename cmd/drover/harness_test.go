@@ -9,11 +9,12 @@ import (
 
 	"drover/cmd/drover/request"
 	"drover/cmd/drover/terminal"
+	"drover/core/coretest/tier"
 )
 
 func TestHarnessIsChecked(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	dir, submission := t.TempDir(), t.TempDir()
 	write := func(in, name, text string) {
 		t.Helper()
@@ -39,29 +40,33 @@ func TestHarnessIsChecked(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "2 tests, 3 points")
 	require.Contains(t, out, "no test is hidden")
-	out, errs, code = h.run("harness", "check", dir, "--submission", submission)
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "1 of 3 points")
-	require.Contains(t, out, "wrong answer: line 1 differs")
-	require.Contains(t, out, "accepted")
 }
 
-// A harness that is tried gets the time that it asks for, up to an hour, where a pool has less by default.
-func TestHarnessIsCheckedInItsTime(t *testing.T) {
+// A submission is graded by a harness that is checked, which gets the time that it asks for, up to an hour, where a pool
+// has less by default.
+func TestHarnessIsTried(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
+	write("cases.yaml", "run: sh a.sh\ntests:\n  - {input: 1 2, output: 3}\n  - {input: 2 2, output: 5, points: 2}\n")
+	write("a.sh", "read a b; echo $((a + b))\n")
+	out, errs, code := h.run("harness", "check", dir, "--submission", filepath.Join(dir, "a.sh"))
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "1 of 3 points")
+	require.Contains(t, out, "wrong answer: line 1 differs")
+	require.Contains(t, out, "accepted")
+	require.NoError(t, os.Remove(filepath.Join(dir, "cases.yaml")))
 	write("main", `#!/bin/sh
 # reports the time that it has
 time=$(grep -o '"drover/timeout":[0-9.]*}*[,}]' | tr -d '},' | head -n 1)
 printf '{"score":1,"max_score":1,"message":"it has %s"}\n' "${time#*:}"
 `)
-	write("a.sh", "")
-	for asks, has := range map[string]string{"2": `it has 2\"`, "45": `it has 45\"`, "86400": `it has 3600\"`} {
+	for asks, has := range map[string]string{"45": `it has 45\"`, "86400": `it has 3600\"`} {
 		write("harness.json", `{"drover/timeout": `+asks+`}`)
 		out, errs, code := h.run("harness", "check", "--json", "--submission", filepath.Join(dir, "a.sh"), dir)
 		require.Zero(t, code, errs)
@@ -72,7 +77,7 @@ printf '{"score":1,"max_score":1,"message":"it has %s"}\n' "${time#*:}"
 // A program that starts its submission itself is told what that means.
 func TestHarnessWithoutABox(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main"), []byte("#!/bin/sh\nsh \"$DROVER_SUBMISSION/a.sh\"\n"), 0o700))
 	out, errs, code := h.run("harness", "check", dir)

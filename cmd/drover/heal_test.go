@@ -32,6 +32,7 @@ func (h *testCluster) fake(name string, vms int) *fake {
 	for _, role := range []core.Role{core.RoleTestrunner, core.RoleVMFactory} {
 		reg, err := h.cluster.Redis.Register(ctx, core.Registration{
 			Owner: core.OwnerName(role, name, 0), Host: name, Machine: name, Version: access.Version, Beat: time.Hour,
+			CPU: 2, MemoryBytes: 8 << 30, DiskBytes: 100 << 30,
 		})
 		require.NoError(h.t, err)
 		f.epochs[role] = reg.Epoch
@@ -80,7 +81,7 @@ func (h *testCluster) refused(code int, want string, args ...string) {
 
 func TestDrainWithDeadlineAndPreview(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h1 := h.fake("h1", 3)
 	ids := h.submit(2, "true")
@@ -120,7 +121,7 @@ func TestDrainWithDeadlineAndPreview(t *testing.T) {
 
 func TestAHostIsReportedAndEvacuated(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h1 := h.fake("h1", 4)
 	ids := h.submit(2, "true")
@@ -171,7 +172,7 @@ func TestAHostIsReportedAndEvacuated(t *testing.T) {
 
 func TestAHostOnProbation(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h.fake("h1", 1)
 	require.NoError(t, h.cluster.Redis.Probation(context.Background(), "h1", "it fails too much", time.Minute, 3))
@@ -189,7 +190,7 @@ func TestAHostOnProbation(t *testing.T) {
 
 func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	id := h.submit(1, "true")[0]
 	for range 2 {
@@ -210,7 +211,7 @@ func TestDeadRequestsSayWhyAndRunAgain(t *testing.T) {
 
 func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h.refused(terminal.ExitUsage, "requeue or fail", "run", "--on-host-loss", "hope", "--", "true")
 	id := h.said("submit", "--no-wait", "--on-host-loss", "fail", "--harness", "../../examples/ledger/harness",
@@ -227,7 +228,7 @@ func TestOnHostLossIsTheRequestsOwn(t *testing.T) {
 // Doctor names what is broken, and the command that it names mends it.
 func TestDoctorNamesWhatMends(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	h.fake("h1", 2)
 	ids := h.submit(1, "true")

@@ -27,7 +27,7 @@ type console interface {
 // withGroups makes a cluster whose overseers do nothing with its groups, for there are none, and both consoles of it.
 func withGroups(t *testing.T) (h *testCluster, consoles map[string]console) {
 	t.Helper()
-	h = newTestCluster(t)
+	h = newStillCluster(t)
 	ctx := context.Background()
 	s := newTestSite(t, h.cluster)
 	_, err := h.cluster.Classes().CreateUser(ctx, access.Operator(), school.User{Handle: "olga", Name: "olga", Email: "olga@example.org", Roles: []core.UserRole{core.RoleOperator}})

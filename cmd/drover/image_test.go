@@ -8,9 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +34,7 @@ func systemTar(t *testing.T, name, text string) string {
 
 func TestImageCommands(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	good := func(args ...string) string {
 		t.Helper()
 		out, errs, code := h.run(args...)
@@ -117,13 +116,12 @@ func TestImageCommands(t *testing.T) {
 
 // The tool is a script here; core/images/debian and vmfactory/imagecache have real ones.
 func TestImageBuild(t *testing.T) {
-	t.Parallel()
-	h := newTestCluster(t)
 	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	h := newStillCluster(t)
 	tool := func(script string) {
 		require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(bin, "mmdebstrap"), []byte("#!/bin/sh\n"+script)))
 	}
-	h.env = append(h.env, "PATH="+bin+":"+os.Getenv("PATH"))
 	tool("echo I: at work >&2; exec cat " + systemTar(t, "bin/sh", "1"))
 	out, errs, code := h.run("image", "build", "debian12", "--suite", "bookworm", "--packages", "gcc,python3", "--json")
 	require.Zero(t, code, errs)
@@ -140,10 +138,17 @@ func TestImageBuild(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, image, again, "a build that fails changes nothing")
 
-	tool("trap 'exit 1' TERM INT; echo begun >&2; while :; do sleep 0.01; done")
-	p := h.start("image", "build", "debian12", "--suite", "bookworm")
-	require.Eventually(t, func() bool { return p.said() != "" }, testTimeout, 20*time.Millisecond)
-	p.signal(syscall.SIGINT)
-	p.await()
-	require.Equal(t, terminal.ExitStopped, p.cmd.ProcessState.ExitCode(), p.said())
+	begun := filepath.Join(bin, "begun")
+	tool("trap 'exit 1' TERM INT; : >" + begun + "; while :; do sleep 0.01; done")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- typeIn(ctx, []string{"drover", "--data", h.cfg.Data, "image", "build", "debian12", "--suite", "bookworm", "--redis", h.cfg.Redis.Reveal()}, strings.NewReader(""), io.Discard, io.Discard)
+	}()
+	await(t, "it begins", func() bool {
+		_, err := os.Stat(begun)
+		return err == nil || len(ended) > 0
+	})
+	stop()
+	require.Equal(t, terminal.ExitStopped, <-ended)
 }

@@ -11,6 +11,7 @@ import (
 
 	"drover/cmd/drover/operator"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/core/harness/languages"
 	"drover/vmfactory/lxc"
 )
@@ -63,6 +64,7 @@ func (h *testCluster) verifyHello(dir string, programs int, args ...string) {
 // Hello in each language that this machine has is accepted.
 func TestHelloIsJudged(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	here := examined(t)
 	dir, programs := helloPackage(t, func(l *languages.Language) bool { return here[l.Code] })
@@ -72,6 +74,7 @@ func TestHelloIsJudged(t *testing.T) {
 // The image judge has all languages, and hello in each is accepted in its VMs. It takes minutes and some gigabytes.
 func TestJudgeImage(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.LXC)
 	if os.Getenv("DROVER_TEST_JUDGE") == "" {
 		t.Skip("it is asked for by DROVER_TEST_JUDGE=yes: it installs the packages of all languages")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"drover/cmd/drover/terminal"
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/store"
 )
 
@@ -26,13 +27,13 @@ func (h *testCluster) registered(args ...string) *process {
 // A client that names the cluster's Redis and forgets its store is told, and does nothing.
 func TestAnotherResultStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	_, errs, code := h.run("request", "list", "--store", other)
 	require.Zero(t, code, "nobody has joined yet: %s", errs)
 
-	p := h.registered("taskrunner")
+	require.NoError(t, h.cluster.Join(t.Context()))
 	for _, args := range [][]string{
 		{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer"}, {"overseer", "--once"}, {"vmfactory"}, {"up"},
 	} {
@@ -55,11 +56,11 @@ func TestAnotherResultStoreIsRefused(t *testing.T) {
 	require.Contains(t, out, "--adopt-store")
 	out, _, _ = h.run("doctor", "--json")
 	require.Contains(t, out, "its id is "+h.cluster.StoreID)
-	p.stop()
 }
 
 func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	other := "sqlite://" + filepath.Join(h.cfg.Data, "other.db")
 	p := h.registered("taskrunner")
@@ -84,9 +85,10 @@ func TestTheClusterMovesToAnotherResultStore(t *testing.T) {
 // A client that puts its files where no runner looks is told, and puts nothing.
 func TestAnotherBlobStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	h.pool()
-	p := h.registered("taskrunner")
+	require.NoError(t, h.cluster.Join(t.Context()))
+	h.fake("h1", 0)
 	other := "file://" + filepath.Join(h.cfg.Data, "other")
 	for _, args := range [][]string{{"run", "--", "true"}, {"request", "list"}, {"taskrunner"}, {"overseer", "--once"}} {
 		_, errs, code := h.run(append([]string{"--blobs", other}, args...)...)
@@ -99,7 +101,8 @@ func TestAnotherBlobStoreIsRefused(t *testing.T) {
 	_, errs, code = h.run("doctor", "--adopt-store", "--blobs", other)
 	require.Equal(t, terminal.ExitRefused, code)
 	require.Contains(t, errs, "still works with the stores before")
-	p.stop()
+	require.NoError(t, h.cluster.Redis.Client().FlushAll(t.Context()).Err(), "nobody is at work any more")
+	require.NoError(t, h.cluster.Join(t.Context()))
 	out, errs, _ := h.run("doctor", "--adopt-store", "--blobs", other)
 	require.Empty(t, errs)
 	require.Contains(t, out, "the cluster's blob store is this one")
@@ -110,6 +113,7 @@ func TestAnotherBlobStoreIsRefused(t *testing.T) {
 // A cluster works on while its blob store does not say who it is, and asks again.
 func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	h.pool()
 	blobs := filepath.Join(h.cfg.Data, "blobs")
@@ -135,6 +139,7 @@ func TestABlobStoreThatIsAwayIsAskedAgain(t *testing.T) {
 // A Redis that lost its memory is told anew by those who work.
 func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.Journey)
 	h := newTestCluster(t)
 	ctx := context.Background()
 	p := h.registered("taskrunner")

@@ -14,7 +14,7 @@ import (
 // Learning platforms are added, shown and removed; the site's own keys are in no output.
 func TestLearningPlatforms(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t)
+	h := newStillCluster(t)
 	require.Contains(t, h.said("lti", "platform", "list"), "drover lti platform add")
 	add := []string{
 		"lti", "platform", "add", "--issuer", "https://canvas.example", "--client-id", "10", "--auth", "https://canvas.example/auth",

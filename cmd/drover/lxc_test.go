@@ -14,6 +14,7 @@ import (
 
 	"drover/cmd/drover/wiring"
 	"drover/core/coretest"
+	"drover/core/coretest/tier"
 	"drover/vmfactory/lxc"
 	vmprogram "drover/vmfactory/program"
 )
@@ -22,6 +23,7 @@ import (
 // start, and returns where they are.
 func (h *testCluster) withContainers() (dir string) {
 	h.t.Helper()
+	tier.Need(h.t, tier.LXC)
 	if _, err := os.Stat("/usr/include/lxc/lxccontainer.h"); err != nil {
 		coretest.Missing(h.t, "lxc-dev", err)
 	}
@@ -57,6 +59,7 @@ var contained = sync.OnceValues(func() (string, error) {
 // as they are installed.
 func TestContainers(t *testing.T) {
 	t.Parallel()
+	tier.OnlyInAll(t, tier.LXC)
 	if os.Geteuid() != 0 {
 		coretest.Missing(t, "root", nil)
 	}

@@ -30,9 +30,8 @@ import (
 // Suite is the Debian that images are built of.
 const Suite = "bookworm"
 
-// Languages are the packages to compile and run C, C++, Go, Python and, as every
-// Debian can, shell.
-var Languages = []string{"g++", "golang-go", "python3-minimal"}
+// Languages are the packages to compile C and to run Python.
+var Languages = []string{"gcc", "libc6-dev", "python3-minimal"}
 
 // buildTimeout bounds a build, and the wait for another test's.
 const buildTimeout = time.Hour
