@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
@@ -298,14 +297,14 @@ func TestWhatOperatorsLookAtIsTyped(t *testing.T) {
 func TestWhereVMsAreMadeIsTyped(t *testing.T) {
 	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
-	h, up := newUpCluster(t)
+	h := newTestCluster(t)
+	up := h.up()
 	block := "operations.md: drover pool set training --warm 0 --warm-total 6 --spread 2"
 	h.typesBlock(h.desktop(), "", blockOf(t, block).text)
 	h.said("pool", "set", "training", "--warm-total", "3")
-	require.Eventually(t, func() bool {
-		hosts := jsonOf[[]core.HostInfo](h, "host", "list")
-		return len(hosts) == 1 && hosts[0].Targets["training"] == core.Target{Warm: 3} && hosts[0].VMsOf["training"][core.VMClean] == 3
-	}, time.Minute, 50*time.Millisecond)
+	h.awaitHost("h1", func(host core.HostInfo) bool {
+		return host.Targets["training"] == core.Target{Warm: 3} && host.VMsOf["training"][core.VMClean] == 3
+	})
 	shown := h.said("pool", "show", "training")
 	for _, want := range []string{"up to 40", "30m0s", "worst-fit", "fifo"} {
 		require.Contains(t, shown, want)
