@@ -17,9 +17,6 @@ import (
 func TestAStopWhileStarting(t *testing.T) {
 	tier.OnlyInAll(t, tier.Journey)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
 	path, err := program()
 	require.NoError(t, err)
 	for _, role := range []string{"testrunner", "vmfactory", "taskrunner", "overseer", "web", "up"} {
