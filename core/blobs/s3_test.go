@@ -309,7 +309,7 @@ func TestS3CredentialsHaveAnOrder(t *testing.T) {
 		t.Helper()
 		found, err := credentialsOf(t.Context(), "bucket", profile, "us-east-1")
 		require.NoError(t, err)
-		value, err := found.Get()
+		value, err := found.GetWithContext(nil)
 		require.NoError(t, err)
 		require.Equal(t, want, value.AccessKeyID+" "+value.SecretAccessKey)
 	}

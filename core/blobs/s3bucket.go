@@ -21,8 +21,8 @@ type s3Bucket struct {
 	client *minio.Client
 	name   string
 	folder string // what all keys begin with: nothing, or a path and a slash
-	copies int64
-	page   int // how many files a list's answer has; 0 leaves it to the service
+	copies uint64 // bytes that the service copies at once
+	page   int    // how many files a list's answer has; 0 leaves it to the service
 	idle   func()
 }
 
@@ -59,8 +59,8 @@ func (b *s3Bucket) move(ctx context.Context, from, to string, size int64, within
 // copy has the service copy, in parts if the file is too large for one request.
 func (b *s3Bucket) copy(ctx context.Context, from, to string, size int64) (err error) {
 	src := minio.CopySrcOptions{Bucket: b.name, Object: b.folder + from}
-	dst := minio.CopyDestOptions{Bucket: b.name, Object: b.folder + to, PartSize: uint64(b.copies)}
-	if size > b.copies {
+	dst := minio.CopyDestOptions{Bucket: b.name, Object: b.folder + to, PartSize: b.copies}
+	if uint64(size) > b.copies { //nolint:gosec // no size is negative
 		_, err = b.client.ComposeObject(ctx, dst, src)
 	} else {
 		_, err = b.client.CopyObject(ctx, dst, src)

@@ -83,11 +83,11 @@ func memory() string {
 
 // program builds the service, or finds it built.
 var program = sync.OnceValues(func() (string, error) {
-	root, err := exec.Command("go", "env", "GOMOD").Output() //nolint:noctx // it outlives the first test
+	root, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", core.Wrap(err, core.CodeUnavailable, "", "the go command does not say where this module is")
 	}
-	build := exec.Command("go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw") //nolint:noctx // as above
+	build := exec.Command("go", "tool", "-n", "-modfile=scripts/servers.mod", "versitygw")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	var said strings.Builder
@@ -116,7 +116,7 @@ func (s *Server) Restart(t testing.TB) {
 		"-c", guardScript, s.path, filepath.Join(s.dir, "log"),
 		"--access", Key, "--secret", Secret, "--port", s.Addr, "--health", "/health", "--quiet", "--keep-alive",
 	}, s.more, []string{"posix", s.buckets})
-	s.guard = exec.Command("/bin/sh", args...)                //nolint:noctx // it outlives a context
+	s.guard = exec.Command("/bin/sh", args...)
 	s.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // who kills our group leaves it to clean up
 	pipe, err := s.guard.StdinPipe()
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func (s *Server) URL(bucket string) string {
 // Environment is what a process needs beside the URL; it keeps the machine's own settings out.
 func Environment() map[string]string {
 	return map[string]string{
-		"AWS_ACCESS_KEY_ID": Key, "AWS_SECRET_ACCESS_KEY": Secret, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ACCESS_KEY_ID": Key, "AWS_SECRET_ACCESS_KEY": Secret,
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 	}
 }
