@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -228,6 +229,29 @@ func TestS3DiesInTheMiddleOfAnUpload(t *testing.T) {
 	_, _, err = s.Put(t.Context(), large(size), size)
 	require.NoError(t, err)
 	requireWhole(t, s, digest)
+}
+
+// An upload whose caller leaves takes no room.
+func TestS3ForgetsAnUploadThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	tier.OnlyInAll(t, tier.S3)
+	server := s3server.Start(t)
+	s := openURL(t, server.Bucket(t, "cluster"))
+	ctx, leave := context.WithCancel(t.Context())
+	parts := func() []string {
+		found, err := filepath.Glob(server.Path("cluster", ".sgwtmp/multipart/*/*/*"))
+		require.NoError(t, err)
+		return found
+	}
+	const size = 2 * partBytes
+	content := large(size)
+	left := at(func() {
+		require.NotEmpty(t, parts(), "something has arrived")
+		leave()
+	})
+	err := s.bucket.write(ctx, "key", io.MultiReader(io.LimitReader(content, partBytes), left, content), size)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, parts())
 }
 
 // at is an empty stream that says when it is read.
