@@ -50,7 +50,7 @@ var rules = []rule{
 	{"modernc.org/sqlite", []string{"core/store"}, false, "the result store is an interface"},
 	{"go.mongodb.org", []string{"core/store"}, false, "the result store is an interface"},
 	{"github.com/minio/minio-go", []string{"core/blobs"}, false, "the blob store is an interface"},
-	{"github.com/aws/aws-sdk-go-v2/service/ec2", []string{"cmd/drover-cloud-ec2"}, false, "drover asks a program for machines; EC2's is one"},
+	{"github.com/aws", []string{"cmd/drover-cloud-ec2"}, false, "drover asks a program for machines; EC2's is one"},
 	{module + "/core/cloud", []string{"core/cloud", "overseer", "cmd"}, false, "overseers make machines; who decides how many is core/cluster/scale, which asks nobody"},
 	{"github.com/google/go-containerregistry", []string{"core/images/oci"}, false, "the rest of drover knows one form of image, its own"},
 	{"github.com/klauspost/compress", []string{"core/images", "web"}, false, "how images are packed is written down once; what goes to browsers and comes from them is another matter"},
