@@ -4,24 +4,26 @@ import (
 	"bytes"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 )
 
+// Both are made when the first text is shown: most processes show none.
 var (
-	markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
+	markdown = sync.OnceValue(func() goldmark.Markdown {
+		return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify))
+	})
 	// policy removes pictures: loading them would reveal the reader to another site.
-	policy = userContent()
+	policy = sync.OnceValue(func() *bluemonday.Policy {
+		p := texts()
+		p.AllowAttrs("href").OnElements("a")
+		p.AllowRelativeURLs(false)
+		return p
+	})
 )
-
-func userContent() *bluemonday.Policy {
-	p := texts()
-	p.AllowAttrs("href").OnElements("a")
-	p.AllowRelativeURLs(false)
-	return p
-}
 
 // texts allows what texts of others are made of, without the addresses of links.
 func texts() *bluemonday.Policy {
@@ -44,10 +46,10 @@ const maxCells = 10_000
 // Markdown renders texts of users and harnesses: no HTML of their own, no script, no picture.
 func Markdown(text string) template.HTML {
 	var b bytes.Buffer
-	if len(text) > MaxMarkdown || cells(text) > maxCells || markdown.Convert([]byte(text), &b) != nil {
+	if len(text) > MaxMarkdown || cells(text) > maxCells || markdown().Convert([]byte(text), &b) != nil {
 		return template.HTML("<pre>" + template.HTMLEscapeString(text) + "</pre>") //nolint:gosec // escaped
 	}
-	return template.HTML(policy.SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
+	return template.HTML(policy().SanitizeBytes(b.Bytes())) //nolint:gosec // sanitized
 }
 
 // Task renders what is to be done, as Markdown does, with formulas.
@@ -56,7 +58,7 @@ func Task(text string) template.HTML {
 	if !strings.Contains(text, "$") || len(text) > MaxMarkdown || cells(text) > maxCells || withFormulas().Convert([]byte(text), &b) != nil {
 		return Markdown(text)
 	}
-	return template.HTML(typeset(policy.SanitizeBytes(b.Bytes()), false)) //nolint:gosec // sanitized
+	return template.HTML(typeset(policy().SanitizeBytes(b.Bytes()), false)) //nolint:gosec // sanitized
 }
 
 // cells returns an upper bound of the number of cells in all tables of a text.

@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -12,9 +14,21 @@ import (
 	"drover/core/config"
 )
 
-// SettingFlags makes the flags of the settings that any of the named commands reads, including those that all
+// settingFlags are the flags by the commands that read the settings, made once: a hundred commands have the same ones.
+var settingFlags sync.Map
+
+// SettingFlags returns the flags of the settings that any of the named commands reads, including those that all
 // commands read.
 func SettingFlags(commands ...string) []cli.Flag {
+	key := strings.Join(commands, " ")
+	flags, made := settingFlags.Load(key)
+	if !made {
+		flags, _ = settingFlags.LoadOrStore(key, newSettingFlags(commands))
+	}
+	return slices.Clone(flags.([]cli.Flag))
+}
+
+func newSettingFlags(commands []string) []cli.Flag {
 	var flags []cli.Flag
 	for _, s := range config.For(commands...) {
 		flags = append(flags, &cli.StringFlag{
