@@ -52,6 +52,22 @@ func TestABlackHoleIsTakenOut(t *testing.T) {
 	coretest.RequireSound(t, s.cluster)
 }
 
+// A host that failed often is not out for hours.
+func TestProbationsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, coretest.Mini(t))
+	s.host("h1", time.Hour)
+	s.host("h2", time.Hour)
+	for range 6 {
+		require.NoError(t, s.cluster.Probation(t.Context(), "h1", "it failed", time.Second, 3))
+		require.NoError(t, s.cluster.Probation(t.Context(), "h1", "", 0, 0))
+	}
+	s.submit("again", 5)
+	s.fail("h1", 5)
+	require.Equal(t, overseer.Counts{"probations": 1}, countsOf(s.once(nil, 0), "damp"))
+	require.InDelta(t, time.Now().Add(10*time.Minute).UnixMilli(), s.hosts()["h1"].Probation.Until, 5*60_000)
+}
+
 // A host that goes down and comes back again and again is put on probation.
 func TestAFlappingHostIsDamped(t *testing.T) {
 	t.Parallel()

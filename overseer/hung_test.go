@@ -229,6 +229,21 @@ func (g *goesOn) Revoke(ctx context.Context, owner string, h core.Held, it core.
 	return g.Owners.Revoke(ctx, owner, h, it, why)
 }
 
+// Between two heartbeats an owner may have been silent without anybody's notice, and its report late for that.
+func TestTheGraceIsNoShorterThanTwoBeats(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, coretest.Mini(t))
+	s.host("h1", time.Hour)
+	s.submit("again", 1)
+	s.claim("h1", "again", 1, time.Hour)
+	s.beat = 10 * time.Second
+	held, stage := s.held(core.RoleTestrunner, "h1"), core.DefaultPool("again").StageTimeout
+	require.NoError(t, s.look(s.deps(), held, stage+15*time.Second))
+	require.Len(t, s.held(core.RoleTestrunner, "h1"), 1)
+	require.NoError(t, s.look(s.deps(), held, stage+21*time.Second))
+	require.Empty(t, s.held(core.RoleTestrunner, "h1"))
+}
+
 // Nothing is recorded of a slot whose owner makes progress just before it is emptied, since it
 // hung or its host is drained: not that it is dead, nor that it was cancelled. What the owner
 // records counts.

@@ -248,6 +248,25 @@ func TestWhatEndedApartDoesNotHoldALease(t *testing.T) {
 	coretest.RequireSound(t, l.cluster)
 }
 
+// What must not run twice goes on after the end of a lease.
+func TestWhatMustNotRunTwiceHoldsALease(t *testing.T) {
+	t.Parallel()
+	l := newLeasing(t, coretest.Mini(t), 2)
+	made := l.reserve(2, 0, time.Hour)
+	l.round()
+	own := core.LeasedPool(made.ID, 0)
+	l.submitAs("again", 1, func(s *core.Spec) { s.OnHostLoss = core.OnHostLossFail })
+	l.make("h1", own, 1)
+	claims := l.claim("h1", own, 1, 10_000*time.Hour)
+	l.after(2 * time.Hour)
+	require.Equal(t, core.RequestClaimed, l.place(idOf(claims[0])).State)
+	require.Equal(t, core.LeaseTerminating, l.get(made.ID).State)
+	l.end("h1", claims, core.OutcomeDone)
+	l.round()
+	require.Equal(t, core.LeaseTerminated, l.get(made.ID).State)
+	coretest.RequireSound(t, l.cluster)
+}
+
 // Two overseers at once do nothing twice.
 func TestTwoOverseersKeepLeases(t *testing.T) {
 	t.Parallel()

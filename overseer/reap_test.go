@@ -37,6 +37,7 @@ type scene struct {
 	in      *intake.Intake
 	seq     map[string]int64
 	epoch   map[string]int64
+	beat    time.Duration // of the overseer's settings
 }
 
 func newScene(t *testing.T, b *coretest.Backend) *scene {
@@ -49,7 +50,7 @@ func newScene(t *testing.T, b *coretest.Backend) *scene {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 	s := &scene{
-		t: t, b: b, cluster: cluster, store: store, seq: map[string]int64{}, epoch: map[string]int64{},
+		t: t, b: b, cluster: cluster, store: store, seq: map[string]int64{}, epoch: map[string]int64{}, beat: beat,
 		in: &intake.Intake{Store: store, Queue: cluster, Pools: cluster, Tasks: cluster},
 	}
 	for name, loss := range map[string]string{"again": core.OnHostLossRequeue, "once": core.OnHostLossFail} {
@@ -152,7 +153,7 @@ func (s *scene) deps() overseer.Deps {
 
 // oversee runs the chores once, by the given parts.
 func (s *scene) oversee(deps overseer.Deps) (overseer.Counts, error) {
-	o, err := overseer.New(overseer.Config{Beat: beat, Suspect: suspect, Down: down, KeepTombstones: time.Hour}, deps)
+	o, err := overseer.New(overseer.Config{Beat: s.beat, Suspect: max(suspect, s.beat), Down: max(down, s.beat), KeepTombstones: time.Hour}, deps)
 	require.NoError(s.t, err)
 	report, err := o.Once(context.Background())
 	return countsOf(report, "reap"), err

@@ -305,12 +305,15 @@ func TestAnExperimentOfNothingIsReadyAtOnce(t *testing.T) {
 func TestWhatAnExperimentReruns(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, coretest.Real(t), 4)
+	more := school.Deadline{Class: "cs", Assignment: x.hw, User: student(2), Due: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}
+	require.NoError(t, x.reg.SetDeadline(t.Context(), x.tess, more))
 	e := x.begin(classes.Trial{Users: []string{student(1), student(2)}, Repeat: 2})
 	x.submit(student(1))
 	x.spread(e.ID)
 	want := x.standings()[student(2)].Submission.ID
 	for _, row := range x.requests(e.ID) {
 		require.Equal(t, want, row.Spec.Submission)
+		require.Contains(t, string(row.Spec.Input), "2999-01-01", "the user's own deadline counts")
 	}
 	require.Len(t, x.requests(e.ID), 2)
 }

@@ -76,6 +76,8 @@ func TestGraders(t *testing.T) {
 			assert.InDelta(t, 50, *r.MaxScore, 1e-9)
 			assert.Equal(t, "a/1 AC 20\na/2 RTE 0\na/3 AC 20\nb/1 AC 10\n", heard)
 			assert.NotEqual(t, harness.HarnessFault, harness.VerdictOf(&r))
+			did := w.vms[0].did
+			assert.Equal(t, []string{"reset ", "lay work grade", "run make", "run grade"}, did[len(did)-4:], "nothing of the submission is left")
 		})
 	}
 }

@@ -205,6 +205,11 @@ func TestFollowShowsOutputByRight(t *testing.T) {
 			}
 		}
 	}
+	first := w.submit("ann", grading("cs101/open"))
+	rerun := w.submit("ann", func(s *core.Spec) { s.Submission, s.Assignment = first.ID, "cs101/open" })
+	for _, err := range w.service.Follow(t.Context(), as("ann"), rerun.ID, "") {
+		requireCode(t, core.CodeNotFound, err) // an experiment's
+	}
 }
 
 // counted counts what is asked of Redis by the readers of all and by each alone.
