@@ -51,28 +51,6 @@ func TestEvacuationByPriorityAndRoom(t *testing.T) {
 	coretest.RequireSound(t, s.cluster)
 }
 
-// A request that met a death runs apart from others, and is sent to no host that may be lost by it next.
-func TestWhatMetADeathIsNotSentToAHost(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, coretest.Mini(t))
-	s.host("h1", time.Hour)
-	id := s.submit("again", 1)[0]
-	c := s.claim("h1", "again", 1, time.Hour)[0]
-	owner := core.OwnerName(core.RoleTestrunner, "h1", 0)
-	epoch, err := s.cluster.DeclareDead(t.Context(), owner, s.epoch[owner])
-	require.NoError(t, err)
-	_, err = s.cluster.Settle(t.Context(), owner, epoch, []core.Settlement{{Key: c.Key, Token: c.Token, Outcome: core.OutcomeRetry}}, 0)
-	require.NoError(t, err)
-	s.host("h1", time.Minute)
-	s.claim("h1", "again", 1, time.Minute)
-	s.host("h2", time.Hour)
-	s.die("h1")
-	s.until(s.deps(), func() bool { return len(s.owners()) == 2 })
-	require.Empty(t, s.moves())
-	require.Empty(t, s.place(id).Assigned)
-	coretest.RequireSound(t, s.cluster)
-}
-
 // Nothing living has room: it is parked, not lost, and a host that joins takes it first.
 func TestWhatFitsNowhereIsParked(t *testing.T) {
 	t.Parallel()
