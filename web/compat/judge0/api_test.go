@@ -33,6 +33,17 @@ func (w *fixture) shows(token, fields, want string) {
 
 const echo = `{"source_code": "echo 1", "language_id": 46, "expected_output": "1"}`
 
+func TestOtherRequestsAreNoSubmissions(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	row, _, err := w.Intake.Submit(t.Context(), core.Spec{Pool: pool, Submitter: "ann", Command: []string{"true"}})
+	require.NoError(t, err)
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		status, answer := w.ask(step{Method: method, Path: "/submissions/" + row.Spec.ID}, nil)
+		require.Equal(t, http.StatusNotFound, status, answer)
+	}
+}
+
 // What drover itself says of a run counts before what the script noted.
 func TestEndsOfDrover(t *testing.T) {
 	t.Parallel()
