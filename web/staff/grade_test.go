@@ -49,6 +49,12 @@ func TestAGradeIsChangedAndTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, got.Grade)
 	require.Equal(t, 2, strings.Count(w.shows("tess", at), "changes the grade of ann"))
+
+	newer := w.submit("ann", "hw1")
+	leads(t, w.post("tina", at, "score", "5", "reason", "this one"))
+	got, err = w.reg.Store.GetSubmission(t.Context(), newer.ID)
+	require.NoError(t, err)
+	require.Nil(t, got.Grade, "it is the other one that is graded")
 	require.Equal(t, http.StatusForbidden, w.get("ann", at).Code)
 	require.Equal(t, http.StatusForbidden, w.post("ann", at, "score", "10", "reason", "please").Code)
 	require.Equal(t, http.StatusNotFound, w.get("cleo", at).Code)

@@ -24,7 +24,9 @@ func TestTheWayFromHomeToAResult(t *testing.T) {
 	require.Contains(t, as, "<strong>sort</strong>")
 	require.Contains(t, as, `enctype="multipart/form-data"`)
 
-	at := w.submitTo("ann", "hw1")
+	once := []sent{{"key", "", "once"}, {"files", "main.py", "print()"}}
+	at := w.submitTo("ann", "hw1", once...)
+	require.Equal(t, at, w.submitTo("ann", "hw1", once...), "a double click is one submission")
 	waits := w.get("ann", at)
 	require.Contains(t, waits, "</svg>waiting</span>")
 	require.Contains(t, waits, "data-events=")
