@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
 
 	"drover/core"
 )
@@ -40,4 +41,15 @@ func TestTimesAsPeopleWriteThem(t *testing.T) {
 		_, err := parseMoment(text, now)
 		require.True(t, core.Is(err, core.CodeInvalid), "%q: %v", text, err)
 	}
+}
+
+func TestTimesAreReadInTheZoneThatIsNamed(t *testing.T) {
+	t.Parallel()
+	var got int64
+	app := &cli.App{
+		Flags:  []cli.Flag{ZoneFlag(), &cli.StringFlag{Name: "due"}},
+		Action: func(c *cli.Context) error { return MomentFlag(c, "due", &got) },
+	}
+	require.NoError(t, app.Run([]string{"drover", "--time-zone", "Asia/Tokyo", "--due", "2026-12-01 09:00"}))
+	require.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), got)
 }
