@@ -20,7 +20,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,7 +28,10 @@ import (
 	"time"
 )
 
-const module = "drover/"
+const (
+	module  = "drover/"
+	withLXC = ",lxc" // after the other build tags
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -101,7 +103,7 @@ type pkg struct {
 // listPackages returns the packages of the module that have tests, with provider lxc's.
 func listPackages(ctx context.Context) ([]pkg, error) {
 	const form = `{{$dir := .Dir}}{{.ImportPath}}{{range .TestGoFiles}} {{$dir}}/{{.}}{{end}}{{range .XTestGoFiles}} {{$dir}}/{{.}}{{end}}`
-	cmd := exec.CommandContext(ctx, "go", "list", "-tags", "lxc", "-f", form, "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-tags="+tags()+withLXC, "-f", form, "./...")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -171,7 +173,7 @@ func (r *runner) goTest(ctx context.Context, short bool, test string, packages .
 	}
 	switch {
 	case r.needsLXC(packages[0], short):
-		args, cgo = append(args, "-tags="+tags()+",lxc"), "1"
+		args, cgo = append(args, "-tags="+tags()+withLXC), "1"
 	case r.race && isRaced(packages[0]):
 		args, cgo = append(args, "-race"), "1"
 		for _, p := range unwatched {
@@ -239,6 +241,6 @@ func haveCompiler() bool {
 }
 
 func haveLXC() bool {
-	_, err := os.Stat(filepath.Join("/usr/include", "lxc", "lxccontainer.h"))
+	_, err := os.Stat("/usr/include/lxc/lxccontainer.h")
 	return err == nil
 }
