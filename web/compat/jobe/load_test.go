@@ -28,6 +28,7 @@ import (
 type host struct {
 	w     *fixture
 	seq   int64
+	clean int            // VMs
 	ended map[string]int // how often each request was run
 }
 
@@ -35,8 +36,12 @@ type host struct {
 func (h *host) turn(vms int) int {
 	w, ctx := h.w, h.w.t.Context()
 	h.seq++
-	w.Cluster.AddVMs(w.t, vms)
+	w.Cluster.AddVMs(w.t, vms-h.clean)
 	claims := w.Cluster.Exchange(w.t, h.seq, vms).Claims
+	h.clean = vms - len(claims)
+	if len(claims) == 0 {
+		return 0
+	}
 	var done []core.Finish
 	for _, c := range claims {
 		spec := c.ReadSpec()
