@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/cmd/drover/demo"
+	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
 
@@ -63,6 +64,7 @@ func (s *demoSite) signIn(t *testing.T, b *browsertest.Browser, user string) *br
 // are small, fit a phone and can be used by all, in the light and in English as in the dark and in German. With
 // DROVER_PICTURES set to a folder it leaves pictures there, one of each kind of page, and a list of them beside it: make pictures.
 func TestDemoSite(t *testing.T) {
+	tier.OnlyInAll(t, tier.Browser)
 	t.Parallel()
 	site, b := startDemoSite(t), browsertest.Start(t)
 	t.Cleanup(func() { site.album(t) })
