@@ -15,14 +15,15 @@ import (
 
 // heavy are packages that allocate more than the rest before main begins, with the most that each may, in bytes.
 var heavy = map[string]int{
-	"github.com/microcosm-cc/bluemonday/css": 600_000, // expressions for the styles of HTML, which pages never let in
-	"github.com/microcosm-cc/bluemonday":     400_000,
-	"github.com/gorilla/css/scanner":         300_000, // bluemonday's
-	"github.com/yuin/goldmark/extension":     350_000, // how links look in Markdown
-	"github.com/yuin/goldmark/util":          200_000, // the names of HTML's characters
-	"github.com/elastic/go-seccomp-bpf/arch": 200_000, // the names of system calls
-	"github.com/xdg-go/stringprep":           200_000, // MongoDB's passwords
-	"github.com/danielgtaylor/huma/v2":       200_000,
+	"github.com/microcosm-cc/bluemonday/css":   600_000, // expressions for the styles of HTML, which pages never let in
+	"github.com/microcosm-cc/bluemonday":       400_000,
+	"github.com/gorilla/css/scanner":           300_000, // bluemonday's
+	"github.com/yuin/goldmark/extension":       350_000, // how links look in Markdown
+	"github.com/yuin/goldmark/util":            200_000, // the names of HTML's characters
+	"github.com/elastic/go-seccomp-bpf/arch":   200_000, // the names of system calls
+	"github.com/xdg-go/stringprep":             200_000, // MongoDB's passwords
+	"github.com/danielgtaylor/huma/v2":         200_000,
+	"github.com/minio/minio-go/v7/pkg/s3utils": 350_000, // expressions for the names of buckets
 }
 
 // Every command, and each VM of the local provider, pays for what packages do before main. Bytes are the same
