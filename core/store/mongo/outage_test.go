@@ -16,11 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// impatient are for a server that goes: what looks for it gives up soon.
+var impatient = mongo.Options{Timeout: 2 * time.Minute}
+
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
-	s := open(t, server.URL("d"))
+	s := open(t, server.URL("d"), impatient)
 	storetest.Killed(t, func() school.ResultStore { return s },
 		func() { require.NoError(t, server.Kill()) },
 		func() { require.NoError(t, server.Restart(t.Context())) })
@@ -30,7 +33,7 @@ func TestSilent(t *testing.T) {
 	t.Parallel()
 	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
-	s := open(t, server.URL("d"))
+	s := open(t, server.URL("d"), impatient)
 	storetest.Silent(t, s,
 		func() { require.NoError(t, server.Pause()) },
 		func() { require.NoError(t, server.Resume()) })
@@ -41,7 +44,7 @@ func TestSilentForACallerThatWaits(t *testing.T) {
 	t.Parallel()
 	tier.OnlyInAll(t, tier.Mongo)
 	server := mongotest.Alone(t)
-	s, err := mongo.Open(t.Context(), server.URL("d"), mongo.Options{Timeout: 300 * time.Millisecond})
+	s, err := mongo.Open(t.Context(), server.URL("d"), mongo.Options{Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	require.NoError(t, server.Pause())
 	_, err = s.ID(t.Context())
@@ -54,7 +57,7 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	tier.OnlyInAll(t, tier.Mongo)
 	line := coretest.NewLine(t, mongotest.Alone(t).Socket)
-	s := open(t, mongotest.URL(line.Socket, "d"))
+	s := open(t, mongotest.URL(line.Socket, "d"), impatient)
 	storetest.Cut(t, s, func() { line.Loses(9) }, line.Release)
 }
 

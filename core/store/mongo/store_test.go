@@ -28,10 +28,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// patient are for a server that is there, but busy with other tests.
+var patient = mongo.Options{Timeout: 5 * time.Minute, Select: 5 * time.Minute}
+
 // open opens a store; the test closes it.
-func open(t *testing.T, url string) *mongo.Store {
+func open(t *testing.T, url string, opts mongo.Options) *mongo.Store {
 	t.Helper()
-	s, err := mongo.Open(t.Context(), url, mongo.Options{Timeout: 2 * time.Minute})
+	s, err := mongo.Open(t.Context(), url, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -40,7 +43,7 @@ func open(t *testing.T, url string) *mongo.Store {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	tier.OnlyInAll(t, tier.Mongo)
-	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, mongotest.Database(t)) })
+	storetest.Run(t, func(t *testing.T) school.ResultStore { return open(t, mongotest.Database(t), patient) })
 }
 
 func TestIdentity(t *testing.T) {
@@ -48,6 +51,6 @@ func TestIdentity(t *testing.T) {
 	tier.OnlyInAll(t, tier.Mongo)
 	urls := []string{mongotest.Database(t), mongotest.Database(t)}
 	storetest.Identity(t, func(n int) (school.ResultStore, error) {
-		return mongo.Open(context.Background(), urls[n], mongo.Options{Timeout: 2 * time.Minute})
+		return mongo.Open(context.Background(), urls[n], patient)
 	})
 }
