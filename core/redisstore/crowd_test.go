@@ -28,26 +28,26 @@ const (
 )
 
 // come seeds the cluster: pools, hosts with their owners and VMs, and what waits.
-func (c crowd) come(t testing.TB, x *suite, waiting int) {
+func (of crowd) come(t testing.TB, x *suite, waiting int) {
 	t.Helper()
-	for i := range c.pools {
+	for i := range of.pools {
 		pool := core.DefaultPool(fmt.Sprintf("p%d", i))
 		pool.MaxWaiting = 1_000_000
 		require.NoError(t, x.Store.SetPool(t.Context(), pool))
 	}
-	c.makeHosts(t, x)
+	of.makeHosts(t, x)
 	// What is claimed counts towards what a cluster allows, and the tour submits some, too.
-	waiting = max(0, waiting-3*c.flood-c.hosts*crowdVMs/2)
-	for i := range c.pools {
+	waiting = max(0, waiting-3*of.flood-of.hosts*crowdVMs/2)
+	for i := range of.pools {
 		each := waiting / 2 / crowdDeep / 3
 		if i >= crowdDeep {
-			each = waiting / 2 / (c.pools - crowdDeep) / 3
+			each = waiting / 2 / (of.pools - crowdDeep) / 3
 		}
 		for _, priority := range core.Priorities()[:3] {
-			c.fill(t, x, fmt.Sprintf("p%d", i), priority, each, i*each)
+			of.fill(t, x, fmt.Sprintf("p%d", i), priority, each, i*each)
 		}
 	}
-	many := specs("flood-", c.flood, "flood")
+	many := specs("flood-", of.flood, "flood")
 	for i := range many {
 		many[i].Pool = "p9"
 	}
@@ -55,11 +55,11 @@ func (c crowd) come(t testing.TB, x *suite, waiting int) {
 }
 
 // makeHosts makes hosts that send no heartbeats, but are not due for an hour.
-func (c crowd) makeHosts(t testing.TB, x *suite) {
+func (of crowd) makeHosts(t testing.TB, x *suite) {
 	t.Helper()
-	page := min(250, c.hosts)
+	page := min(250, of.hosts)
 	due := x.now(t).Add(time.Hour).UnixMilli()
-	for first := 0; first < c.hosts; first += page {
+	for first := 0; first < of.hosts; first += page {
 		require.NoError(t, x.b.Admin.Eval(t.Context(), `
 			local ns, due, incarnation, vms, pools = KEYS[1], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 			for h = tonumber(ARGV[1]), tonumber(ARGV[2]) do
@@ -90,12 +90,12 @@ func (c crowd) makeHosts(t testing.TB, x *suite) {
 					end
 				end
 			end
-			return 1`, []string{x.b.Namespace}, first, first+page-1, due, x.Store.Incarnation(), crowdVMs, c.pools).Err())
+			return 1`, []string{x.b.Namespace}, first, first+page-1, due, x.Store.Incarnation(), crowdVMs, of.pools).Err())
 	}
 }
 
 // fill queues n requests of a pool and priority, of as many submitters as there are, beginning with a number.
-func (c crowd) fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first int) {
+func (of crowd) fill(t testing.TB, x *suite, pool string, priority core.Priority, n, first int) {
 	t.Helper()
 	const page = 2000
 	for at := 0; at < n; at += page {
@@ -117,6 +117,6 @@ func (c crowd) fill(t testing.TB, x *suite, pool string, priority core.Priority,
 			redis.call('HINCRBY', ns .. ':counts', pool .. ':' .. priority, n)
 			redis.call('HINCRBY', ns .. ':counts', 'bytes', bytes)
 			return 1`,
-			[]string{x.b.Namespace}, pool, string(priority), at, min(page, n-at), first, c.submitters).Err())
+			[]string{x.b.Namespace}, pool, string(priority), at, min(page, n-at), first, of.submitters).Err())
 	}
 }
