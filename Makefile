@@ -39,7 +39,7 @@ jobs     = $(peers) -real -judge $(CURDIR)/bin/go-judge
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-# Symbols and a debugger's tables are a third of a program.
+# Symbols and a debugger's tables are more than a quarter of a program.
 stripped := -s -w
 linked    = $(stripped) -X drover/cmd/drover/access.Version=$(version)
 build: ## build bin/drover, with provider lxc where there is lxc-dev, what its VMs start, bin/drover-lab, and what makes machines of EC2

@@ -25,7 +25,8 @@ func SettingFlags(commands ...string) []cli.Flag {
 	if !made {
 		flags, _ = settingFlags.LoadOrStore(key, newSettingFlags(commands))
 	}
-	return slices.Clone(flags.([]cli.Flag))
+	all, _ := flags.([]cli.Flag) // there is nothing else
+	return slices.Clone(all)
 }
 
 func newSettingFlags(commands []string) []cli.Flag {
