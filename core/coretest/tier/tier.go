@@ -8,14 +8,15 @@ import "testing"
 
 // Reasons why a test is left to make test-all. The parts are those that make test does not install.
 const (
-	Browser = "it needs a browser"
-	LXC     = "it needs liblxc or an image"
-	Mongo   = "it needs a Mongo-wire server"
-	S3      = "it needs an S3 server"
-	EC2     = "it needs ec2-metadata-mock"
-	Host    = "it needs supervisord, cron, or the network's tools"
-	Long    = "it takes long, and a shorter test fails for most of its reasons"
-	Journey = "it is the whole way through real processes; tests of its parts fail for most of its reasons"
+	Browser   = "it needs a browser"
+	LXC       = "it needs liblxc or an image"
+	Mongo     = "it needs a Mongo-wire server"
+	S3        = "it needs an S3 server"
+	EC2       = "it needs ec2-metadata-mock"
+	Compilers = "it needs compilers beside gcc"
+	Host      = "it needs supervisord, cron, or the network's tools"
+	Long      = "it takes long, and a shorter test fails for most of its reasons"
+	Journey   = "it is the whole way through real processes; tests of its parts fail for most of its reasons"
 )
 
 // OnlyInAll skips a test in make test, which runs go test -short. It is called by the test function

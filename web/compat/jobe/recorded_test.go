@@ -7,11 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"drover/core/coretest/tier"
 	"drover/web/compat/compattest"
 )
 
@@ -19,6 +21,9 @@ import (
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	compattest.Recorded(t, func(t *testing.T, steps []step) {
+		if path.Base(t.Name()) == "compilers" {
+			tier.OnlyInAll(t, tier.Compilers)
+		}
 		w := newFixture(t)
 		for _, s := range steps {
 			rec := w.ask(s)
