@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string) error {
 	case args[0] == "test", args[0] == "all":
 		return r.runPackages(ctx, short, packages)
 	case args[0] == "shard":
-		units, err := cut(packages)
+		units, err := cut(packages, r.race)
 		if err != nil {
 			return err
 		}
@@ -129,31 +129,46 @@ type runner struct {
 
 // runPackages runs packages that are tested in the same way by one go test, which orders them.
 func (r *runner) runPackages(ctx context.Context, short bool, all []pkg) error {
-	var plain, raced, containers []string
+	var plain, raced, containers job
+	var units []unit // long tests of raced packages
 	for _, p := range all {
 		switch {
 		case r.needsLXC(p.path, short):
-			containers = append(containers, p.path)
+			containers.packages = append(containers.packages, p.path)
 		case r.race && isRaced(p.path):
-			raced = append(raced, p.path)
+			raced.packages = append(raced.packages, p.path)
+			if short {
+				continue
+			}
+			tests, err := markedTests(p.files)
+			if err != nil {
+				return err
+			}
+			units = append(units, longUnits(p.path, tests)...)
 		default:
-			plain = append(plain, p.path)
+			plain.packages = append(plain.packages, p.path)
 		}
 	}
+	var long []string
+	for _, u := range units {
+		long = append(long, u.tests...)
+	}
+	raced.race, raced.skip = true, anyOf(long)
 	var failed error
-	for _, packages := range [][]string{plain, raced, containers} {
-		if len(packages) > 0 {
-			failed = errors.Join(failed, r.goTest(ctx, short, "", packages...))
+	for _, j := range []job{plain, raced, containers} {
+		if j.short = short; len(j.packages) > 0 {
+			failed = errors.Join(failed, r.goTest(ctx, j))
 		}
 	}
-	return failed
+	return errors.Join(failed, r.runUnits(ctx, units))
 }
 
+// runOne runs one test again.
 func (r *runner) runOne(ctx context.Context, short bool, test string, packages []string) error {
 	if len(packages) != 1 {
 		return errors.New("name one package after -test.run")
 	}
-	return r.goTest(ctx, short, test, packages[0])
+	return r.goTest(ctx, job{short: short, race: r.race && isRaced(packages[0]), run: test, packages: packages})
 }
 
 // needsLXC says that a package has tests that make containers of provider lxc, which is built with cgo.
@@ -161,29 +176,29 @@ func (r *runner) needsLXC(path string, short bool) bool {
 	return r.lxc && !short && slices.Contains([]string{module + "vmfactory/lxc", module + "cmd/drover"}, path)
 }
 
-// goTest runs tests of packages that are tested in the same way.
-func (r *runner) goTest(ctx context.Context, short bool, test string, packages ...string) error {
+// job is one go test.
+type job struct {
+	short, race bool
+	run, skip   string // regular expressions; "" for all and none
+	packages    []string
+}
+
+func (r *runner) goTest(ctx context.Context, j job) error {
 	cgo := "0"
 	// go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
-	args := []string{"test", "-json", "-vet=off", "-ldflags=-w", "-shuffle=on", "-timeout=60m"}
+	args := []string{"test", "-json", "-vet=off", "-ldflags=-w", "-shuffle=on", "-timeout=60m", "-run=" + j.run, "-skip=" + j.skip}
 	// Packages tested at once: many wait for servers and VMs more than they compute.
-	args = append(args, fmt.Sprintf("-p=%d", runtime.NumCPU()+1))
-	if short {
-		args = append(args, "-short")
-	}
+	args = append(args, fmt.Sprintf("-p=%d", runtime.NumCPU()+1), fmt.Sprintf("-short=%t", j.short))
 	switch {
-	case r.needsLXC(packages[0], short):
+	case r.needsLXC(j.packages[0], j.short):
 		args, cgo = append(args, "-tags="+tags()+withLXC), "1"
-	case r.race && isRaced(packages[0]):
+	case j.race:
 		args, cgo = append(args, "-race"), "1"
 		for _, p := range unwatched {
 			args = append(args, "-gcflags="+p+"=-race=false")
 		}
 	}
-	if test != "" {
-		args = append(args, "-run="+test)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, j.packages...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), "CGO_ENABLED="+cgo), os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests by it
 	out, err := cmd.StdoutPipe()
@@ -194,7 +209,7 @@ func (r *runner) goTest(ctx context.Context, short bool, test string, packages .
 		return err
 	}
 	if err := errors.Join(r.copyLines(out), cmd.Wait()); err != nil {
-		return fmt.Errorf("go test %s: %w", strings.Join(packages, " "), err)
+		return fmt.Errorf("go test %s: %w", strings.Join(j.packages, " "), err)
 	}
 	return nil
 }

@@ -80,6 +80,7 @@ func list(w io.Writer, packages []pkg) error {
 // unit is some tests of one package: what a shard takes or leaves.
 type unit struct {
 	path  string
+	race  bool
 	tests []string
 }
 
@@ -87,22 +88,37 @@ type unit struct {
 const unitSize = 8
 
 // cut cuts the tests that make test leaves out into units, in an order that is the same wherever the source is.
-func cut(packages []pkg) ([]unit, error) {
+func cut(packages []pkg, race bool) ([]unit, error) {
 	var all []unit
 	for _, p := range packages {
 		tests, err := markedTests(p.files)
 		if err != nil {
 			return nil, err
 		}
-		var names []string
-		for _, m := range tests {
-			names = append(names, m.name)
-		}
-		for some := range slices.Chunk(names, unitSize) {
-			all = append(all, unit{p.path, some})
-		}
+		long := longUnits(p.path, tests)
+		tests = slices.DeleteFunc(tests, marked.isLong)
+		all = append(append(all, long...), units(p.path, race && isRaced(p.path), tests)...)
 	}
 	return all, nil
+}
+
+// isLong says that a test is long. Such tests play games and scenes of one goroutine, and the race detector makes them
+// ten times slower: they run without it.
+func (m marked) isLong() bool { return slices.Contains(m.reasons, "Long") }
+
+func longUnits(path string, tests []marked) []unit {
+	return units(path, false, slices.DeleteFunc(slices.Clone(tests), func(m marked) bool { return !m.isLong() }))
+}
+
+func units(path string, race bool, tests []marked) (all []unit) {
+	for some := range slices.Chunk(tests, unitSize) {
+		u := unit{path: path, race: race}
+		for _, m := range some {
+			u.tests = append(u.tests, m.name)
+		}
+		all = append(all, u)
+	}
+	return all
 }
 
 // pick returns the units of a shard. Each unit is in one of them, and neighbours, which cost alike, are in different ones.
@@ -119,19 +135,34 @@ func pick(all []unit, number, of int) []unit {
 	return slices.Concat(some[first:], some[:first])
 }
 
-// runShard runs units side by side, takes no more once its budget is spent, and says which it left.
+// runShard runs units until its budget is spent, and says which it left.
 func (r *runner) runShard(ctx context.Context, units []unit, budget time.Duration) error {
 	began := time.Now()
+	left, err := r.runWhile(ctx, units, func() bool { return time.Since(began) <= budget })
+	fmt.Fprintf(os.Stderr, "ran %d of the shard's %d units\n", len(units)-len(left), len(units))
+	for _, u := range left {
+		fmt.Fprintf(os.Stderr, "left for want of time: %s %s\n", strings.TrimPrefix(u.path, module), strings.Join(u.tests, " "))
+	}
+	return err
+}
+
+// runUnits runs all units.
+func (r *runner) runUnits(ctx context.Context, units []unit) error {
+	_, err := r.runWhile(ctx, units, func() bool { return true })
+	return err
+}
+
+// runWhile runs units side by side, and begins none once more says so. It returns those that it left.
+func (r *runner) runWhile(ctx context.Context, units []unit, more func() bool) (left []unit, failed error) {
 	var (
-		mu     sync.Mutex
-		left   = units
-		failed error
-		wg     sync.WaitGroup
+		mu sync.Mutex
+		wg sync.WaitGroup
 	)
+	left = units
 	take := func() (u unit, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(left) == 0 || ctx.Err() != nil || time.Since(began) > budget {
+		if len(left) == 0 || ctx.Err() != nil || !more() {
 			return unit{}, false
 		}
 		u, left = left[0], left[1:]
@@ -140,7 +171,7 @@ func (r *runner) runShard(ctx context.Context, units []unit, budget time.Duratio
 	for range runtime.NumCPU() + 1 {
 		wg.Go(func() {
 			for u, ok := take(); ok; u, ok = take() {
-				err := r.goTest(ctx, false, "^("+strings.Join(u.tests, "|")+")$", u.path)
+				err := r.goTest(ctx, job{race: u.race, run: anyOf(u.tests), packages: []string{u.path}})
 				mu.Lock()
 				failed = errors.Join(failed, err)
 				mu.Unlock()
@@ -148,9 +179,13 @@ func (r *runner) runShard(ctx context.Context, units []unit, budget time.Duratio
 		})
 	}
 	wg.Wait()
-	fmt.Fprintf(os.Stderr, "ran %d of the shard's %d units\n", len(units)-len(left), len(units))
-	for _, u := range left {
-		fmt.Fprintf(os.Stderr, "left for want of time: %s %s\n", strings.TrimPrefix(u.path, module), strings.Join(u.tests, " "))
+	return left, errors.Join(failed, ctx.Err())
+}
+
+// anyOf is a regular expression of tests.
+func anyOf(tests []string) string {
+	if len(tests) == 0 {
+		return ""
 	}
-	return errors.Join(failed, ctx.Err())
+	return "^(" + strings.Join(tests, "|") + ")$"
 }

@@ -43,7 +43,7 @@ func TestShardsRunEachUnitOnce(t *testing.T) {
 func TestAShardWithoutTimeRunsNothing(t *testing.T) {
 	t.Parallel()
 	r := &runner{out: io.Discard}
-	require.NoError(t, r.runShard(t.Context(), []unit{{"drover/none", []string{"TestNone"}}}, -time.Second))
+	require.NoError(t, r.runShard(t.Context(), []unit{{path: "drover/none", tests: []string{"TestNone"}}}, -time.Second))
 }
 
 func TestMarkedTestsAreThoseThatCall(t *testing.T) {
@@ -57,6 +57,20 @@ func TestInASubtest(t *testing.T) { t.Run("x", func(t *testing.T) { tier.OnlyInA
 	got, err := markedTests([]string{file})
 	require.NoError(t, err)
 	require.Equal(t, []marked{{"TestInASubtest", []string{"S3", "Long"}}, {"TestMarked", []string{"Browser"}}}, got)
+}
+
+func TestLongTestsAreNotRaced(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a_test.go")
+	require.NoError(t, os.WriteFile(file, []byte(`package a
+func TestGame(t *testing.T) { tier.OnlyInAll(t, tier.Long) }
+func TestServer(t *testing.T) { tier.OnlyInAll(t, tier.Mongo) }
+`), 0o600))
+	for path, race := range map[string]bool{"drover/overseer": true, "drover/web/page": false} {
+		units, err := cut([]pkg{{path, []string{file}}}, true)
+		require.NoError(t, err)
+		require.Equal(t, []unit{{path, false, []string{"TestGame"}}, {path, race, []string{"TestServer"}}}, units)
+	}
 }
 
 // TestMarksAreFound finds calls that markedTests does not: the tests that make them would never run in CI.
