@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest/tier"
 	"drover/core/images"
 	"drover/core/images/debian"
 )
@@ -41,6 +42,7 @@ const buildTimeout = time.Hour
 // network, tool or rights the test is skipped, and fails where all must run.
 func Debian(t testing.TB, to images.Store, name string, packages ...string) core.Image {
 	t.Helper()
+	tier.Need(t, tier.LXC)
 	spec := debian.Spec{Suite: Suite, Packages: slices.Sorted(slices.Values(packages))}
 	file, err := built(t, spec)
 	if err != nil {
