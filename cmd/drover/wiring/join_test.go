@@ -11,7 +11,7 @@ import (
 	"drover/core/store/sqlite/sqlitetest"
 )
 
-// Whoever reads the token of a machine becomes no other host by it.
+// A machine whose token is read by others makes them no other host.
 func TestTheTokenOfAnInstanceIsForItsHost(t *testing.T) {
 	t.Parallel()
 	store := sqlitetest.Open(t)
