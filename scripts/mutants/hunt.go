@@ -82,7 +82,8 @@ func (h *hunt) notice(ctx context.Context, b *bug) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // a test that was ended may have left mounts there
 	seeded, overlay := filepath.Join(dir, "seeded.go"), filepath.Join(dir, "overlay.json")
 	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(h.root, b.file): seeded}})
-	if err := errors.Join(err, os.WriteFile(seeded, []byte(text), 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
+	open := os.Chmod(dir, 0o711) //nolint:gosec // users of VMs go through it
+	if err := errors.Join(err, open, os.WriteFile(seeded, []byte(text), 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return err
 	}
 	near := h.testers(module + filepath.Dir(b.file))
