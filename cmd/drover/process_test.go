@@ -170,17 +170,6 @@ func newStillCluster(t *testing.T, settings ...string) *testCluster {
 	return h
 }
 
-// programWithRedis returns the program's path, for a test that starts a cluster by one command.
-func programWithRedis(t *testing.T) string {
-	t.Helper()
-	path, err := program()
-	require.NoError(t, err)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
-	return path
-}
-
 // newTestClusterOn makes one on the Redis that a URL names, with more settings.
 func newTestClusterOn(t *testing.T, url string, settings ...string) *testCluster {
 	t.Helper()

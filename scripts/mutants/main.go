@@ -27,7 +27,7 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1) //nolint:forbidigo // it is main
+		os.Exit(1)
 	}
 }
 

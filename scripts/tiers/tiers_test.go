@@ -76,7 +76,7 @@ func TestServer(t *testing.T) { tier.OnlyInAll(t, tier.Mongo) }
 // TestMarksAreFound finds calls that markedTests does not: the tests that make them would never run in CI.
 func TestMarksAreFound(t *testing.T) {
 	t.Parallel()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") {
 			return err
 		}
