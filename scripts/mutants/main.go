@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,7 +23,7 @@ func main() {
 	atOnce := flag.Int("at-once", 1, "how many bugs to seed at once")
 	page := flag.String("page", "docs/reliability.md", "the page that has the table of all bugs and tiers")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := work(ctx, *which, *tier, *atOnce, *page)
 	stop()
 	if err != nil {
