@@ -17,7 +17,7 @@ version := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 rerun    = $(if $(FLAKY),--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --rerun-fails-report=$(FLAKY))
 # User code in VMs has a nice value of 10: what is tested has less of a lead on it than usual, so that tests do not wait
 # for their own machine.
-gotestsum = nice -n 5 $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --raw-command --
+gotestsum = nice -n 5 $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --ignore-non-json-output-lines --raw-command --
 tiers    := go run ./scripts/tiers
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron scripts/bench/weigh scripts/bench/peak

@@ -1,4 +1,5 @@
-// Command tiers runs a tier of the tests and prints what go test -json prints, for gotestsum:
+// Command tiers runs a tier of the tests and prints what go test -json prints, and lines of its own, for gotestsum
+// --ignore-non-json-output-lines:
 //
 //	tiers test        the tests of make test
 //	tiers all         all tests

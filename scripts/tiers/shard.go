@@ -8,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -139,9 +138,9 @@ func pick(all []unit, number, of int) []unit {
 func (r *runner) runShard(ctx context.Context, units []unit, budget time.Duration) error {
 	began := time.Now()
 	left, err := r.runWhile(ctx, units, func() bool { return time.Since(began) <= budget })
-	fmt.Fprintf(os.Stderr, "ran %d of the shard's %d units\n", len(units)-len(left), len(units))
+	fmt.Fprintf(r.out, "ran %d of the shard's %d units\n", len(units)-len(left), len(units))
 	for _, u := range left {
-		fmt.Fprintf(os.Stderr, "left for want of time: %s %s\n", strings.TrimPrefix(u.path, module), strings.Join(u.tests, " "))
+		fmt.Fprintf(r.out, "left for want of time: %s %s\n", strings.TrimPrefix(u.path, module), strings.Join(u.tests, " "))
 	}
 	return err
 }
