@@ -57,7 +57,7 @@ test: needs ## run the tests that a change to one part needs (RACE=-race: where 
 test-all: needs needs-rest axe ## run all tests
 	$(gotestsum) $(tiers) all -race
 
-SHARDS := 6
+SHARDS := 3
 BUDGET := 1h
 shard: needs needs-rest axe ## run one of $(SHARDS) parts of what make test leaves out (SHARD=3 BUDGET=10m)
 	$(gotestsum) $(tiers) shard -race -of $(SHARDS) -number $(or $(SHARD),$$(git rev-list --count HEAD)) -budget $(BUDGET)
