@@ -11,6 +11,7 @@ import (
 	"drover/core"
 	"drover/core/coretest"
 	"drover/core/service/clock"
+	"drover/core/service/guard"
 	"drover/overseer"
 )
 
@@ -26,7 +27,7 @@ func TestAProgramWatchesHosts(t *testing.T) {
 	says := func(text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "says"), []byte(text), 0o600))
 	}
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ncd \"${0%/*}\"; cat > seen; cat says\n"), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), program, []byte("#!/bin/sh\ncd \"${0%/*}\"; cat > seen; cat says\n")))
 	once := func() error {
 		deps := s.deps()
 		deps.Clock = clock.NewManual(time.Now())

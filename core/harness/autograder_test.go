@@ -14,6 +14,7 @@ import (
 
 	"drover/core"
 	"drover/core/harness"
+	"drover/core/service/guard"
 )
 
 // zipped packs files as a zip.
@@ -65,7 +66,7 @@ func TestAutograderRuns(t *testing.T) {
 		raw, err := os.ReadFile(name)
 		require.NoError(t, err)
 		text := strings.NewReplacer("/usr/lib/autograder", place("image"), "/tmp/autograder", place("at"), "/autograder", place("autograder")).Replace(string(raw))
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o700))
+		require.NoError(t, guard.WriteProgram(t.Context(), name, []byte(text)))
 	}
 	moved(place("harness/main"))
 	moved(place("harness/source/run_autograder"))
@@ -116,7 +117,7 @@ func TestAutograderRuns(t *testing.T) {
 	require.Equal(t, meta.Assignment.Due, meta.Users[0].Own.Due)
 	require.Nil(t, meta.Assignment.Late)
 	require.Equal(t, `a"nn`, meta.Users[0].Name)
-	require.NoError(t, os.WriteFile(place("harness/source/run_autograder"), []byte("#!/bin/sh\nexit 4\n"), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), place("harness/source/run_autograder"), []byte("#!/bin/sh\nexit 4\n")))
 	_, errs, err = run()
 	require.Error(t, err)
 	require.Contains(t, errs, "exit code 4 and wrote no results.json")

@@ -2,6 +2,7 @@ package requests_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,11 +15,14 @@ import (
 // nextRead is a feed that tells which outputs are awaited by the read after the one that has a claim.
 type nextRead struct {
 	core.Feed
+	begun   chan struct{} // closed at the first read, which has all that happens from then on
+	begin   sync.Once
 	claimed bool
 	awaited chan map[core.OutputOf]string
 }
 
 func (f *nextRead) Next(ctx context.Context, event string, outputs map[core.OutputOf]string, wait time.Duration) ([]core.Event, []core.OutputOf, error) {
+	f.begin.Do(func() { close(f.begun) })
 	if f.claimed {
 		select {
 		case f.awaited <- outputs:
@@ -38,8 +42,9 @@ func TestTheFirstOutputIsAwaitedFromTheClaimOn(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := fixtureOn(t, b)
-		feed := &nextRead{Feed: w.cluster.Store, awaited: make(chan map[core.OutputOf]string, 1)}
+		feed := &nextRead{Feed: w.cluster.Store, begun: make(chan struct{}), awaited: make(chan map[core.OutputOf]string, 1)}
 		w.watchBy(feed)
+		<-feed.begun
 		v := w.submit("ann")
 		ctx, stop := context.WithCancel(t.Context())
 		followed := make(chan struct{})

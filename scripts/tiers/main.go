@@ -187,7 +187,7 @@ type job struct {
 func (r *runner) goTest(ctx context.Context, j job) error {
 	cgo := "0"
 	// go vet is one of the linters; a debugger's tables in some eighty test binaries are for nobody.
-	args := []string{"test", "-json", "-vet=off", "-ldflags=-w", "-shuffle=on", "-timeout=60m", "-run=" + j.run, "-skip=" + j.skip}
+	args := []string{"test", "-json", "-vet=off", "-ldflags=-w", "-shuffle=on", "-timeout=30m", "-run=" + j.run, "-skip=" + j.skip}
 	// Packages tested at once: many wait for servers and VMs more than they compute.
 	args = append(args, fmt.Sprintf("-p=%d", runtime.NumCPU()+1), fmt.Sprintf("-short=%t", j.short))
 	switch {

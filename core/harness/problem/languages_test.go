@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/service/guard"
 )
 
 // Files in .pl are Perl, unless one of them has a line as Prolog has them.
@@ -17,7 +19,7 @@ func TestLanguageOfSharedSuffix(t *testing.T) {
 	require.NoError(t, open(t, filepath.Join("testdata", "sum")).Write(dir))
 	// Not every machine has Prolog; its compiler is one that writes what it was given.
 	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "swipl"), []byte("#!/bin/sh\necho \"$@\" > program\n"), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), filepath.Join(bin, "swipl"), []byte("#!/bin/sh\necho \"$@\" > program\n")))
 	for want, files := range map[string]map[string]string{
 		"perl":   {"a.pl": "print $x ? 1 : -1;\n", "b.pl": "1;\n"},
 		"prolog": {"a.pl": "[b].\nmain :-\n    read_int(X), write(X).\n", "b.pl": "one(1).\n"},

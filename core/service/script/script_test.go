@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/service/guard"
 	"drover/core/service/script"
 )
 
@@ -19,7 +20,7 @@ import (
 func program(t *testing.T, text string) script.Script {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	require.NoError(t, guard.WriteProgram(t.Context(), path, []byte("#!/bin/sh\n"+text+"\n")))
 	return script.Script{Path: path, Timeout: time.Minute, Output: 1000}
 }
 
