@@ -77,7 +77,9 @@ var boxed = map[string]struct{ script, want string }{
 	"a state":             {`drover-run --save built -- sh -c 'echo one >f; ln -s f l'; for i in 1 2; do drover-run --with built -- sh -c 'cat l; echo two >f'; done`, "one\none\n"},
 	"a state made anew":   {`drover-run --save built -- touch a; drover-run --with built --save built -- touch b; drover-run --with built -- ls`, "a\nb\n"},
 	"no failure forged":   {`drover-run --usage u -- sh -c 'exit 125'; echo $?; grep -c '"exit":125' u; drover-run --usage v --with none -- true 2>/dev/null; echo $?; wc -c <v`, "125\n1\n125\n0\n"},
-	"nothing left alive":  {`drover-run -- sh -c 'setsid sleep 1000 & echo started'; drover-run -- sh -c 'ps -e -o args= 2>/dev/null | grep -c "^sleep 1000"'`, "started\n0\n"},
+	"nothing left alive": { // where ps sees all of the machine, others sleep as well
+		`s=1000.$(date +%N); drover-run -- sh -c "setsid sleep $s & echo started"; drover-run -- sh -c "ps -e -o args= 2>/dev/null | grep -c '^sleep $s'"`, "started\n0\n",
+	},
 	"one after the other": {`for i in 1 2 3 4; do drover-run -- sh -c 'ls -A; echo x >f; sleep 0.01; ls -A' & done; wait`, "f\nf\nf\nf\n"},
 	"it goes with its caller": {
 		`drover-run -- sh -c 'trap "" TERM; sleep 1000' & sleep 0.1; kill $!; wait $!; drover-run -- echo free`, "free\n",

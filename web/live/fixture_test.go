@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -265,6 +266,12 @@ func (s *stream) until(want string) (all []string) {
 			return all
 		}
 	}
+}
+
+// outputUntil is until without changes of state, of which a busy machine tells late.
+func (s *stream) outputUntil(want string) []string {
+	s.t.Helper()
+	return slices.DeleteFunc(s.until(want), func(e string) bool { return e == "changed" })
 }
 
 func (s *stream) close() { require.NoError(s.t, s.answer.Body.Close()) }

@@ -23,11 +23,11 @@ func TestAPageFollowsARequest(t *testing.T) {
 	c := w.claim()
 	s.until("changed")
 	w.print(c, "one\n", "caf\xc3", "\xa9")
-	require.Equal(t, []string{`output {"stream":"stdout","text":"one\n"}`, `output {"stream":"stdout","text":"caf"}`}, s.until(`output {"stream":"stdout","text":"caf"}`))
+	require.Equal(t, []string{`output {"stream":"stdout","text":"one\n"}`, `output {"stream":"stdout","text":"caf"}`}, s.outputUntil(`output {"stream":"stdout","text":"caf"}`))
 	at := s.last
-	require.Equal(t, `output {"stream":"stdout","text":"é"}`, s.next())
+	require.Equal(t, []string{`output {"stream":"stdout","text":"é"}`}, s.outputUntil(`output {"stream":"stdout","text":"é"}`))
 	w.end(c)
-	require.Equal(t, "end {\"state\":\"completed\"}", s.next())
+	require.Equal(t, []string{`end {"state":"completed"}`}, s.outputUntil(`end {"state":"completed"}`))
 	require.Empty(t, s.next(), "it is over")
 	require.Equal(t, http.StatusNoContent, w.status("rosa", path, s.last))
 
