@@ -18,7 +18,8 @@ rerun    = $(if $(FLAKY),--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fa
 # User code in VMs has a nice value of 10: what is tested has less of a lead on it than usual, so that tests do not wait
 # for their own machine.
 gotestsum = nice -n 5 $(call tool,gotestsum) --format=pkgname-and-test-fails --hide-summary=skipped $(rerun) --ignore-non-json-output-lines --raw-command --
-tiers    := go run ./scripts/tiers
+# Not by go run, which has a line of its own on standard error when tests fail.
+tiers    = $(shell go build -o bin/tiers ./scripts/tiers)bin/tiers
 # Shell scripts, also those whose name does not say so.
 scripts := .ci/run scripts/needs scripts/overseer-cron scripts/bench/weigh scripts/bench/peak
 lua     := core/redisstore/lua

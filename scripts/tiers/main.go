@@ -38,11 +38,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "tiers:", err)
+		if !errors.Is(err, errFailed) {
+			fmt.Fprintln(os.Stderr, "tiers:", err)
+		}
 		stop()
 		os.Exit(1)
 	}
 }
+
+// errFailed says that go test failed. It has told why: gotestsum runs no test again after a line on standard error.
+var errFailed = errors.New("go test failed")
 
 // options are the flags of all tiers.
 type options struct {
@@ -75,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{out: os.Stdout, race: o.race && haveCompiler(), lxc: haveLXC()}
+	r := &runner{out: os.Stdout, about: os.Stdout, race: o.race && haveCompiler(), lxc: haveLXC()}
 	short := args[0] == "test"
 	switch {
 	case o.test != "":
@@ -124,8 +129,9 @@ func listPackages(ctx context.Context) ([]pkg, error) {
 type runner struct {
 	race, lxc bool
 
-	mu  sync.Mutex
-	out io.Writer
+	mu    sync.Mutex
+	out   io.Writer
+	about io.Writer // what go test has on standard error, such as downloads
 }
 
 // runPackages runs packages that are tested in the same way by one go test, which orders them.
@@ -169,6 +175,7 @@ func (r *runner) runOne(ctx context.Context, short bool, test string, packages [
 	if len(packages) != 1 {
 		return errors.New("name one package after -test.run")
 	}
+	r.about = io.Discard // gotestsum reads nothing but JSON of a test that it runs again
 	return r.goTest(ctx, job{short: short, race: r.race && isRaced(packages[0]), run: test, packages: packages})
 }
 
@@ -200,7 +207,7 @@ func (r *runner) goTest(ctx context.Context, j job) error {
 		}
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, j.packages...)...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "CGO_ENABLED="+cgo), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), "CGO_ENABLED="+cgo), r.about
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends its tests by it
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -209,10 +216,11 @@ func (r *runner) goTest(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.copyLines(out), cmd.Wait()); err != nil {
-		return fmt.Errorf("go test %s: %w", strings.Join(j.packages, " "), err)
+	copied, ended := r.copyLines(out), cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(ended, &exit) {
+		ended = errFailed
 	}
-	return nil
+	return errors.Join(copied, ended)
 }
 
 // tags are the build tags of the environment, which the Makefile sets.
