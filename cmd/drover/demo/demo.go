@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -240,6 +241,8 @@ func showProgress(out io.Writer, quiet bool, assignments []*Assignment) *progres
 	v.bars.SetAutoStop(false)
 	v.bars.SetTrackerPosition(progress.PositionRight)
 	v.bars.Style().Visibility.Percentage = false
+	v.bars.Style().Options.TimeInProgressPrecision = 100 * time.Millisecond
+	v.bars.Style().Options.TimeDonePrecision = 100 * time.Millisecond
 	for _, a := range assignments {
 		t := &progress.Tracker{Message: a.Title, Total: int64(len(a.expect))}
 		v.trackers = append(v.trackers, t)
