@@ -131,7 +131,6 @@ func TestScheduleCheck(t *testing.T) {
 		"args":      {func(x *core.Schedule) { x.Args = json.RawMessage("{") }, core.CodeInvalid},
 		"many args": {func(x *core.Schedule) { x.Args = json.RawMessage(`"` + strings.Repeat("x", core.MaxTaskArgs) + `"`) }, core.CodeLimit},
 		"priority":  {func(x *core.Schedule) { x.Priority = "lowest" }, core.CodeInvalid},
-		"requests'": {func(x *core.Schedule) { x.Priority = core.PriorityPreemptible }, core.CodeInvalid},
 		"requester": {func(x *core.Schedule) { x.Requester = "Ann" }, core.CodeInvalid},
 		"about":     {func(x *core.Schedule) { x.About = "cs101/hw 1" }, core.CodeInvalid},
 		"since":     {func(x *core.Schedule) { x.Since = -1 }, core.CodeInvalid},

@@ -66,7 +66,7 @@ func (t JobType) Check() Faults {
 	wrong("name", CheckName("job type", t.Name))
 	wrong("pool", CheckName("pool", t.Pool))
 	if !t.Priority.Valid() {
-		wrong("priority", Errorf(CodeInvalid, t.Name, "priority %.40q is none: use high, normal, low or preemptible", t.Priority))
+		wrong("priority", Errorf(CodeInvalid, t.Name, "priority %.40q is none: use high, normal or low", t.Priority))
 	}
 	if len(t.Submitters) > MaxTypeSubmitters {
 		wrong("submitters", Errorf(CodeLimit, t.Name, "there are %d submitters, at most %d are allowed", len(t.Submitters), MaxTypeSubmitters))

@@ -23,13 +23,11 @@ type LeasedState struct {
 	LeasedPoolSetting
 
 	Waiting int // requests in any place
-	Clean   int // VMs on all hosts
-	Lent    int // claims of its VMs by preemptible requests of the pool that it is of
 }
 
 // LeasedPools keeps the pools of leases in Redis. A pool of a lease is like any other one, but nobody submits to it: when
 // a request of the pool that it is of is queued, it goes there if it is a holder's and the lease's pool is open.
-// Preemptible requests never do; they run in VMs that it lends. Pools.RemovePool removes it.
+// Pools.RemovePool removes it.
 type LeasedPools interface {
 	// SetLeased writes a pool of a lease, and opens or closes the way there, in one step. Returns INVALID, and NOTFOUND
 	// if Redis does not have the pool that it is of.
@@ -42,7 +40,4 @@ type LeasedPools interface {
 	Reroute(ctx context.Context, specs []Spec) (int, error)
 	// Apart lists up to limit requests, by their keys, that wait in a pool and met a death: they are in no queue.
 	Apart(ctx context.Context, pool string, limit int) ([]string, error)
-	// RevokeLent ends up to n claims by preemptible requests of VMs of a lease's pool, the youngest first. They are
-	// queued again, at no cost of an attempt, and their owners are notified. Returns how many were ended.
-	RevokeLent(ctx context.Context, pool string, n int) (int, error)
 }

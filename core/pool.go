@@ -26,7 +26,6 @@ type Pool struct {
 	Of        string `json:"of,omitempty"`         // pool whose VMs it reserves
 	Lease     string `json:"lease,omitempty"`      // id
 	LeaseName string `json:"lease_name,omitempty"` // what people call that lease
-	Lends     bool   `json:"lends,omitempty"`      // its idle VMs run preemptible requests of the pool that it is of
 
 	// What overseers decide on for the whole cluster; without one, each host goes by Warm and Max alone.
 	WarmTotal int            `json:"warm_total,omitempty"`    // clean VMs kept in the whole cluster, those of Warm included
@@ -161,7 +160,7 @@ func (p Pool) Check() error {
 	l := p.Limits
 	leased := strings.HasPrefix(p.Name, LeasePrefix)
 	switch {
-	case leased != (p.Lease != "") || leased != (p.Of != "") || p.Lends && !leased:
+	case leased != (p.Lease != "") || leased != (p.Of != ""):
 		return Errorf(CodeInvalid, p.Name, "pool %s: names that begin with %s are those of leases' pools, which no others have: choose another one", p.Name, LeasePrefix)
 	case p.Name == AllPools:
 		return Errorf(CodeInvalid, p.Name, "no pool can be named %s: it stands for all of them", AllPools)

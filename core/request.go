@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,24 +18,15 @@ const (
 	PriorityHigh   Priority = "high"
 	PriorityNormal Priority = "normal"
 	PriorityLow    Priority = "low"
-	// PriorityPreemptible gets only what no other priority uses, may be stopped at any time, and begins anew then. Only
-	// requests have it.
-	PriorityPreemptible Priority = "preemptible"
 )
 
 // Priorities lists the priorities from the highest to the lowest.
 func Priorities() []Priority {
-	return []Priority{PriorityHigh, PriorityNormal, PriorityLow, PriorityPreemptible}
+	return []Priority{PriorityHigh, PriorityNormal, PriorityLow}
 }
 
 // Valid reports whether c is one of Priorities.
-func (c Priority) Valid() bool { return c.ValidForTask() || c == PriorityPreemptible }
-
-// ValidForTask reports whether tasks, schedules and assignments can have the priority: what has it is not stopped for
-// others.
-func (c Priority) ValidForTask() bool {
-	return c == PriorityHigh || c == PriorityNormal || c == PriorityLow
-}
+func (c Priority) Valid() bool { return slices.Contains(Priorities(), c) }
 
 // Bounds on the parts of a request. They keep a spec small enough for Redis.
 const (

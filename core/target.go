@@ -96,8 +96,7 @@ type Ground struct {
 	Now      int64                     // ms since 1970, by the server's clock
 	Hosts    []HostInfo                // all
 	Pools    []Pool                    // all
-	Waiting  map[string]int            // by pool: requests in any place, but preemptible ones
-	Spare    map[string]int            // by pool: preemptible ones in any place
+	Waiting  map[string]int            // by pool: requests in any place
 	Oldest   map[string]int64          // by pool for which some wait: when the first of the queues was submitted, ms since 1970
 	Assigned map[string]map[string]int // by host and pool: requests that only this host takes
 	Use      map[string]Use            // by pool

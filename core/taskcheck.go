@@ -44,7 +44,7 @@ func checkOrder(id, kind string, args json.RawMessage, priority Priority) error 
 	if err := CheckName("task kind", strings.ReplaceAll(kind, "_", "-")); err != nil {
 		return err
 	}
-	if priority != "" && !priority.ValidForTask() {
+	if priority != "" && !priority.Valid() {
 		return Errorf(CodeInvalid, id, "%s has the priority %.40q: use high, normal or low", id, priority)
 	}
 	if len(args) == 0 {

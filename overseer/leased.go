@@ -209,8 +209,8 @@ func (o *Overseer) closeLease(ctx context.Context, cal *leaseGround, l *core.Lea
 // pool, those that run are requeued after the given moment, and an empty pool is removed.
 func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool, until int64) (bool, error) {
 	state := cal.leased[p.Name]
-	if state.Open || !state.Pool.Paused || state.Pool.Lends {
-		p.Paused, p.Lends = true, false
+	if state.Open || !state.Pool.Paused {
+		p.Paused = true
 		// Without the pool that it is of, nobody goes there.
 		if err := o.deps.Leased.SetLeased(ctx, core.LeasedPoolSetting{Pool: p}); err != nil && !core.Is(err, core.CodeNotFound) {
 			return false, err
@@ -240,9 +240,6 @@ func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool,
 // emptyPool gives back what runs in VMs of a pool, at no cost of an attempt. Work that must not run twice goes on to its
 // end.
 func (o *Overseer) emptyPool(ctx context.Context, p core.Pool) error {
-	if _, err := o.deps.Leased.RevokeLent(ctx, p.Name, core.MaxPoolVMs); err != nil {
-		return err
-	}
 	owners, err := o.deps.Owners.ListOwners(ctx)
 	if err != nil {
 		return err

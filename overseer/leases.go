@@ -224,27 +224,6 @@ func (cal *leaseGround) forgotten(l *core.Lease) bool {
 	return false
 }
 
-// reclaim takes back VMs that leases lent, as many as their holders wait for and have no other.
-func (o *Overseer) reclaim(ctx context.Context) (int, error) {
-	if o.reserved.Load() == nil {
-		return 0, nil
-	}
-	pools, err := o.deps.Leased.Leased(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for i := range pools {
-		if want := min(pools[i].Waiting-pools[i].Clean, pools[i].Lent); want > 0 {
-			back, err := o.deps.Leased.RevokeLent(ctx, pools[i].Pool.Name, want)
-			if n += back; err != nil {
-				return n, err
-			}
-		}
-	}
-	return n, nil
-}
-
 // there returns how many VMs of a lease's pool a host has that are made.
 func (cal *leaseGround) there(l *core.Lease) func(host, base string) int {
 	its := l.Pools()

@@ -122,11 +122,6 @@ func (m mortalLeased) Reroute(ctx context.Context, specs []core.Spec) (n int, er
 	return n, err
 }
 
-func (m mortalLeased) RevokeLent(ctx context.Context, pool string, most int) (n int, err error) {
-	err = m.m.call(func() (err error) { n, err = m.LeasedPools.RevokeLent(ctx, pool, most); return err })
-	return n, err
-}
-
 type mortalPools struct {
 	overseer.Pools
 	m *mortal

@@ -38,8 +38,7 @@ func (o *Overseer) place(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	back, err := o.reclaim(ctx)
-	return Counts{"hosts": len(r.Targets), "reclaimed": back}, err
+	return Counts{"hosts": len(r.Targets)}, nil
 }
 
 // expectEvery is the time between two looks at what is to be expected.
@@ -98,8 +97,8 @@ func placed(g core.Ground, rates map[string]float64, reserved *placement.Reserve
 			r.Use[p.Name] = use
 		}
 		pools[i] = placement.Pool{
-			Pool: p, Waiting: g.Waiting[p.Name], Preemptible: g.Spare[p.Name], Oldest: g.Oldest[p.Name],
-			Asleep: placement.Asleep(p, use, g.Waiting[p.Name]+g.Spare[p.Name], busy[p.Name], g.Now),
+			Pool: p, Waiting: g.Waiting[p.Name], Oldest: g.Oldest[p.Name],
+			Asleep: placement.Asleep(p, use, g.Waiting[p.Name], busy[p.Name], g.Now),
 		}
 		if p.WarmMost > 0 {
 			pools[i].Learned = min(p.WarmMost, placement.WarmFor(max(use.Rate, rates[p.Name]), refill(g.Hosts, p.Name)))

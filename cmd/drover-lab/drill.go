@@ -155,8 +155,8 @@ func printDrill(w io.Writer, r *drill.Report) error {
 func leasedWords(r *drill.Report) string {
 	n := &r.Leases
 	return fmt.Sprintf("made; %d changes, %d deleted, %d refused; %d started, %d ended, %d could not start; %d times degraded, %d times whole again, "+
-		"oversold for %d ms at most; %d tries of holders, %d of VMs that were lent; %d were taken back",
-		n.Changed, n.Deleted, n.Refused, n.Started, n.Ended, n.Failed, n.Degraded, n.Whole, n.OverMs, n.Held, n.Lent, n.TakenBack)
+		"oversold for %d ms at most; %d tries of holders",
+		n.Changed, n.Deleted, n.Refused, n.Started, n.Ended, n.Failed, n.Degraded, n.Whole, n.OverMs, n.Held)
 }
 
 // keeps says how a pool's VMs are made, for people.

@@ -98,7 +98,7 @@ func TestRunIsRefused(t *testing.T) {
 	}{
 		{terminal.ExitUsage, "no command to run", nil},
 		{terminal.ExitNotFound, "there is no pool nowhere", []string{"--pool", "nowhere", "--", "true"}},
-		{terminal.ExitUsage, "high, normal, low or preemptible", []string{"--priority", "best", "--", "true"}},
+		{terminal.ExitUsage, "high, normal or low", []string{"--priority", "best", "--", "true"}},
 		{terminal.ExitUsage, "64MiB", []string{"--memory", "lots", "--", "true"}},
 		{terminal.ExitUsage, "more than pool default allows", []string{"--memory", "100GiB", "--", "true"}},
 		{terminal.ExitUsage, "nosuch", []string{"--nosuch"}},

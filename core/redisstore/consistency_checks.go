@@ -20,7 +20,7 @@ type checker struct {
 func (a *checker) check() {
 	for _, check := range []func(*checker){
 		checkHeld, checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
-		checkTaskNotes, checkLeft, checkRunning, checkLent, checkCounts, checkOutputs,
+		checkTaskNotes, checkLeft, checkRunning, checkCounts, checkOutputs,
 	} {
 		check(a)
 	}
@@ -312,34 +312,6 @@ func checkRunning(a *checker) {
 	for _, id := range slices.Sorted(maps.Keys(a.one("running").hash)) {
 		if !runs[id] {
 			a.report(core.RuleLeft, id, "running has it, but it does not run")
-		}
-	}
-}
-
-// checkLent requires that what a lease lent is in the slot to which it was lent, and that nothing else of another pool
-// runs in the VM of a lease.
-func checkLent(a *checker) {
-	of, vms, slots := make(map[string]string), make(map[string]string), make(map[[2]string]string)
-	for _, v := range a.reading["pool"] {
-		of[v.args[0]] = v.hash["of"]
-	}
-	for _, v := range a.reading["vms"] {
-		for vm, fact := range v.hash {
-			vms[vm] = readRecord("vm", fact)["pool"]
-		}
-	}
-	lent, specs := a.one("lent").hash, a.one("specs").hash
-	a.slotsOf(core.RoleTestrunner, func(owner, _, key string, slot core.Held) {
-		slots[[2]string{key, owner}] = slot.Token
-		spec := strings.Split(specs[key], ":")
-		if pool := vms[slot.VM]; lent[key] == "" && of[pool] != "" && len(spec) > 1 && spec[1] == of[pool] {
-			a.report(core.RuleRequests, key, "it is in slots:%s, in %s of pool %s, and no record says that it was lent it", owner, slot.VM, pool)
-		}
-	})
-	for _, key := range slices.Sorted(maps.Keys(lent)) {
-		its := readRecord("lent", lent[key])
-		if token, runs := slots[[2]string{key, its["owner"]}]; !runs || token != its["token"] {
-			a.report(core.RuleLeft, key, "lent has it, but it does not run in what was lent to it")
 		}
 	}
 }

@@ -200,17 +200,6 @@ var flaws = map[string]flaw{
 	"a request that counts as running and does not run": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return errors.Join(db.HSet(ctx, key("running"), "w0-1", "p1:normal:ann").Err(), db.HSet(ctx, key("counts"), "running:p1:normal:ann", 1).Err())
 	}},
-	"a VM that is lent to nobody": {core.RuleLeft, "w0-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("lent"), "w0-1", "lease-x-a|testrunner@h1#0|1.1").Err()
-	}},
-	"a VM that is lent to another claim": {core.RuleLeft, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		return db.HSet(ctx, key("lent"), "running-1", "lease-x-a|testrunner@h1#0|1.1").Err()
-	}},
-	"a request in a lease's VM that nobody lent": {core.RuleRequests, "running-1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
-		vm, _, _ := strings.Cut(db.HGet(ctx, key("slots", "testrunner@h1#0"), "running-1").Val(), "|")
-		return errors.Join(db.SAdd(ctx, key("pools"), "lease-x-a").Err(), db.HSet(ctx, key("pool", "lease-x-a"), "of", "p1").Err(),
-			db.HSet(ctx, key("vms", "h1"), vm, "lease-x-a|1").Err())
-	}},
 	"a wrong count of what runs": {core.RuleCounts, "running:p1:normal:ann", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.HSet(ctx, key("counts"), "running:p1:normal:ann", 1).Err()
 	}},

@@ -130,7 +130,7 @@ func TestWhatWaitsBecomesDueSoon(t *testing.T) {
 		}
 		_, err = x.Store.Promote(ctx)
 		require.NoError(t, err)
-		require.Equal(t, core.Preceding{Turns: 0, Waiting: map[core.Priority]int{core.PriorityHigh: 0, core.PriorityNormal: 4, core.PriorityLow: 0, core.PriorityPreemptible: 0}}, x.preceding(t, "a0-1"))
+		require.Equal(t, core.Preceding{Turns: 0, Waiting: map[core.Priority]int{core.PriorityHigh: 0, core.PriorityNormal: 4, core.PriorityLow: 0}}, x.preceding(t, "a0-1"))
 		pass(time.Hour + time.Second)
 		_, err = x.Store.Promote(ctx)
 		require.NoError(t, err)

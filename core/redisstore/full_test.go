@@ -26,7 +26,7 @@ const (
 	// passesWhenFull end, heal, record a heartbeat, make room, or work off what is there.
 	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_measured host_probation host_set hosts_ring " +
 		"host_report host_tell join late incarnation mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
-		"lease_reroute lease_revoke lease_set mend_task mend_task_turn mend_turn mend_vm revoke oversee place_set pool_outage pool_remove pool_set progress promote register session_end settle " +
+		"lease_reroute lease_set mend_task mend_task_turn mend_turn mend_vm revoke oversee place_set pool_outage pool_remove pool_set progress promote register session_end settle " +
 		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unassign vm_create vm_destroy vm_gone " +
 		"vm_note vm_promise vm_ready vm_reconcile vm_retire wait_anew waits withdraw"
 )

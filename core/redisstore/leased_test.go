@@ -1,9 +1,7 @@
 package redisstore_test
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
 	"drover/core"
 	"drover/core/coretest"
@@ -11,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leasedPool is the first pool of a lease, which lends what is idle.
+// leasedPool is the first pool of a lease.
 func leasedPool(lease, of string) core.Pool {
 	p := core.DefaultPool(core.LeasedPool(lease, 0))
-	p.Of, p.Lease, p.Lends = of, lease, true
+	p.Of, p.Lease = of, lease
 	return p
 }
 
@@ -45,20 +43,6 @@ func (x *suite) claimIn(t testing.TB, seq int64, want int, pools ...string) []co
 	return got.Claims
 }
 
-// lend has n preemptible requests run in VMs of a lease.
-func (x *suite) lend(t testing.TB, p core.Pool, seq int64, n int) []core.Claim {
-	t.Helper()
-	x.addTo(t, p.Name, n)
-	spare := specs(fmt.Sprintf("spare%d-", seq), n, "eve")
-	for i := range spare {
-		spare[i].Pool, spare[i].Priority = p.Of, core.PriorityPreemptible
-	}
-	x.Submit(t, spare...)
-	claims := x.claimIn(t, seq, n, p.Name)
-	require.Len(t, claims, n)
-	return claims
-}
-
 func (x *suite) leased(t testing.TB) core.LeasedState {
 	t.Helper()
 	all, err := x.Store.Leased(t.Context())
@@ -79,7 +63,7 @@ func graded(s core.Spec, class string) core.Spec {
 	return s
 }
 
-// Requests of a lease's holders go to its pool while it is open, in whichever way they are submitted; preemptible ones never do.
+// Requests of a lease's holders go to its pool while it is open, in whichever way they are submitted.
 func TestRequestsOfHoldersGoToTheLease(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {
@@ -88,11 +72,11 @@ func TestRequestsOfHoldersGoToTheLease(t *testing.T) {
 		require.Empty(t, all)
 		l := x.lease(t, "x", true, "cs101", "ann", "bob")
 		pool := l.Pool.Name
-		ann, preempts := coretest.Spec("a", "p1", "ann"), withPriority(coretest.Spec("b", "p1", "ann"), core.PriorityPreemptible)
+		ann := coretest.Spec("a", "p1", "ann")
 		class, other, plain := graded(coretest.Spec("c", "p1", "zoe"), "cs101"), graded(coretest.Spec("d", "p1", "zoe"), "cs1"), coretest.Spec("e", "p1", "zoe")
 		plain.Assignment = "cs101/hw1"
-		x.Submit(t, ann, preempts, class, other, plain)
-		for key, want := range map[string]string{"a-1": pool, "b-1": "p1", "c-1": pool, "d-1": "p1", "e-1": "p1"} {
+		x.Submit(t, ann, class, other, plain)
+		for key, want := range map[string]string{"a-1": pool, "c-1": pool, "d-1": "p1", "e-1": "p1"} {
 			require.Equal(t, want, x.poolOf(t, key), key)
 		}
 		state := x.leased(t)
@@ -100,7 +84,6 @@ func TestRequestsOfHoldersGoToTheLease(t *testing.T) {
 		require.Equal(t, 2, state.Waiting)
 
 		x.addTo(t, pool, 1)
-		require.Equal(t, 1, x.leased(t).Clean)
 		claims := x.claimIn(t, 1, 5, pool)
 		require.Len(t, claims, 1)
 		spec := claims[0].ReadSpec()
@@ -108,17 +91,12 @@ func TestRequestsOfHoldersGoToTheLease(t *testing.T) {
 		spec.Pool = "p1"
 		require.Equal(t, ann, spec, "nothing else of it is changed")
 
-		// A change is followed there, and away.
+		// A change is followed there.
 		to := class.With(1, core.Change{Pool: "p1", Priority: core.PriorityHigh})
 		_, held, err := x.Store.Change(t.Context(), to, 0)
 		require.NoError(t, err)
 		require.False(t, held)
 		require.Equal(t, pool, x.poolOf(t, "c-1"))
-		to = class.With(2, core.Change{Pool: "p1", Priority: core.PriorityPreemptible})
-		_, _, err = x.Store.Change(t.Context(), to, 1)
-		require.NoError(t, err)
-		require.Equal(t, "p1", x.poolOf(t, "c-1"))
-
 		require.NoError(t, x.Store.SetPool(t.Context(), core.DefaultPool("p1")))
 		x.Submit(t, coretest.Spec("f", "p1", "bob"))
 		require.Equal(t, pool, x.poolOf(t, "f-1"), "settings of the pool leave the way open")
@@ -243,114 +221,4 @@ func TestReroute(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, got)
 	})
-}
-
-// Idle VMs of a lease run preemptible requests of its pool, after its own, and are taken back: no attempt is lost.
-func TestLending(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, x *suite) {
-		ctx := t.Context()
-		l := x.lease(t, "x", true, "", "ann")
-		pool := l.Pool.Name
-		x.addTo(t, pool, 3)
-		x.Submit(t, specs("bob", 3, "bob")...)
-		require.Empty(t, x.claimIn(t, 1, 5, pool), "others' requests do not run there")
-		x.hush(t)
-		spare := specs("spare", 4, "eve")
-		for i := range spare {
-			spare[i].Priority = core.PriorityPreemptible
-		}
-		x.Submit(t, spare...)
-		require.True(t, x.rung(t, "bell", "h1"), "the host has idle VMs for them")
-		x.Submit(t, specs("a", 1, "ann")...)
-		claims := x.claimIn(t, 2, 5, pool)
-		require.Len(t, claims, 3)
-		require.Equal(t, []string{"a0-1", "spare0-1", "spare1-1"}, []string{claims[0].Key, claims[1].Key, claims[2].Key})
-		require.Equal(t, claims, x.claimIn(t, 2, 5, pool), "again")
-		require.Equal(t, 2, x.leased(t).Lent)
-		coretest.RequireSound(t, x.Store)
-
-		x.hush(t)
-		x.rung(t, "notice", x.Runner)
-		n, err := x.Store.RevokeLent(ctx, pool, 1)
-		require.NoError(t, err)
-		if !x.twice {
-			require.Equal(t, 1, n)
-		}
-		require.True(t, x.rung(t, "notice", x.Runner))
-		if !x.twice {
-			require.Equal(t, 1, x.leased(t).Lent)
-		}
-		n, err = x.Store.RevokeLent(ctx, pool, 9)
-		require.NoError(t, err)
-		if !x.twice {
-			require.Equal(t, 1, n)
-		}
-		require.Equal(t, []bool{false}, x.Exchange(t, 3, 0, end(claims[1], core.OutcomeDone)).Finished, "it is not its any more")
-		require.Equal(t, 1, x.leased(t).Waiting+len(claims)-2, "the lease's own goes on")
-		x.AddVMs(t, 9)
-		for _, c := range x.Exchange(t, 4, 9).Claims {
-			require.Zero(t, c.Attempts)
-		}
-
-		// What ends by itself is lent no more.
-		again := x.lend(t, l.Pool, 3, 1)
-		require.Equal(t, 1, x.leased(t).Lent)
-		refused(t, x.Store.RemovePool(ctx, pool, true), core.CodeConflict)
-		x.Exchange(t, 5, 0, end(again[0], core.OutcomeDone))
-		require.Zero(t, x.leased(t).Lent)
-		l.Pool.Lends = false
-		require.NoError(t, x.Store.SetLeased(ctx, l))
-		x.Submit(t, withPriority(coretest.Spec("last", "p1", "eve"), core.PriorityPreemptible))
-		x.addTo(t, pool, 1)
-		require.Empty(t, x.claimIn(t, 4, 1, pool))
-	})
-}
-
-// What met a death runs apart from others, and so in no VM that is lent; and the limits of the pool hold.
-func TestLendingKeepsTheRules(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, x *suite) {
-		p := core.DefaultPool("p1")
-		p.Running = 1
-		require.NoError(t, x.Store.SetPool(t.Context(), p))
-		l := x.lease(t, "x", true, "cs101")
-		spare := append(specs("m", 1, "zoe"), specs("s", 3, "eve")...)
-		for i := range spare {
-			spare[i].Priority = core.PriorityPreemptible
-		}
-		x.Submit(t, spare...)
-		require.NoError(t, x.b.Admin.HSet(t.Context(), x.key("deaths"), "m0-1", "testrunner@h9#0!").Err())
-		x.addTo(t, l.Pool.Name, 5)
-		claims := x.claimIn(t, 1, 5, l.Pool.Name)
-		require.Len(t, claims, 1)
-		require.Equal(t, "s0-1", claims[0].Key)
-		apart, err := x.b.Admin.LRange(t.Context(), x.key("apart", "p1"), 0, -1).Result()
-		require.NoError(t, err)
-		require.Equal(t, []string{"m0-1"}, apart)
-		require.Empty(t, x.claimIn(t, 2, 4, l.Pool.Name), "one of a submitter runs at once")
-		p.Paused = true
-		require.NoError(t, x.Store.SetPool(t.Context(), p))
-		x.Exchange(t, 1, 0, end(claims[0], core.OutcomeDone))
-		require.Empty(t, x.claimIn(t, 3, 4, l.Pool.Name), "its pool is paused")
-	})
-}
-
-// The youngest claim is taken back first.
-func TestRevokeLentTakesTheYoungest(t *testing.T) {
-	t.Parallel()
-	x := newSuite(t, coretest.Mini(t), false)
-	l := x.lease(t, "x", true, "cs101")
-	x.lend(t, l.Pool, 1, 2)
-	x.b.Mini.SetTime(start.Add(time.Minute))
-	young := x.lend(t, l.Pool, 2, 1)
-	n, err := x.Store.RevokeLent(t.Context(), l.Pool.Name, 1)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	place, err := x.Store.Locate(t.Context(), young[0].Key)
-	require.NoError(t, err)
-	require.Equal(t, core.RequestQueued, place.State)
-	n, err = x.Store.RevokeLent(t.Context(), l.Pool.Name, 0)
-	require.NoError(t, err)
-	require.Zero(t, n)
 }

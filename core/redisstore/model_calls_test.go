@@ -142,7 +142,7 @@ func (m *model) check(c *call) {
 	m.checkHosts(c)
 	m.checkClock(c)
 	m.checkCancels(c)
-	m.checkLent(c)
+	m.checkLease(c)
 	m.checkRound(c)
 	if c.name == "exchange" && c.err == nil {
 		m.checkExchange(c)
@@ -289,7 +289,7 @@ func (m *model) checkSlots(c *call) {
 		if c.name == "vm_ready" || c.name == "vm_gone" {
 			named = slices.Contains(c.args[3:], id[1])
 		}
-		if (!named || c.args[0] != id[0]) && !c.mayRevoke(id[0], id[1], slot.Token) {
+		if !named || c.args[0] != id[0] {
 			m.fail("%s ended what %s holds of %s under %s, and does not name it: %q", c.name, id[0], id[1], slot.Token, c.args)
 		}
 	}

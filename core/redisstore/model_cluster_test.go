@@ -203,7 +203,7 @@ func (m *model) follow() {
 func (m *model) submit() {
 	var specs []core.Spec
 	for range 1 + m.n("requests", 3) {
-		s := m.request(pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}), pick(m, "priority", m.priorities()))
+		s := m.request(pick(m, "pool", modelPools), pick(m, "submitter", []string{"ann", "bob", "cid"}), pick(m, "priority", core.Priorities()))
 		specs = append(specs, s)
 	}
 	if m.chance("only the ledger hears of it", 5) {
@@ -316,7 +316,7 @@ func (m *model) change() {
 	r := m.ledger[key]
 	was := r.spec
 	var err error
-	r.spec, r.kept, err = was.Changed(r.kept, core.Change{Pool: pick(m, "pool", modelPools), Priority: pick(m, "priority", m.priorities())})
+	r.spec, r.kept, err = was.Changed(r.kept, core.Change{Pool: pick(m, "pool", modelPools), Priority: pick(m, "priority", core.Priorities())})
 	if core.Is(err, core.CodeLimit) {
 		r.spec = was
 		return

@@ -315,8 +315,7 @@ func (r *runner) serve(c core.Claim) {
 	}
 	vm, there := r.real[c.VM]
 	spec := c.ReadSpec()
-	lent := vm.pool == modelLease && spec.Pool == "p1" && spec.Priority == core.PriorityPreemptible
-	if !there || vm.host != r.host || vm.pool != spec.Pool && !lent {
+	if !there || vm.host != r.host || vm.pool != spec.Pool {
 		r.fail("%s claimed VM %s of pool %s: really there is %+v", r.name, c.VM, spec.Pool, vm)
 	}
 	vm.used = true

@@ -287,7 +287,7 @@ func (m *model) actions() []action {
 		all = append(all, action{6, m.change})
 	}
 	if m.leases {
-		all = append(all, action{6, m.setLease}, action{6, m.reroute}, action{4, m.revokeLent}, action{4, m.lend}, action{1, m.endLease})
+		all = append(all, action{6, m.setLease}, action{6, m.reroute}, action{4, m.serveLease}, action{1, m.endLease})
 	}
 	if m.places {
 		all = append(all, action{8, m.place}, action{6, one((*factory).follow)}, action{1, m.noRounds})

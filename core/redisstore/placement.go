@@ -90,14 +90,10 @@ func (s *Store) waitingByPool(ctx context.Context, g *core.Ground) error {
 	for i := range g.Pools {
 		each[g.Pools[i].Name] = g.Pools[i].Running
 	}
-	g.Waiting, g.Spare, g.Oldest = make(map[string]int), make(map[string]int), make(map[string]int64)
+	g.Waiting, g.Oldest = make(map[string]int), make(map[string]int64)
 	for i, q := range queues {
 		if most := each[q.Pool]; most > 0 && q.Submitters > 0 {
 			q.Waiting = min(q.Waiting, most*q.Submitters)
-		}
-		if q.Priority == core.PriorityPreemptible {
-			g.Spare[q.Pool] = q.Waiting
-			continue
 		}
 		g.Waiting[q.Pool] += q.Waiting
 		for _, t := range turns[i] {

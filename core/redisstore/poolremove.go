@@ -73,13 +73,9 @@ func (s *Store) removePool(ctx context.Context, name, what string, hosts []strin
 	return true, core.PoolUsed(name, users)
 }
 
-// runningIn counts the requests of a pool in slots, without those in VMs that were lent to them.
+// runningIn counts the requests of a pool in slots.
 func (s *Store) runningIn(ctx context.Context, pool string) (int, error) {
 	n, head := 0, `"pool":"`+pool+`","priority":`
-	lent, err := s.db.HGetAll(ctx, s.space.Key("lent")).Result()
-	if err != nil {
-		return 0, fault(ctx, err, pool)
-	}
 	for cursor := uint64(0); ; {
 		pairs, next, err := s.db.HScan(ctx, s.space.Key("held"), cursor, "", maxBatch).Result()
 		if err != nil {
@@ -87,9 +83,7 @@ func (s *Store) runningIn(ctx context.Context, pool string) (int, error) {
 		}
 		var keys []string
 		for pair := range slices.Chunk(pairs, 2) {
-			if _, is := lent[pair[0]]; !is {
-				keys = append(keys, pair[0])
-			}
+			keys = append(keys, pair[0])
 		}
 		for some := range slices.Chunk(keys, maxBatch) {
 			texts, err := s.db.HMGet(ctx, s.space.Key("specs"), some...).Result()

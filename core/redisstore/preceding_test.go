@@ -56,7 +56,7 @@ func TestPrecedingCountsAllThatWaits(t *testing.T) {
 		turn, waits, err := x.Store.Preceding(t.Context(), "a1-1")
 		require.NoError(t, err)
 		require.True(t, waits)
-		require.Equal(t, core.Preceding{Turns: 1, Waiting: map[core.Priority]int{core.PriorityHigh: 1, core.PriorityNormal: 2, core.PriorityLow: 1, core.PriorityPreemptible: 0}}, turn)
+		require.Equal(t, core.Preceding{Turns: 1, Waiting: map[core.Priority]int{core.PriorityHigh: 1, core.PriorityNormal: 2, core.PriorityLow: 1}}, turn)
 		_, waits, err = x.Store.Preceding(t.Context(), "nobody-1")
 		require.NoError(t, err)
 		require.False(t, waits)

@@ -93,7 +93,7 @@ func checkParts(spec *core.Spec) error {
 		}
 	}
 	if !spec.Priority.Valid() || spec.Generation < 1 {
-		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal, low or preemptible, and 1 or more",
+		return core.Errorf(core.CodeInvalid, spec.ID, "request %s has priority %q and generation %d: use high, normal or low, and 1 or more",
 			spec.ID, spec.Priority, spec.Generation)
 	}
 	return nil

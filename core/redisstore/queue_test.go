@@ -359,7 +359,6 @@ func TestPresentAndWaiting(t *testing.T) {
 			{Pool: "p1", Priority: core.PriorityHigh, Waiting: 1, Submitters: 1},
 			{Pool: "p1", Priority: core.PriorityNormal, Waiting: 3, Submitters: 1},
 			{Pool: "p1", Priority: core.PriorityLow},
-			{Pool: "p1", Priority: core.PriorityPreemptible},
 		}, got)
 		x.Exchange(t, 3, 0, end(c, core.OutcomeDone))
 		have, err = x.Store.Present(ctx, []string{"busy-1"})

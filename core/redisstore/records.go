@@ -39,7 +39,6 @@ func Records() []RecordDef {
 		{"planned", "number# at# till#"},
 		{"outage", "since# host why"},
 		{"holders", "open# class submitters"},
-		{"lent", "pool owner token"},
 		{"use", "claims# at# rate# rated#"},
 	}
 }

@@ -282,7 +282,7 @@ func (of crowd) tour(t *testing.T, x *suite, round int, step func(do func())) {
 	for range 3 {
 		step(func() { ok(s.Append(ctx, claims[0].Key, claims[0].Token, chunks)) })
 	}
-	// Leases: 50 submitters' requests go there and back, and what was lent is taken back.
+	// Leases: 50 submitters' requests go there and back.
 	ok(s.SetPool(ctx, core.DefaultPool("p7")))
 	leased := core.LeasedPoolSetting{Pool: leasedPool(id("tour"), "p7"), Open: true, Class: "cs101", Submitters: []string{"zoe"}}
 	step(func() { ok(s.SetLeased(ctx, leased)) })
@@ -295,8 +295,6 @@ func (of crowd) tour(t *testing.T, x *suite, round int, step func(do func())) {
 	ok(s.SetLeased(ctx, leased))
 	step(func() { n, err := s.Reroute(ctx, holders); ok(err); require.Equal(t, 50, n) })
 	step(func() { _, err := s.Leased(ctx); ok(err) })
-	x.lend(t, leased.Pool, seq+50, 50)
-	step(func() { n, err := s.RevokeLent(ctx, leased.Pool.Name, 50); ok(err); require.Equal(t, 50, n) })
 	// Retries that are due, after their second fault: each looks for another host.
 	x.Exchange(t, seq+1, 0, ends(claims[:32], core.OutcomeRetry)...)
 	for _, c := range claims[:32] {

@@ -47,7 +47,7 @@ import (
 
 // Schema is the version of keys and scripts. Programs of different schemas refuse to share a namespace. It grows
 // whenever a key, its type or its content changes.
-const Schema = 13
+const Schema = 14
 
 // Options are a Store's settings.
 type Options struct {

@@ -40,7 +40,7 @@ func encodeTask(t core.Task) (string, error) {
 			return "", err
 		}
 	}
-	if !t.Priority.ValidForTask() || t.Generation < 1 {
+	if !t.Priority.Valid() || t.Generation < 1 {
 		return "", core.Errorf(core.CodeInvalid, t.ID, "task %s has priority %q and generation %d: use high, normal or low, and 1 or more",
 			t.ID, t.Priority, t.Generation)
 	}

@@ -189,8 +189,7 @@ func (d *Service) waiting(ctx context.Context, spec core.Spec, p *core.Place, op
 	return w, nil
 }
 
-// shares are how many of every ten turns each priority has; unused turns go to the others. A preemptible request goes
-// after all others.
+// shares are how many of every ten turns each priority has; unused turns go to the others.
 var shares = map[core.Priority]int{core.PriorityHigh: 6, core.PriorityNormal: 3, core.PriorityLow: 1}
 
 // before counts the requests that go before one: of its own priority by turns, of other priorities their share until
@@ -199,11 +198,7 @@ func before(p core.Preceding, priority core.Priority) int {
 	n := p.Turns + p.Parked
 	for _, other := range core.Priorities() {
 		if other != priority {
-			first := p.Waiting[other]
-			if shares[priority] > 0 {
-				first = min(first, p.Turns*shares[other]/shares[priority])
-			}
-			n += first
+			n += min(p.Waiting[other], p.Turns*shares[other]/shares[priority])
 		}
 	}
 	return n

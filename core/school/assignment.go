@@ -240,7 +240,7 @@ func (a Assignment) Check() error {
 	}
 	l := a.Limits
 	switch {
-	case !a.Priority.ValidForTask():
+	case !a.Priority.Valid():
 		return core.Errorf(core.CodeInvalid, id, "priority %.40q of assignment %s is none: use high, normal or low", a.Priority, id)
 	case l.Timeout < 0 || min(l.Memory, l.Disk, l.FileSize, int64(l.Pids), int64(l.OpenFiles), int64(l.CPU), l.Output) < 0:
 		return core.Errorf(core.CodeInvalid, id, "a limit of assignment %s is negative: leave it out to get the pool's", id)

@@ -35,7 +35,7 @@ type RequestFields struct {
 	Submitter  string          `json:"submitter,omitempty" maxLength:"64" doc:"user on whose behalf the request is made, for operators; the caller by default"`
 	Type       string          `json:"type,omitempty" maxLength:"64" doc:"job type, which says what is left out"`
 	Pool       string          `json:"pool,omitempty" maxLength:"64" doc:"where it runs; that of its type by default"`
-	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low,preemptible" doc:"normal by default; high only for operators"`
+	Priority   core.Priority   `json:"priority,omitempty" enum:"high,normal,low" doc:"normal by default; high only for operators"`
 	Command    []string        `json:"command,omitempty" maxItems:"256" doc:"program and arguments of a plain command"`
 	Env        []string        `json:"env,omitempty" doc:"NAME=value"`
 	Input      json.RawMessage `json:"input,omitempty" doc:"actions of a harness; those of its settings by default"`
@@ -132,7 +132,7 @@ func (s *server) whyRequestWaits(ctx context.Context, a core.Actor, in *One) (*a
 // RequestChange is what can change of a waiting request; what is left out stays.
 type RequestChange struct {
 	Pool     string        `json:"pool,omitempty" maxLength:"64" doc:"limits that were the former pool's become those of this one"`
-	Priority core.Priority `json:"priority,omitempty" enum:"high,normal,low,preemptible" doc:"high only for operators"`
+	Priority core.Priority `json:"priority,omitempty" enum:"high,normal,low" doc:"high only for operators"`
 	Limits   core.Limits   `json:"limits,omitempty"`
 }
 

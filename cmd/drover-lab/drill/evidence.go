@@ -32,11 +32,6 @@ type evidence struct {
 	drains   map[string]bool            // host that is to be drained → whether Redis ever said that it is
 	broken   []string                   // guarantees to submitters and owners that were broken
 	declared []declaration
-
-	forgotten int            // how often Redis lost its memory
-	first     map[string]int // request → forgotten, when it was claimed first
-	costs     map[string]int // request → ends of claims that cost it an attempt
-	takenBack map[string]int // request → ends of claims that somebody else made, at no cost
 }
 
 // loss is the end of an owner's epoch while it held work.
@@ -68,7 +63,6 @@ func newEvidence() *evidence {
 	return &evidence{
 		hands: map[string]map[string]bool{}, now: map[string]*life{}, losing: map[string]*loss{}, kept: map[string]*loss{},
 		faults: map[string]int{}, ended: map[string]time.Time{}, claims: map[string]time.Time{}, drains: map[string]bool{},
-		first: map[string]int{}, costs: map[string]int{}, takenBack: map[string]int{},
 	}
 }
 
@@ -111,9 +105,6 @@ func (e *evidence) take(h happening) {
 		for key := range strings.FieldsSeq(h.claimed) {
 			e.hand(h.by)[key] = true
 			delete(e.losing, h.by)
-			if _, before := e.first[key]; !before {
-				e.first[key] = e.forgotten
-			}
 			if !h.again {
 				e.claims[key] = h.at
 			}
@@ -193,12 +184,6 @@ func (e *evidence) end(h happening) {
 		if !back {
 			e.ended[key] = h.at
 		}
-		switch released := strings.HasPrefix(outcome, "release"); {
-		case back && !released:
-			e.costs[key]++
-		case back && h.op == "revoke":
-			e.takenBack[key]++
-		}
 		if back && h.op == "exchange" && !strings.HasPrefix(outcome, "release") {
 			e.faults[key]++
 		}
@@ -216,7 +201,6 @@ func (e *evidence) forget() {
 	clear(e.losing)
 	clear(e.kept)
 	e.losses = append(e.losses, nil)
-	e.forgotten++
 }
 
 // dead reports whether a process had ended by that time. One that is not known is taken for alive.
@@ -309,29 +293,6 @@ func (e *evidence) promises() []string {
 		}
 	}
 	return all
-}
-
-// taken is how often these requests were taken back from their owners at no cost.
-func (e *evidence) taken(of map[string]int) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := 0
-	for key := range of {
-		n += e.takenBack[key]
-	}
-	return n
-}
-
-// charged returns why a request that ended with this attempt lost more of them than its faults cost; "" if it did not,
-// or if Redis forgot something meanwhile.
-func (e *evidence) charged(key string, attempt int) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	first, claimed := e.first[key]
-	if costs := e.costs[key]; claimed && first == e.forgotten && e.takenBack[key] > 0 && attempt > costs+1 {
-		return fmt.Sprintf("it was taken back %d times at no cost and ended in attempt %d, though %d of its claims failed", e.takenBack[key], attempt, costs)
-	}
-	return ""
 }
 
 // died records the end of a process that the drill did not start.

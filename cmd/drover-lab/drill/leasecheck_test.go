@@ -106,35 +106,17 @@ func TestHostsAreNotPromisedTwiceForLong(t *testing.T) {
 	require.Contains(t, over[0], "h2")
 }
 
-func TestOnlyHoldersAndPreemptibleRequestsUseALease(t *testing.T) {
+func TestOnlyHoldersUseALease(t *testing.T) {
 	t.Parallel()
 	l := newLeasing(Config{}, &cluster{})
 	l.known["l"] = &leased{holders: map[string]bool{"s1": true}}
 	r := newReport(Config{})
 	l.ran(r, "l", core.Spec{Submitter: "s1"})
-	l.ran(r, "l", core.Spec{Submitter: "s2", Priority: core.PriorityPreemptible})
 	require.True(t, r.Sound(), r.Details)
-	require.Equal(t, leaseCounts{Held: 1, Lent: 1}, r.Leases)
+	require.Equal(t, leaseCounts{Held: 1}, r.Leases)
 	l.ran(r, "l", core.Spec{Submitter: "s2"})
 	require.Equal(t, 1, r.LeaseFaults)
 	require.False(t, r.Sound())
-}
-
-func TestWhatIsTakenBackCostsNoAttempt(t *testing.T) {
-	t.Parallel()
-	const r1 = "testrunner@h1#0"
-	s := newSeen()
-	s.start(r1).claims(r1, "a").tell("revoke", r1, "a=release", "").claims(r1, "a").tell("exchange", r1, "a", "")
-	require.Equal(t, 1, s.taken(map[string]int{"a": 1, "b": 1}))
-	require.Empty(t, s.charged("a", 1))
-	require.NotEmpty(t, s.charged("a", 2), "only its return can have cost it")
-	s.claims(r1, "b").tell("revoke", r1, "b=release", "").claims(r1, "b").tell("exchange", r1, "b=retry", "")
-	require.Empty(t, s.charged("b", 2), "its VM failed as well")
-	require.NotEmpty(t, s.charged("b", 3))
-	s.claims(r1, "c").tell("revoke", r1, "c=release", "")
-	s.forget()
-	require.Empty(t, s.charged("c", 2), "nobody can know any more")
-	require.Empty(t, s.charged("d", 2), "it was never taken back")
 }
 
 func TestDraftsOfLeasesCanBe(t *testing.T) {

@@ -44,19 +44,17 @@ type leased struct {
 
 // leaseCounts are the leases of a drill.
 type leaseCounts struct {
-	Made      int   `json:"made"`
-	Changed   int   `json:"changed"`
-	Deleted   int   `json:"deleted"` // before their end
-	Refused   int   `json:"refused"` // changes that were not accepted, such as for want of room
-	Started   int   `json:"started"`
-	Ended     int   `json:"ended"`
-	Failed    int   `json:"failed"`      // that could not be started within a minute, and said so
-	Degraded  int   `json:"degraded"`    // times that units moved or were missing
-	Whole     int   `json:"whole"`       // times that all of them were there again
-	Held      int   `json:"held"`        // tries of holders in VMs of leases
-	Lent      int   `json:"lent"`        // tries of preemptible requests there
-	TakenBack int   `json:"taken_back"`  // of these: ended because a holder waited
-	OverMs    int64 `json:"oversold_ms"` // longest time for which a host was promised to more than it holds, until it was healed
+	Made     int   `json:"made"`
+	Changed  int   `json:"changed"`
+	Deleted  int   `json:"deleted"` // before their end
+	Refused  int   `json:"refused"` // changes that were not accepted, such as for want of room
+	Started  int   `json:"started"`
+	Ended    int   `json:"ended"`
+	Failed   int   `json:"failed"`      // that could not be started within a minute, and said so
+	Degraded int   `json:"degraded"`    // times that units moved or were missing
+	Whole    int   `json:"whole"`       // times that all of them were there again
+	Held     int   `json:"held"`        // tries of holders in VMs of leases
+	OverMs   int64 `json:"oversold_ms"` // longest time for which a host was promised to more than it holds, until it was healed
 }
 
 func newLeasing(cfg Config, h *cluster) *leasing {
@@ -289,7 +287,7 @@ func (l *leasing) close(ctx context.Context) []string {
 			left = append(left, "the pools of leases cannot be listed: "+err.Error())
 		}
 		for _, s := range states {
-			left = append(left, fmt.Sprintf("pool %s of a lease that is over is left: %d requests wait, %d of its VMs are lent", s.Pool.Name, s.Waiting, s.Lent))
+			left = append(left, fmt.Sprintf("pool %s of a lease that is over is left: %d requests wait", s.Pool.Name, s.Waiting))
 		}
 		return len(left) == 0
 	})
@@ -335,7 +333,7 @@ func (l *leasing) report(ctx context.Context, r *Report) error {
 		r.lease("%s", what)
 	}
 	l.counts.OverMs = longest.Milliseconds()
-	l.counts.Held, l.counts.Lent, l.counts.TakenBack = r.Leases.Held, r.Leases.Lent, r.Leases.TakenBack
+	l.counts.Held = r.Leases.Held
 	r.Leases = l.counts
 	return nil
 }
@@ -345,14 +343,11 @@ func (l *leasing) ran(r *Report, of string, spec core.Spec) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	its := l.known[of]
-	switch {
-	case spec.Priority == core.PriorityPreemptible:
-		r.Leases.Lent++
-	case its == nil || !its.holders[spec.Submitter]:
+	if its == nil || !its.holders[spec.Submitter] {
 		r.lease("request %s of %s ran in a VM of lease %s, which is not for it", spec.ID, spec.Submitter, of)
-	default:
-		r.Leases.Held++
+		return
 	}
+	r.Leases.Held++
 }
 
 func (r *Report) lease(format string, args ...any) {

@@ -39,7 +39,6 @@ func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence)
 		return err
 	}
 	h.rooms.report(r)
-	r.Leases.TakenBack = seen.taken(r.preempted)
 	if err := h.leases.report(ctx, r); err != nil {
 		return err
 	}
@@ -48,11 +47,6 @@ func (r *Report) count(ctx context.Context, h *cluster, l *load, seen *evidence)
 		if why := seen.innocent(key); why != "" {
 			r.Innocent++
 			r.detail("dead without its own fault: %s: %s", key, why)
-		}
-	}
-	for key, attempt := range r.preempted {
-		if why := seen.charged(key, attempt); why != "" {
-			r.lease("preemptible request %s: %s", key, why)
 		}
 	}
 	broken, err := l.promises(ctx)
@@ -111,9 +105,6 @@ func (r *Report) countOne(ctx context.Context, h *cluster, id string, vms map[st
 	}
 	if accepted != 1 {
 		r.double("request %s has %d ends", id, accepted)
-	}
-	if row.Spec.Priority == core.PriorityPreemptible {
-		r.preempted[row.Spec.Key()] = row.Result.Attempt
 	}
 	r.judge(id, row)
 	return nil

@@ -33,8 +33,7 @@ type load struct {
 	tasks   []string // accepted tasks
 	refused int      // submits that failed
 	waiting int      // unfinished requests, as last counted, without those apart
-	apart   int      // of them: preemptible ones, and those that wait for elastic hosts
-	spare   int      // unfinished preemptible requests
+	apart   int      // of them: those that wait for elastic hosts
 	full    []string // requests that were refused as FULL: they must not be run
 	broken  []string // broken guarantees
 }
@@ -144,13 +143,10 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()
 	}
-	id, priorities := newID(), slices.DeleteFunc(core.Priorities(), func(p core.Priority) bool { return !p.ValidForTask() }) // others may never run
+	id, priorities := newID(), core.Priorities()
 	spec := core.Spec{
 		ID: id, Pool: poolNames[dice.IntN(len(poolNames))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
-	}
-	if l.spares(n) {
-		spec.Priority, spec.Pool = core.PriorityPreemptible, poolNames[0] // of which there is always a lease
 	}
 	again := dice.IntN(repeats) == 0
 	if err := l.accept(ctx, spec); err != nil {
@@ -163,23 +159,6 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 		l.repeat(ctx, spec)
 	}
 	return nil
-}
-
-// Some submitters have preemptible requests, a few at a time: those may have to wait until others have what they want.
-const (
-	preemptors = 3
-	mostSpare  = 6
-)
-
-// spares reports whether the next request of a submitter is a preemptible one.
-func (l *load) spares(n int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n < submitters-preemptors || n >= submitters || l.spare >= mostSpare {
-		return false
-	}
-	l.spare++
-	return true
 }
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
@@ -239,12 +218,9 @@ func (l *load) unfinished(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	l.mu.Lock()
-	l.apart, l.spare = 0, 0
+	l.apart = 0
 	for i := range left {
-		if left[i].Priority == core.PriorityPreemptible {
-			l.apart++
-			l.spare++
-		} else if left[i].Pool == groupName {
+		if left[i].Pool == groupName {
 			l.apart++
 		}
 	}

@@ -54,8 +54,7 @@ type Report struct {
 	Details []string `json:"details"` // what was lost, doubled or leaked, and where
 	Unknown []string `json:"unknown"` // VMs of which hosts and Redis disagree at the end
 
-	given     []string       // requests that were given up
-	preempted map[string]int // preemptible requests → the attempt in which they ended
+	given []string // requests that were given up
 }
 
 // Spread is the distribution of times, in milliseconds.
@@ -91,7 +90,7 @@ func newReport(cfg Config) *Report {
 	return &Report{
 		Seed: cfg.Seed, Hosts: cfg.Hosts, Isolated: Isolated(), BeatMs: cfg.beat().Milliseconds(),
 		Faults: map[string]int{total: 0}, Skipped: map[string]string{}, Recovery: map[string]recovery{},
-		Pools: pools(cfg.Slots), MostVMs: map[string]int{}, preempted: map[string]int{},
+		Pools: pools(cfg.Slots), MostVMs: map[string]int{},
 	}
 }
 

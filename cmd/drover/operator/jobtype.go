@@ -33,7 +33,7 @@ func typeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "harness", Usage: "grade by the harness in the folder, or the tar or zip of one, `DIR`, in place of a command"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set `NAME=VALUE` for its requests, which may replace it; repeatable; the list replaces the former one"},
 		&cli.StringSliceFlag{Name: "collect", Usage: "keep the file or folder `PATH` of the command's folder with the result; repeatable"},
-		&cli.StringFlag{Name: "priority", Usage: "their priority, and the highest that they can ask for: `PRIORITY` high, normal, low or preemptible"},
+		&cli.StringFlag{Name: "priority", Usage: "their priority, and the highest that they can ask for: `PRIORITY` high, normal or low"},
 		&cli.StringSliceFlag{Name: "submitter", Usage: "only the user `NAME` may name it; repeatable; --submitter '' lets everybody who may make requests"},
 	})
 }

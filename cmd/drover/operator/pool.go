@@ -196,11 +196,11 @@ func listPools(c *cli.Context, h *access.Cluster) error {
 		rows[i] = table.Row{
 			v.Name, v.Provider, fmt.Sprintf("%d of at most %d", v.Warm, v.Max), terminal.PausedWord(v.Paused),
 			v.Waiting[core.PriorityHigh], v.Waiting[core.PriorityNormal], v.Waiting[core.PriorityLow],
-			v.Waiting[core.PriorityPreemptible], Counts(v.VMs), reservedFor(v.Pool),
+			Counts(v.VMs), reservedFor(v.Pool),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "no pools: make one with drover pool set NAME",
-		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low", "preemptible waiting", "vms", "reserved"}, rows)
+		table.Row{"pool", "provider", "warm per host", "", "high", "normal", "low waiting", "vms", "reserved"}, rows)
 }
 
 // reservedFor says of which pool and lease a lease's pool is; "" of any other.

@@ -194,7 +194,7 @@ func cancelRequest(c *cli.Context, d access.Backend) error {
 func updateFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`; limits that were the former pool's become those of this one"},
-		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal, low or preemptible"},
+		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal or low"},
 	}, terminal.LimitFlags()...)
 }
 

@@ -47,7 +47,7 @@ func requestFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "type", Usage: "a request of the job `TYPE`, which says what is left out"},
 		&cli.StringFlag{Name: "pool", Usage: "run it in a VM of `POOL`", Value: access.DefaultPool},
-		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal, low or preemptible", Value: string(core.PriorityNormal)},
+		&cli.StringFlag{Name: "priority", Usage: "its priority: `PRIORITY` high, normal or low", Value: string(core.PriorityNormal)},
 		&cli.StringFlag{Name: "submitter", Usage: "on behalf of `NAME`; turns are fair between submitters", DefaultText: "who you are"},
 		&cli.StringFlag{Name: "key", Usage: "an idempotency key: the same `KEY` again gets the first request"},
 		&cli.DurationFlag{Name: "timeout", Usage: "most wall `TIME`, such as 2s or 1m30s", DefaultText: "the pool's"},

@@ -41,7 +41,7 @@ func LeasedPool(l *core.Lease, place int, base core.Pool, phase Phase) core.Pool
 	p.Name, p.Of, p.Lease, p.LeaseName = core.LeasedPool(l.ID, place), base.Name, l.ID, l.Name
 	p.Warm, p.WarmTotal, p.WarmMost, p.Spread, p.IdleAfter = 0, 0, 0, 0, 0 // what is reserved is all that is kept
 	p.BrokenFor = 0                                                        // those who wait for it fail with the pool that it is of
-	p.Paused, p.Lends = base.Paused || phase == Closing, phase != Closing
+	p.Paused = base.Paused || phase == Closing
 	return p
 }
 

@@ -82,9 +82,6 @@ func TestTargetsNeverOversell(t *testing.T) {
 		for i := range hosts {
 			hosts[i].Reserved = map[string]int{"p": rapid.IntRange(-3, 3).Draw(t, "reserved"), "none": 1}
 		}
-		for i := range pools {
-			pools[i].Preemptible = rapid.IntRange(0, 2).Draw(t, "preemptible")
-		}
 		before := fmt.Sprint(hosts, pools)
 		all := placement.Targets(hosts, pools)
 		got := cleanOf(hosts, all)

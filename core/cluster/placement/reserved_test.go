@@ -72,16 +72,6 @@ func TestTargetsOfLeases(t *testing.T) {
 			[]placement.Pool{pool("p", waits(9))},
 			map[string]core.Targets{},
 		},
-		"preemptible requests get what is left": {
-			[]placement.Host{host("a", 4, nil)},
-			[]placement.Pool{pool("p", waits(2)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
-			map[string]core.Targets{"a": {"p": {Most: 2}, "q": {Most: 2}}},
-		},
-		"and nothing of what others need": {
-			[]placement.Host{host("a", 4, nil)},
-			[]placement.Pool{pool("p", waits(4)), pool("q", func(p *placement.Pool) { p.Preemptible = 9 })},
-			map[string]core.Targets{"a": {"p": {Most: 4}}},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +92,7 @@ func TestTargetsHonourWhatIsReserved(t *testing.T) {
 		for i := range hosts {
 			h := &hosts[i]
 			h.Serves = append([]string{"lease"}, h.Serves...)
-			busy := rapid.IntRange(0, 1).Draw(t, "lent")
+			busy := rapid.IntRange(0, 1).Draw(t, "busy")
 			h.VMs["lease"] = placement.VMs{Clean: rapid.IntRange(0, 2).Draw(t, "clean"), Busy: busy}
 			n := min(int(h.Size.CPU/size), int(h.Size.Memory/size), leased.Max) // as leases are admitted
 			if h.MaxVMs > 0 {

@@ -213,7 +213,7 @@ func (r *round) dealWaiting() {
 		if p.Paused {
 			continue
 		}
-		if p.spare = p.Waiting + p.Preemptible - p.got; p.Waiting > 0 {
+		if p.spare = p.Waiting - p.got; p.Waiting > 0 {
 			p.spare += headroom
 		}
 		p.spare = max(0, p.spare)

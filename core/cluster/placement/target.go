@@ -48,12 +48,10 @@ type VMs struct {
 // Pool is what the targets of a pool depend on.
 type Pool struct {
 	core.Pool
-	Waiting int // requests that wait for its VMs, those assigned to hosts included
-	// Preemptible is how many more wait that get only what nobody else uses.
-	Preemptible int
-	Oldest      int64 // when the one that waits longest was submitted, ms since 1970
-	Learned     int   // clean VMs that its arrivals ask for in the whole cluster
-	Asleep      bool  // nobody has used it for so long that nothing is kept warm for it
+	Waiting int   // requests that wait for its VMs, those assigned to hosts included
+	Oldest  int64 // when the one that waits longest was submitted, ms since 1970
+	Learned int   // clean VMs that its arrivals ask for in the whole cluster
+	Asleep  bool  // nobody has used it for so long that nothing is kept warm for it
 }
 
 // headroom is how many more VMs than requests that wait are made: a creation may fail.
@@ -67,10 +65,9 @@ const headroom = 1
 // What else is wanted is dealt out in five steps, each VM to the pool that has the fewest so far, so that no pool starves
 // another; among equals by the pools' order. First come requests assigned to a host, on this host; then the other
 // requests that wait; then the VMs that each host keeps warm; then those that the cluster keeps warm; last a spare VM
-// for each pool for which requests wait, and those for preemptible requests. VMs for requests that wait count as warm,
-// and warm ones as spare. Reserved ones count as both. A VM goes
-// where one is already, so that a small change moves little; else to the host that the pool's strategy prefers among
-// those with room. A pool's VMs are first spread over as many hosts as it asks for.
+// for each pool for which requests wait. VMs for requests that wait count as warm, and warm ones as spare. Reserved ones
+// count as both. A VM goes where one is already, so that a small change moves little; else to the host that the pool's
+// strategy prefers among those with room. A pool's VMs are first spread over as many hosts as it asks for.
 //
 // Where not all that waits fits, hosts go on with a pool as its VMs end, without another round. Of a pool that has more
 // than another one which is short, too, and gets no new ones there, as many VMs are not replaced as one of the other's

@@ -9,8 +9,7 @@
 //   - Which of the hosts with a clean VM claims a request is by turns. In a cluster the fastest does.
 //   - Requests never time out while they wait.
 //   - Learned warm counts follow arrivals alone. A cluster with assignments also expects what is due soon.
-//   - Preemptible requests come after all others of their pool, make no host group grow, and their waits do not count
-//     beside others'. VMs are made for them as for others, and none is stopped: there are no leases that lend VMs.
+//   - There are no leases.
 //   - A host group's machines are decided on by the real package scale. Each takes the same time until its host takes
 //     work, and none fails.
 //

@@ -108,11 +108,9 @@ func (c *cluster) observed() scale.Cluster {
 	g := core.Ground{Now: now, Waiting: map[string]int{}, Oldest: map[string]int64{}, Use: map[string]core.Use{}}
 	for _, p := range c.pools {
 		g.Pools = append(g.Pools, p.Pool)
-		g.Waiting[p.Name], g.Use[p.Name] = p.queue.waiting-p.queue.spare(), p.use
+		g.Waiting[p.Name], g.Use[p.Name] = p.queue.waiting, p.use
 		c.first(p) // those before it are claimed
-		i := slices.IndexFunc(p.oldest, func(q int) bool {
-			return c.trace[q].Priority != core.PriorityPreemptible && !c.measured.isClaimed(q)
-		})
+		i := slices.IndexFunc(p.oldest, func(q int) bool { return !c.measured.isClaimed(q) })
 		if i >= 0 {
 			g.Oldest[p.Name] = c.trace[p.oldest[i]].At + epoch
 		}

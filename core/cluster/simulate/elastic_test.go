@@ -74,22 +74,3 @@ func TestAGroupAlone(t *testing.T) {
 	_, err = simulate.Run(rush(), s)
 	require.ErrorContains(t, err, "between 1s and 1h")
 }
-
-// Preemptible requests run in what is left, do not make hosts come, and do not count as waits of others.
-func TestPreemptibleRequests(t *testing.T) {
-	t.Parallel()
-	var trace simulate.Trace
-	for range 100 {
-		trace = append(trace, simulate.Request{Pool: "p", Priority: core.PriorityPreemptible, Submitter: "batch", Run: 60_000})
-	}
-	trace = append(trace, simulate.Request{At: 600_000, Pool: "p", Priority: core.PriorityNormal, Submitter: "a", Run: 1000})
-	r, err := simulate.Run(trace, growing())
-	require.NoError(t, err)
-	require.Zero(t, r.Machines.Made, "they wait for what others leave")
-	require.Equal(t, 101, r.Requests)
-	require.Equal(t, 1, r.Hits+r.Cold)
-	require.LessOrEqual(t, r.Wait.Most, int64(65_000), "it is the next one")
-	for _, row := range r.ByPriority {
-		require.Equal(t, map[string]int{"normal": 1, "preemptible": 100}[row.Value], row.Requests)
-	}
-}

@@ -46,7 +46,7 @@ func isSoon(due, now int64) bool { return due != 0 && due >= now && due-now <= d
 // add puts a request behind its submitter's others.
 func (q *queue) add(priority core.Priority, submitter string, request int, soon bool) {
 	l := q.lines[priority]
-	if soon && priority != core.PriorityPreemptible {
+	if soon {
 		l = q.soon[priority]
 	}
 	l.add(submitter, request)
@@ -55,7 +55,7 @@ func (q *queue) add(priority core.Priority, submitter string, request int, soon 
 
 // hasten moves a request that waits, and is due soon now, behind the others of its submitter that are.
 func (q *queue) hasten(priority core.Priority, submitter string, request int) {
-	if priority != core.PriorityPreemptible && q.lines[priority].remove(submitter, request) {
+	if q.lines[priority].remove(submitter, request) {
 		q.soon[priority].add(submitter, request)
 	}
 }
@@ -70,14 +70,6 @@ func (q *queue) able() int {
 		submitters += len(q.lines[p].turns) + len(q.soon[p].turns)
 	}
 	return min(q.waiting, q.most*submitters)
-}
-
-// spare is how many preemptible requests wait.
-func (q *queue) spare() (n int) {
-	for _, its := range q.lines[core.PriorityPreemptible].of {
-		n += len(its)
-	}
-	return n
 }
 
 // end notes that a request of a submitter runs no more.

@@ -110,9 +110,7 @@ func (c *cluster) report() Report {
 		ByPool:     m.rows(func(q *Request) string { return q.Pool }, cmp.Compare),
 		ByPriority: m.rows(func(q *Request) string { return string(q.Priority) }, byWeight),
 	}
-	// Preemptible requests wait for what nobody else uses: only where there are no others do they count.
-	parts := m.rows(func(q *Request) string { return map[bool]string{true: "spare"}[q.Priority == core.PriorityPreemptible] }, cmp.Compare)
-	all := parts[0]
+	all := m.rows(func(*Request) string { return "" }, cmp.Compare)[0]
 	r.Wait, r.Cold, r.Hits = all.Wait, all.Cold, all.Requests-all.Cold
 	r.HitRate = part(float64(r.Hits), float64(all.Requests))
 	if c.elastic != nil {

@@ -33,7 +33,7 @@ local most = tonumber(set[1] or 0)
 if most == 0 then
   return { 'nopool', has }
 end
-goes = route(routes(set[2]), goes, priority, its[9], ARGV[8])
+goes = route(routes(set[2]), goes, its[9], ARGV[8])
 if goes ~= ARGV[4] then
   most, spec = tonumber(redis.call('HGET', K.pool(goes), 'max_waiting') or 0), in_pool(spec, goes)
 end
@@ -52,9 +52,6 @@ if moves then
   relocate(key, { pool = its[2], priority = its[3], submitter = its[9], due = due }, goes, priority, clock,
     'its pool was changed')
   wake(goes, 1, clock)
-  if priority == 'preemptible' then
-    wake_lenders(goes, 1, clock)
-  end
 end
 event('change', '-', key)
 return { 'ok', has }

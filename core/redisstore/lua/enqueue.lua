@@ -29,7 +29,7 @@ for i = 0, n - 1 do
   local at = 5 + 7 * i
   local key, pool, priority, submitter, spec = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 6]
   if limit(pool) > 0 and ways[pool] then
-    local goes = route(ways[pool], pool, priority, submitter, ARGV[at + 5])
+    local goes = route(ways[pool], pool, submitter, ARGV[at + 5])
     if goes ~= pool and limit(goes) > 0 then
       pool, spec = goes, in_pool(spec, goes)
     end
@@ -82,16 +82,13 @@ end
 if asks or #order == 0 then
   return verdict
 end
-local added, pools, spare = {}, {}, {}
+local added, pools = {}, {}
 for i = 1, #order do
   local group = order[i]
   redis.call('HSET', K.specs, unpack(group[5]))
   enqueue(group[1], group[2], group[3], group[4], false)
   count(group[1] .. ':' .. group[6], #group[4])
   pools[group[1]] = (pools[group[1]] or 0) + #group[4]
-  if group[6] == 'preemptible' then
-    spare[group[1]] = (spare[group[1]] or 0) + #group[4]
-  end
   added[i] = table.concat(group[4], ' ')
 end
 if #near > 0 then
@@ -100,9 +97,6 @@ end
 count('bytes', bytes - before)
 for pool, count in pairs(pools) do
   wake(pool, count, clock)
-end
-for pool, count in pairs(spare) do
-  wake_lenders(pool, count, clock)
 end
 event('enqueue', '-', table.concat(added, ' '))
 return verdict

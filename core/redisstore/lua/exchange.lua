@@ -1,6 +1,5 @@
 -- Finish n claims, record the owner's heartbeat, and claim up to k pairs of request and VM. A
--- heartbeat requeues retries whose pause is over. A host on probation has one request at a time. Idle
--- VMs of a lease run preemptible requests of the pool that it is of.
+-- heartbeat requeues retries whose pause is over. A host on probation has one request at a time.
 -- ARGV    1 owner, 2 host, 3 epoch, 4 lane, 5 seq, 6 token number, 7 want,
 --         8 ms until the next heartbeat, 0: this call is none, 9 incarnation of Redis,
 --         10 number of pools, 11 number of finishes, then the pools, then the finishes in runs:
@@ -62,14 +61,10 @@ else
     for _, pool in ipairs(want == 0 and {} or npools > 16 and clean_in(host, pools) or pools) do
       local clean = K.clean(host, pool)
       local able = want > 0 and math.min(want, redis.call('LLEN', clean)) or 0
-      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running', 'lends')
+      local its_pool = able > 0 and redis.call('HMGET', K.pool(pool), 'paused', 'tickets', 'running')
       if its_pool and its_pool[1] ~= '1' then
         local keys = dequeue(pool, able, tonumber(its_pool[2] or 0), tonumber(its_pool[3] or 0), owner,
           host, clock)
-        local own = #keys
-        if its_pool[4] and own < able then
-          lend(pool, its_pool[4], able - own, owner, token, keys)
-        end
         if #keys > 0 then
           local got, fields, n = redis.call('LPOP', clean, int(#keys)), {}, #claimed
           -- What a slot holds stands before all else.
@@ -80,7 +75,7 @@ else
           end
           redis.call('HSET', slots, unpack(fields))
           hold(keys, owner)
-          redis.call('HINCRBY', K.pool(pool), 'tickets', int(own))
+          redis.call('HINCRBY', K.pool(pool), 'tickets', int(#keys))
           want = want - #keys
           if on_trial then
             redis.call('HSET', K.host(host), 'canary', W.canary({ key = keys[1], owner = owner }))

@@ -14,7 +14,7 @@ for i = 1, #ARGV, 3 do
   local its = pool == of or pool and (base_of(pool) == of or redis.call('SISMEMBER', K.pools, pool) == 0)
   if its and redis.call('SISMEMBER', K.pools, of) == 1 then
     ways[of] = ways[of] or routes(redis.call('HGET', K.pool(of), 'leases'))
-    local goes = route(ways[of], of, priority, submitter, ARGV[i + 2])
+    local goes = route(ways[of], of, submitter, ARGV[i + 2])
     if goes ~= pool and relocate(key, { pool = pool, priority = priority, submitter = submitter, due = due }, goes,
       priority, clock, 'it moved to pool ' .. goes) then
       local was = redis.call('HGET', K.specs, key)

@@ -1,8 +1,7 @@
 -- Write the settings of a pool of a lease, and whether requests of the lease's holders go there.
 -- ARGV    1 pool, 2 settings as JSON, 3 paused: 1 or 0, 4 most waiting per submitter and priority, 5 most VMs,
 --         6 most running at once per submitter and priority, 0: any number, 7 pool that it is of,
---         8 whether its idle VMs are lent: 1 or 0, 9 whether requests go there: 1 or 0, 10 class of the lease,
---         11 its submitters, separated by spaces
+--         8 whether requests go there: 1 or 0, 9 class of the lease, 10 its submitters, separated by spaces
 -- RETURN  how many hosts were rung, the first ones: the others are for hosts_ring
 -- REFUSE  NOTFOUND
 -- MOVES   -
@@ -15,13 +14,7 @@ pass_when_full()
 redis.call('SADD', K.pools, pool)
 redis.call('HSET', K.pool(pool), 'settings', ARGV[2], 'paused', ARGV[3], 'max_waiting', ARGV[4], 'max', ARGV[5],
   'running', ARGV[6], 'of', of,
-  'holders', W.holders({ open = tonumber(ARGV[9]), class = ARGV[10], submitters = ARGV[11] }))
-if ARGV[8] == '1' then
-  redis.call('HSET', K.pool(pool), 'lends', of)
-else
-  redis.call('HDEL', K.pool(pool), 'lends')
-end
--- One that is not open is listed with nobody, for those who look for idle VMs.
-set_route(of, pool, pool .. '>' .. (ARGV[9] == '1' and ARGV[10] .. ' ' .. ARGV[11] or ''))
+  'holders', W.holders({ open = tonumber(ARGV[8]), class = ARGV[9], submitters = ARGV[10] }))
+set_route(of, pool, ARGV[8] == '1' and pool .. '>' .. ARGV[9] .. ' ' .. ARGV[10] or nil)
 event('lease pool', '-', pool)
 return ring_hosts(0)

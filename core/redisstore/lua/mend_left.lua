@@ -9,7 +9,7 @@
 local what, id = ARGV[1], ARGV[2]
 pass_when_full()
 if what == 'note' then
-  local owner, slot = holder(id)
+  local owner = holder(id)
   if not owner or role_of(owner) ~= 'taskrunner' then
     redis.call('HDEL', K.tasks_progress, id)
   end
@@ -18,10 +18,6 @@ if what == 'note' then
   end
   if not owner or role_of(owner) ~= 'testrunner' then
     note_rest({ id }, now())
-  end
-  local lent = R.lent(redis.call('HGET', K.lent, id))
-  if not lent or lent.owner ~= owner or not holds(slot, lent.token) then
-    redis.call('HDEL', K.lent, id)
   end
   if redis.call('HEXISTS', K.specs, id) + redis.call('HEXISTS', K.tasks, id) == 0 then
     forget({ id }, 'failed', now(), 'it is not there any more')

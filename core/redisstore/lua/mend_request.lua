@@ -56,14 +56,7 @@ if not its then
 elseif not owner or its.state ~= 'accepted' or its.to ~= host_of(owner) then
   evacuated(key, record, 'failed', clock, 'its record was wrong')
 end
-if pool and owner then
-  -- What runs in a lease's VM, and is not of its pool, was lent it.
-  local slot = R.slot(redis.call('HGET', K.slots(owner), key)) or {}
-  local vm = R.vm(redis.call('HGET', K.vms(host_of(owner)), slot.what or ''))
-  if vm and vm.pool ~= pool and base_of(vm.pool) == pool then
-    redis.call('HSET', K.lent, key, W.lent({ pool = vm.pool, owner = owner, token = slot.token }))
-  end
-elseif pool then
+if pool and not owner then
   count(pool .. ':' .. priority, 1)
   requeue(key, clock)
 end

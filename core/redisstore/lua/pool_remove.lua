@@ -9,13 +9,6 @@
 -- REPEAT  the second run finds nothing to remove
 local pool, held = ARGV[1], tonumber(ARGV[4])
 local _, waiting, counts = waiting_in(pool)
-local lent = redis.call('HGETALL', K.lent)
-for i = 1, #lent, 2 do
-  local its = R.lent(lent[i + 1])
-  if its and (its.pool == pool or spec_head(lent[i]) == pool) then
-    held = held + 1
-  end
-end
 local is = redis.call('SISMEMBER', K.pools, pool) == 1
 if waiting + held > 0 or ARGV[2] == 'ask' or is and ARGV[2] == 'rest' then
   return { waiting, held }

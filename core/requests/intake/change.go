@@ -70,7 +70,7 @@ func (in *Intake) changed(ctx context.Context, s core.Spec, c core.Change) (core
 	}
 	s.Limits = s.Limits.Or(own)
 	if !s.Priority.Valid() {
-		return s, invalid(&s, "priority %q is none: use high, normal, low or preemptible", s.Priority)
+		return s, invalid(&s, "priority %q is none: use high, normal or low", s.Priority)
 	}
 	pool, err := in.pool(ctx, s.Pool)
 	if err != nil {

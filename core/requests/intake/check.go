@@ -161,7 +161,7 @@ func checkID(s *core.Spec) error {
 
 func checkPriority(s *core.Spec) error {
 	if !s.Priority.Valid() {
-		return invalid(s, "priority %q is none: use high, normal, low or preemptible", s.Priority)
+		return invalid(s, "priority %q is none: use high, normal or low", s.Priority)
 	}
 	return nil
 }

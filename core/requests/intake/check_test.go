@@ -44,7 +44,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"no pool", func(s *core.Spec) { s.Pool = "" }, core.CodeInvalid, "pool"},
 		{"a bad pool", func(s *core.Spec) { s.Pool = "a:b" }, core.CodeInvalid, "pool"},
 		{"an unknown pool", func(s *core.Spec) { s.Pool = "p9" }, core.CodeNotFound, "there are: p1"},
-		{"an unknown class", func(s *core.Spec) { s.Priority = "urgent" }, core.CodeInvalid, "high, normal, low or preemptible"},
+		{"an unknown class", func(s *core.Spec) { s.Priority = "urgent" }, core.CodeInvalid, "high, normal or low"},
 		{"an unknown policy", func(s *core.Spec) { s.OnHostLoss = "hope" }, core.CodeInvalid, "requeue or fail"},
 		{"no submitter", func(s *core.Spec) { s.Submitter = "" }, core.CodeInvalid, "submitter"},
 		{"a bad submitter", func(s *core.Spec) { s.Submitter = "Ann" }, core.CodeInvalid, "submitter"},

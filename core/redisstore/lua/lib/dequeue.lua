@@ -1,8 +1,8 @@
 -- The only way out of the queues towards a claim: first a request that runs apart, unless the owner
 -- already holds one, then requests assigned to the host, then parked ones, then the queues of the
--- pool. There priorities share by weight, and preemptible requests get what is left. tickets counts
--- all that was ever taken from the pool, most is how many of a submitter and priority may run at
--- once, 0: any number. A request that met a death while it waited is moved to those that run apart.
+-- pool. There priorities share by weight. tickets counts all that was ever taken from the pool, most
+-- is how many of a submitter and priority may run at once, 0: any number. A request that met a death
+-- while it waited is moved to those that run apart.
 local function count_one(pool, key, n)
   local _, priority = spec_head(key)
   if priority then
@@ -57,12 +57,9 @@ local function dequeue(pool, want, tickets, most, owner, host, clock)
     local soon = redis.call('EXISTS', K.turns(pool, 'high-soon'), K.turns(pool, 'normal-soon'),
       K.turns(pool, 'low-soon')) > 0
     local ran = { high = {}, normal = {}, low = {} }
-    local left = by_priority(want, tickets, function(priority, n)
+    by_priority(want, tickets, function(priority, n)
       return share(pool, priority, n, tickets, most, ran[priority], soon, out)
     end)
-    if left > 0 then
-      share(pool, 'preemptible', left, tickets, most, {}, false, out)
-    end
   end
   if deaths then
     local mine = { first or nil }

@@ -1,6 +1,6 @@
 -- The line of a request: its priority or, if it is due within the hour, the line beside that, whose
--- turns come more often. For what gets only what others leave it does not matter when it is due.
+-- turns come more often.
 local function line_of(priority, due, clock)
   local left = due and tonumber(due) - clock
-  return left and left >= 0 and left <= 3600000 and priority ~= 'preemptible' and priority .. '-soon' or priority
+  return left and left >= 0 and left <= 3600000 and priority .. '-soon' or priority
 end

@@ -1,10 +1,9 @@
--- Requests that left their slots do not run any more, nor in what was lent to them. If that lets
--- another one of the same submitter begin, wake an owner for it.
+-- Requests that left their slots do not run any more. If that lets another one of the same submitter
+-- begin, wake an owner for it.
 local function note_rest(keys, clock)
-  if redis.call('EXISTS', K.running, K.lent) == 0 then
+  if redis.call('EXISTS', K.running) == 0 then
     return
   end
-  redis.call('HDEL', K.lent, unpack(keys))
   for i, whose in ipairs(redis.call('HMGET', K.running, unpack(keys))) do
     if whose then
       redis.call('HDEL', K.running, keys[i])

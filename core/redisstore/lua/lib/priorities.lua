@@ -1,4 +1,4 @@
--- The priorities of requests, from the highest to the lowest. The last one gets only what the others leave.
+-- The priorities of requests, from the highest to the lowest.
 local function priorities()
-  return { 'high', 'normal', 'low', 'preemptible' }
+  return { 'high', 'normal', 'low' }
 end

@@ -9,8 +9,5 @@ local function requeue(key, clock)
       enqueue(pool, line_of(priority, due, clock), submitter, { key }, true)
     end
     wake(pool, 1, clock)
-    if priority == 'preemptible' then
-      wake_lenders(pool, 1, clock)
-    end
   end
 end

@@ -1,9 +1,6 @@
 -- The pool in which a request of a pool waits: that of a lease, if it is a holder's, else the pool
--- itself. Preemptible requests stay there: they run in what leases lend.
-local function route(to, pool, priority, submitter, class)
-  if priority == 'preemptible' then
-    return pool
-  end
+-- itself.
+local function route(to, pool, submitter, class)
   local one, other = to.submitter[submitter], class ~= '' and to.class[class] or nil
   return one and other and (one < other and one or other) or one or other or pool
 end
