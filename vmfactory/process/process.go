@@ -2,10 +2,8 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/core/service"
 )
 
 // Process identifies one process of this host until its next restart: a pid alone may be reused.
@@ -46,12 +45,7 @@ func startOf(pid int) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	const afterName, field = 3, 22 // fields are counted from 1; the name may hold spaces and brackets
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) <= field-afterName {
-		return 0, fmt.Errorf("/proc/%d/stat has only %d fields", pid, len(fields)+afterName-1)
-	}
-	return strconv.ParseUint(string(fields[field-afterName]), 10, 64)
+	return service.StartTime(text)
 }
 
 // Open returns a descriptor of the process, or -1 if it is gone. It opens the pid first: if its start is the same

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
-
 	"drover/core"
+	"drover/core/service"
 )
 
 // Note identifies the process of an owner.
@@ -109,12 +108,11 @@ func list(dir string) (notes []Note, whole bool, err error) {
 
 // startOf returns when a process started, in clock ticks since boot.
 func startOf(pid int) (uint64, error) {
-	p, err := procfs.NewProc(pid)
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, err
 	}
-	stat, err := p.Stat()
-	return stat.Starttime, err
+	return service.StartTime(text)
 }
 
 // ownSpace names this process's pid namespace.
