@@ -116,6 +116,7 @@ docs: ## write the generated parts of docs/ anew
 	go test ./core -run Architecture -update
 	go test ./core/school -run TasksDoc -update
 	go test ./core/harness/languages -run Docs -update
+	go test ./core/service/metric -run Docs -update
 
 needs: # what the tests of make test use beside Go
 	@scripts/needs test

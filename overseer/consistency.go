@@ -19,7 +19,7 @@ func (o *Overseer) consistency(ctx context.Context) (Counts, error) {
 	counts, troubles := Counts{"broken": len(found)}, []error{}
 	o.metrics.broken.Reset()
 	for i, v := range found {
-		o.metrics.broken.WithLabelValues(string(v.Rule)).Inc()
+		o.metrics.broken.Add(1, string(v.Rule))
 		mended, err := o.deps.Consistency.Mend(ctx, v)
 		troubles = append(troubles, err)
 		if mended {

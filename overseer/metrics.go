@@ -3,71 +3,32 @@ package overseer
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"drover/core/service/metric"
 )
 
 // metrics are what operators see of an overseer. Their labels come from the table of chores, from
 // the rules of consistency, and from the groups of hosts, of which there are few.
-type metrics struct {
-	seconds  *prometheus.HistogramVec
-	failures *prometheus.CounterVec
-	done     *prometheus.CounterVec
-	last     *prometheus.GaugeVec
-	broken   *prometheus.GaugeVec
-	machines *prometheus.GaugeVec
-}
+type metrics struct{ seconds, failures, done, last, broken, machines *metric.Family }
 
-func newMetrics() *metrics {
-	chore := []string{"chore"}
+func newMetrics(in *metric.Set) *metrics {
 	return &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "drover_chore_seconds", Help: "Time that one run of a chore takes.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
-		}, chore),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "drover_chore_failures_total", Help: "Runs of a chore that failed.",
-		}, chore),
-		done: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "drover_chore_done_total", Help: "What chores did: owners reaped, requests retried, and so on.",
-		}, []string{"chore", "what"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "drover_chore_success_timestamp_seconds", Help: "When a chore last ran without a failure.",
-		}, chore),
-		broken: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "drover_consistency_broken", Help: "Broken invariants that the last consistency check found; see drover doctor.",
-		}, []string{"rule"}),
-		machines: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "drover_instances", Help: "Machines of host groups, by the state that the last round of scaling found.",
-		}, []string{"group", "state"}),
+		seconds:  in.Histogram("drover_chore_seconds", "Time that one run of a chore takes.", 0.001, 4, 9, "chore"),
+		failures: in.Counter("drover_chore_failures_total", "Runs of a chore that failed.", "chore"),
+		done:     in.Counter("drover_chore_done_total", "What chores did: owners reaped, requests retried, and so on.", "chore", "what"),
+		last:     in.Gauge("drover_chore_success_timestamp_seconds", "When a chore last ran without a failure.", "chore"),
+		broken:   in.Gauge("drover_consistency_broken", "Broken invariants that the last consistency check found; see drover doctor.", "rule"),
+		machines: in.Gauge("drover_instances", "Machines of host groups, by the state that the last round of scaling found.", "group", "state"),
 	}
 }
 
 func (m *metrics) observe(chore string, counts Counts, took time.Duration, err error, now time.Time) {
-	m.seconds.WithLabelValues(chore).Observe(took.Seconds())
+	m.seconds.Observe(took.Seconds(), chore)
 	for what, n := range counts {
-		m.done.WithLabelValues(chore, what).Add(float64(n))
+		m.done.Add(float64(n), chore, what)
 	}
 	if err != nil {
-		m.failures.WithLabelValues(chore).Inc()
+		m.failures.Add(1, chore)
 		return
 	}
-	m.last.WithLabelValues(chore).Set(float64(now.UnixMilli()) / 1000)
-}
-
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.failures, m.done, m.last, m.broken, m.machines}
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.all() {
-		c.Describe(ch)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.all() {
-		c.Collect(ch)
-	}
+	m.last.Set(float64(now.UnixMilli())/1000, chore)
 }

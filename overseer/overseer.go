@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +15,7 @@ import (
 	"drover/core/cluster/placement"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
+	"drover/core/service/metric"
 )
 
 // Counts is what a chore did, such as "requests retried" → 3. Zeros may be left out.
@@ -100,7 +100,8 @@ type Deps struct {
 	Oversee func(ctx context.Context, within time.Duration) error
 	// Sampled is what statistics measure: the hosts and queues of all cells; without Hosts those of this one.
 	Sampled history.Cluster
-	Elastic Elastic // hosts that are made when work waits; without Instances there are none
+	Elastic Elastic     // hosts that are made when work waits; without Instances there are none
+	Metrics *metric.Set // gets the metrics; may be nil
 	Log     logrus.FieldLogger
 }
 
@@ -136,7 +137,7 @@ func New(cfg Config, deps Deps) (*Overseer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(), broken: map[string]string{}, hostsOut: make(chan struct{}, 1), clouds: map[string]opened{}}
+	o := &Overseer{cfg: cfg, deps: deps, clock: deps.Clock, log: deps.Log, metrics: newMetrics(deps.Metrics), broken: map[string]string{}, hostsOut: make(chan struct{}, 1), clouds: map[string]opened{}}
 	if o.clock == nil {
 		o.clock = clock.Real{}
 	}
@@ -155,9 +156,6 @@ func (o *Overseer) now(ctx context.Context) (time.Time, error) {
 	ahead, err := o.deps.Skew(ctx)
 	return o.clock.Now().Add(-ahead), err
 }
-
-// Collector returns the overseer's Prometheus metrics.
-func (o *Overseer) Collector() prometheus.Collector { return o.metrics }
 
 // Run runs every chore at its interval until ctx ends. A chore that fails is reported and tried again at its next
 // turn.

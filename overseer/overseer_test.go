@@ -10,13 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/coretest"
+	"drover/core/service/metric"
 	"drover/overseer"
 )
 
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is everything that an overseer touches, as small as can be; what chores
 // do to real parts is tested in reap_test.go.
 type fixture struct {
+	metrics *metric.Set
+
 	core.Owners
 	core.Hosts
 	core.Queue
@@ -203,6 +206,8 @@ func (w *fixture) Pools(context.Context) ([]core.Pool, error)            { retur
 
 func newOverseer(t *testing.T, w *fixture, cfg overseer.Config) (*overseer.Overseer, *test.Hook) {
 	logs, deps := newDeps(w)
+	w.metrics = &metric.Set{}
+	deps.Metrics = w.metrics
 	o, err := overseer.New(cfg, deps)
 	require.NoError(t, err)
 	return o, logs
@@ -214,23 +219,6 @@ func newDeps(w *fixture) (*test.Hook, overseer.Deps) {
 	return logs, overseer.Deps{
 		Owners: w, Hosts: w, Pools: outless{w}, Queue: w, Evacuations: w, Placements: w, Leased: w, Reports: w, History: w, Consistency: w, Store: w, Intake: w, Log: log,
 	}
-}
-
-func value(t *testing.T, c prometheus.Collector, name, chore string) float64 {
-	t.Helper()
-	reg := prometheus.NewPedanticRegistry()
-	require.NoError(t, reg.Register(c))
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	sum := 0.0
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && m.GetLabel()[0].GetValue() == chore {
-				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
-		}
-	}
-	return sum
 }
 
 func TestOnceDoesEveryChoreWhollyAndInOrder(t *testing.T) {
@@ -271,7 +259,7 @@ func onceWholly(t *testing.T) {
 		{"chore":"statistics","counts":{},"took_ms":0},
 		{"chore":"schedules","counts":{},"took_ms":0},
 		{"chore":"consistency","counts":{},"took_ms":0}]}`, string(text))
-	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_done_total", "sweep"), 0)
+	require.InDelta(t, 1, coretest.SumMetric(t, w.metrics, `drover_chore_done_total{chore="sweep"`), 0)
 }
 
 func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
@@ -286,7 +274,7 @@ func TestOnceTellsOfEveryChoreThatFailed(t *testing.T) {
 	require.Equal(t, 1, w.count("schedules"), "the others were done")
 	require.Equal(t, down.Error(), report.Chores[2].Error)
 	require.Empty(t, report.Chores[3].Error)
-	require.InDelta(t, 1, value(t, o.Collector(), "drover_chore_failures_total", "watch heartbeat"), 0)
+	require.InDelta(t, 1, coretest.SumMetric(t, w.metrics, `drover_chore_failures_total{chore="watch heartbeat"`), 0)
 }
 
 func TestAHostThatComesBackInTimeIsNoFailure(t *testing.T) {
@@ -370,7 +358,7 @@ func TestTheConsistencyCheckTellsWhatIsBroken(t *testing.T) {
 		o, logs := newOverseer(t, w, overseer.Config{})
 		_, err := o.Once(t.Context())
 		require.NoError(t, err)
-		require.InDelta(t, 30, value(t, o.Collector(), "drover_consistency_broken", "turns"), 0)
+		require.InDelta(t, 30, coretest.SumMetric(t, w.metrics, `drover_consistency_broken{rule="turns"`), 0)
 		told := 0
 		for _, e := range logs.AllEntries() {
 			if e.Data["rule"] == core.RuleTurns {
@@ -379,11 +367,11 @@ func TestTheConsistencyCheckTellsWhatIsBroken(t *testing.T) {
 			}
 		}
 		require.Equal(t, 20, told)
-		require.InDelta(t, 29, value(t, o.Collector(), "drover_chore_done_total", "consistency")-30, 0, "all but one could be mended")
+		require.InDelta(t, 29, coretest.SumMetric(t, w.metrics, `drover_chore_done_total{chore="consistency"`)-30, 0, "all but one could be mended")
 		w.broken = nil
 		_, err = o.Once(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, value(t, o.Collector(), "drover_consistency_broken", "turns"))
+		require.Zero(t, coretest.SumMetric(t, w.metrics, `drover_consistency_broken{rule="turns"`))
 	})
 }
 

@@ -192,7 +192,7 @@ func (o *Overseer) gauge(groups []scale.Group) {
 	for _, g := range groups {
 		for _, i := range g.Instances {
 			if i.State != core.InstanceTerminated {
-				o.metrics.machines.WithLabelValues(g.Name, string(i.State)).Inc()
+				o.metrics.machines.Add(1, g.Name, string(i.State))
 			}
 		}
 	}

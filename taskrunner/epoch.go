@@ -187,7 +187,7 @@ func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged
 		if e.rest.IsZero() {
 			e.log.WithError(err).Warn("no answer from Redis; repeating the call")
 		}
-		e.metrics.unanswered.Inc()
+		e.metrics.unanswered.Add(1)
 		e.rest = e.clock.Now().Add(e.wait.NextBackOff())
 		return core.TaskExchanged{}, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
@@ -13,6 +12,7 @@ import (
 	"drover/core/cluster/recovery"
 	"drover/core/school"
 	"drover/core/service/clock"
+	"drover/core/service/metric"
 	"drover/core/worker"
 )
 
@@ -26,10 +26,11 @@ type Deps struct {
 	Intake TaskSubmitter // accepts the deliveries of webhooks, and parts of tasks
 	Clock  clock.Clock   // nil: the machine's
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
-	Skew  func(ctx context.Context) (time.Duration, error)
-	Now   func() time.Time // by the clock that all hosts share; nil: by Clock
-	Log   logrus.FieldLogger
-	Kinds []Kind // in addition to the built-in ones, or in their place
+	Skew    func(ctx context.Context) (time.Duration, error)
+	Now     func() time.Time // by the clock that all hosts share; nil: by Clock
+	Log     logrus.FieldLogger
+	Metrics *metric.Set // gets the metrics; may be nil
+	Kinds   []Kind      // in addition to the built-in ones, or in their place
 
 	Accounts  *account.Service         // whose links are mailed; needed with Config.Mail
 	Callbacks map[string]core.Callback // by the compatible API that the request came in by
@@ -60,7 +61,7 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 	}
 	r := &Runner{
 		cfg: cfg, owners: deps.Owners, tasks: deps.Tasks, store: deps.Store, clock: deps.Clock,
-		log: deps.Log.WithField("owner", cfg.Registration.Owner), kinds: map[string]Kind{}, metrics: newMetrics(), draining: make(chan struct{}),
+		log: deps.Log.WithField("owner", cfg.Registration.Owner), kinds: map[string]Kind{}, metrics: newMetrics(deps.Metrics), draining: make(chan struct{}),
 	}
 	if r.clock == nil {
 		r.clock = clock.Real{}
@@ -74,9 +75,6 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 	r.outbox = newOutbox(deps.Store, deps.Intake, r.clock, r.log, cfg.Poll)
 	return r, nil
 }
-
-// Collector returns the runner's Prometheus metrics.
-func (r *Runner) Collector() prometheus.Collector { return r.metrics }
 
 // Drain makes Run claim no more tasks, finish the running ones and return.
 func (r *Runner) Drain() { r.drained.Do(func() { close(r.draining) }) }

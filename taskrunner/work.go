@@ -41,16 +41,16 @@ func (e *epoch) start(work context.Context, c core.TaskClaim) {
 		cancel(cancelled(c.Cancelled))
 	}
 	t := e.newTry(c)
-	e.metrics.running.Inc()
+	e.metrics.running.Add(1)
 	e.wg.Go(func() {
 		defer cancel(nil)
-		defer e.metrics.running.Dec()
+		defer e.metrics.running.Add(-1)
 		f := t.do(work, ctx, cancel)
 		how := string(f.Outcome)
 		if t.stopped {
 			how = string(core.TaskCancelled)
 		}
-		e.metrics.tasks.WithLabelValues(e.label(c.Task.Kind), how).Inc()
+		e.metrics.tasks.Add(1, e.label(c.Task.Kind), how)
 		e.finished <- f
 	})
 }
@@ -165,7 +165,7 @@ func (t *try) handle(ctx context.Context) (end End, err error) {
 	defer cancel()
 	begun := t.clock.Now()
 	defer func() {
-		t.metrics.seconds.WithLabelValues(t.label(t.Task.Kind)).Observe(t.clock.Now().Sub(begun).Seconds())
+		t.metrics.seconds.Observe(t.clock.Now().Sub(begun).Seconds(), t.label(t.Task.Kind))
 		if p := recover(); p != nil {
 			t.log.WithField("stack", string(debug.Stack())).Errorf("the handler panicked: %v", p) // for operators, not for the requester
 			err = core.Errorf(core.CodeInternal, t.Task.ID, "the handler of %s panicked: %v", t.Task.Kind, p)

@@ -97,7 +97,7 @@ func (j *job) pause(runs int) error {
 func (j *job) leave(c *core.Checked, why core.LeftSuch) {
 	if c.Runs == 0 {
 		c.Left = why
-		j.r.metrics.rechecks.WithLabelValues("left").Inc()
+		j.r.metrics.rechecks.Add(1, "left")
 	}
 }
 
@@ -108,7 +108,7 @@ func (j *job) confirmed(o *cases.Outcome) {
 		end = "same"
 		j.suite.second.confirmed++
 	}
-	j.r.metrics.rechecks.WithLabelValues(end).Inc()
+	j.r.metrics.rechecks.Add(1, end)
 }
 
 // listened runs a test and returns what others did to the host meanwhile.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
+	"drover/core/service/metric"
 )
 
 // Config are a testrunner's settings. Zero fields get the defaults named.
@@ -82,5 +82,5 @@ type Deps struct {
 	Dial      Dial        // nil: core/agent over the VM's socket
 	Clock     clock.Clock // nil: the machine's
 	Log       logrus.FieldLogger
-	Collect   prometheus.Registerer // gets the metrics; may be nil
+	Metrics   *metric.Set // gets the metrics; may be nil
 }

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -24,6 +23,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/coretest"
+	"drover/core/service/metric"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/testrunner"
 )
@@ -94,7 +94,7 @@ func (w *fixture) config() testrunner.Config {
 type running struct {
 	*testrunner.Runner
 	t       *testing.T
-	metrics *prometheus.Registry
+	metrics *metric.Set
 	kill    context.CancelFunc // ends its context
 	ended   chan error
 	once    sync.Once
@@ -110,10 +110,10 @@ func (w *fixture) start(change func(*testrunner.Config, *testrunner.Deps)) *runn
 	w.t.Helper()
 	log := logrus.New()
 	log.SetOutput(w.t.Output())
-	cfg, metrics := w.config(), prometheus.NewRegistry()
+	cfg, metrics := w.config(), &metric.Set{}
 	deps := testrunner.Deps{
 		Owners: w.cluster.Store, Claims: w.cluster.Store, Pools: w.cluster.Store, Output: w.output, Store: w.ledger, Blobs: w.blobs,
-		Dial: w.dial, Log: log, Collect: metrics,
+		Dial: w.dial, Log: log, Metrics: metrics,
 	}
 	if change != nil {
 		change(&cfg, &deps)

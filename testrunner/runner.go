@@ -68,11 +68,6 @@ func New(cfg Config, deps Deps) (*Runner, error) {
 		return nil, err
 	}
 	r.metrics = newMetrics(r)
-	if deps.Collect != nil {
-		if err := r.metrics.register(deps.Collect); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
 }
 
@@ -111,7 +106,7 @@ func (r *Runner) epoch(ctx context.Context) error {
 	}
 	r.close(ctx, worker)
 	if core.Is(err, core.CodeFenced) {
-		r.metrics.fenced.Inc()
+		r.metrics.fenced.Add(1)
 	}
 	if errors.Is(err, errStopping) {
 		return nil

@@ -79,7 +79,7 @@ func (s *session) watch(over <-chan struct{}) {
 func (s *session) slot() error {
 	w, err := s.worker.Next(s.ctx)
 	for err == nil {
-		s.r.metrics.claims.Inc()
+		s.r.metrics.claims.Add(1)
 		outcome, over := s.serve(w)
 		if over {
 			w, _, err = s.worker.FinishNext(s.ctx, w, outcome)
@@ -95,8 +95,8 @@ var errStopping = errors.New("the runner must stop")
 // serve runs a claim to its end and returns its outcome for Redis. It returns false if there is none: the epoch is
 // over, the worker was closed, or the result could not be recorded before the runner had to stop.
 func (s *session) serve(w *worker.Work) (core.Outcome, bool) {
-	s.r.metrics.busy.Inc()
-	defer s.r.metrics.busy.Dec()
+	s.r.metrics.busy.Add(1)
+	defer s.r.metrics.busy.Add(-1)
 	ctx, cancel := context.WithCancelCause(w.Context())
 	defer cancel(nil)
 	forget := context.AfterFunc(s.ctx, func() { cancel(errStopping) })
@@ -185,7 +185,7 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	case core.Is(cause, core.CodeCancelled):
 		return j.cancelled(cause), core.OutcomeDone
 	case errors.Is(cause, errStopping):
-		s.r.metrics.releases.Inc()
+		s.r.metrics.releases.Add(1)
 		return core.Result{}, core.OutcomeRelease
 	case cause != nil, core.Is(err, core.CodeFenced), core.Is(err, core.CodeStale):
 		j.log.WithError(err).Warn("the claim is not ours any more; its work is dropped")
@@ -196,7 +196,7 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	if errors.Is(err, core.ErrDamaged) && j.w.Attempts+1 >= s.r.cfg.MaxAttempts {
 		return j.failed(core.BlamePlatform, "A file of it cannot be read, which is not your fault: "+err.Error()+"."), core.OutcomeDone
 	}
-	s.r.metrics.retries.Inc()
+	s.r.metrics.retries.Add(1)
 	if j.untrusted && errors.Is(err, agent.ErrUnclean) {
 		j.log.WithError(err).Warn("what the submission left in its VM could not be removed; trying again on another VM")
 		return core.Result{}, core.OutcomeUnclean

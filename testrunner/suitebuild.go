@@ -71,7 +71,7 @@ func (j *job) reuse(vm VM, of, name, key string) (bool, error) {
 		return false, nil
 	}
 	from := "made"
-	defer func() { j.r.metrics.builds.WithLabelValues(of, from).Inc() }()
+	defer func() { j.r.metrics.builds.Add(1, of, from) }()
 	f := j.r.builds.open(key)
 	if f == nil {
 		return false, nil

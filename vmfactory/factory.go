@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"drover/core"
 	"drover/core/service"
 	"drover/core/service/clock"
+	"drover/core/service/metric"
 	"drover/core/worker"
 )
 
@@ -24,6 +24,7 @@ type Deps struct {
 	Clock     clock.Clock      // nil: the machine's
 	Now       func() time.Time // by the clock that all hosts share; nil: by Clock
 	Log       logrus.FieldLogger
+	Metrics   *metric.Set   // gets the metrics; may be nil
 	NewID     func() string // makes the name of a VM; nil: lower-case ULIDs
 	// Wishes reads the result store's wishes for a host. Until it has returned, the host claims nothing in a new
 	// epoch or incarnation of Redis. Nil: there are no wishes.
@@ -78,7 +79,7 @@ func New(cfg Config, deps Deps) (*Factory, error) {
 		cfg: cfg, vms: deps.VMs, owners: deps.Owners, clock: deps.Clock, now: deps.Now, log: deps.Log, newID: deps.NewID,
 		wishes: deps.Wishes, trial: deps.Trial, meter: deps.Meter, trials: make(trials),
 		providers: make(map[string]Provider), pools: make(map[string]*poolState),
-		metrics: newMetrics(), purge: cfg.Recover,
+		metrics: newMetrics(deps.Metrics), purge: cfg.Recover,
 	}
 	for _, p := range deps.Providers {
 		if _, twice := f.providers[p.Name()]; twice {
@@ -119,9 +120,6 @@ func (f *Factory) serving() []string {
 	}
 	return pools
 }
-
-// Collector returns the factory's Prometheus metrics.
-func (f *Factory) Collector() prometheus.Collector { return f.metrics }
 
 // Run works until ctx ends; then it completes its work in progress and deregisters. VMs stay, unless the config says
 // otherwise. When its epoch ends it starts a new one. Returns BUSY if another vmfactory has the host or evicted this

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drover/core"
+	"drover/core/service/metric"
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 )
@@ -52,19 +53,21 @@ func (r *rig) deps() vmfactory.Deps {
 // process is a vmfactory that runs.
 type process struct {
 	*vmfactory.Factory
-	rig   *rig
-	stop  context.CancelFunc
-	ended chan error
+	rig     *rig
+	metrics *metric.Set
+	stop    context.CancelFunc
+	ended   chan error
 }
 
 func (r *rig) start() *process { return r.startWith(r.deps()) }
 
 func (r *rig) startWith(deps vmfactory.Deps) *process {
 	r.t.Helper()
+	deps.Metrics = &metric.Set{}
 	f, err := vmfactory.New(r.cfg, deps)
 	require.NoError(r.t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	p := &process{Factory: f, rig: r, stop: stop, ended: make(chan error, 1)}
+	p := &process{Factory: f, rig: r, metrics: deps.Metrics, stop: stop, ended: make(chan error, 1)}
 	go func() { p.ended <- f.Run(ctx) }()
 	return p
 }

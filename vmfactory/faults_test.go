@@ -6,32 +6,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 )
-
-// value reads one metric of a factory: the sum over its labels.
-func value(t *testing.T, c prometheus.Collector, name string) float64 {
-	t.Helper()
-	reg := prometheus.NewPedanticRegistry()
-	require.NoError(t, reg.Register(c))
-	families, err := reg.Gather()
-	require.NoError(t, err)
-	sum := 0.0
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return sum
-}
 
 func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
 	t.Parallel()
@@ -63,12 +44,12 @@ func TestAPoolThatCannotBeMadeIsAStateNotASpin(t *testing.T) {
 				s := p.Status().Pools["a"]
 				require.True(t, s.Broken)
 				require.NotEmpty(t, s.Reason)
-				require.InDelta(t, 1, value(t, p.Collector(), "drover_pool_broken"), 0)
+				require.InDelta(t, 1, coretest.SumMetric(t, p.metrics, "drover_pool_broken"), 0)
 				require.NotEmpty(t, r.cluster.brokenPools()["a"], "operators see it in Redis")
 				settle(7 * time.Minute)
 				require.LessOrEqual(t, r.prov.Calls(c.step), c.most, "it must not spin")
 				require.Empty(t, r.cluster.cleanVMs("a"))
-				require.InDelta(t, r.prov.Calls(fake.Create), value(t, p.Collector(), "drover_vm_creation_failures_total"), 2)
+				require.InDelta(t, r.prov.Calls(fake.Create), coretest.SumMetric(t, p.metrics, "drover_vm_creation_failures_total"), 2)
 
 				r.prov.Mend(c.step)
 				r.prov.Free()
@@ -242,7 +223,7 @@ func TestAVMThatWillNotDieIsQuarantined(t *testing.T) {
 				require.Equal(t, c.calls, r.prov.Calls(fake.Destroy))
 				require.Contains(t, r.cluster.quarantined, stubborn)
 				require.Contains(t, r.cluster.quarantined[stubborn], "not destroyed in 3 tries")
-				require.InDelta(t, 1, value(t, p.Collector(), "drover_vms_quarantined"), 0)
+				require.InDelta(t, 1, coretest.SumMetric(t, p.metrics, "drover_vms_quarantined"), 0)
 				require.True(t, r.logged("will not die: quarantined; destroy it by hand, then run vmfactory --recover"))
 
 				settle(time.Hour)
@@ -301,7 +282,7 @@ func TestHealthChecks(t *testing.T) {
 		settle(time.Minute)
 		require.NotContains(t, r.prov.VMs(), sick)
 		require.Len(t, r.cluster.cleanVMs("a"), 3)
-		require.InDelta(t, 2, value(t, p.Collector(), "drover_vm_unhealthy_total"), 0)
+		require.InDelta(t, 2, coretest.SumMetric(t, p.metrics, "drover_vm_unhealthy_total"), 0)
 		p.end()
 		r.whole()
 	})

@@ -60,7 +60,7 @@ func (e *epoch) retireSick(ctx context.Context) error {
 		return err
 	}
 	for _, vm := range taken {
-		e.metrics.unhealthy.Inc()
+		e.metrics.unhealthy.Add(1)
 		e.log.WithError(e.sick[vm]).WithField("vm", vm).Warn("a clean VM failed its health check; destroying it")
 	}
 	clear(e.sick)

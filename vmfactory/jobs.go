@@ -167,14 +167,14 @@ func (e *epoch) destroyed(j *job, err error) {
 	case err == nil:
 		delete(e.jobs, j.vm)
 		e.gone[j.vm] = ""
-		e.metrics.destroyed.Inc()
+		e.metrics.destroyed.Add(1)
 		log.Debug("destroyed")
 		return
 	case e.work.Err() != nil:
 		return // interrupted by the stop: not the VM's fault
 	}
 	j.tries++
-	e.metrics.destroyErr.Inc()
+	e.metrics.destroyErr.Add(1)
 	if j.tries < e.cfg.DestroyTries {
 		j.after = e.clock.Now().Add(e.cfg.DestroyPause << (j.tries - 1))
 		log.WithError(err).WithField("try", j.tries).Warn("cannot destroy; trying again")
@@ -256,8 +256,8 @@ func (e *epoch) created(j *job, err error, took time.Duration) {
 	ps := e.pools[j.pool]
 	log := e.log.WithFields(logrus.Fields{"vm": j.vm, "pool": j.pool})
 	if err == nil {
-		e.metrics.creations.WithLabelValues(j.pool).Inc()
-		e.metrics.seconds.WithLabelValues(j.pool).Observe(took.Seconds())
+		e.metrics.creations.Add(1, j.pool)
+		e.metrics.seconds.Observe(took.Seconds(), j.pool)
 		log.WithField("took", took).Debug("created")
 		if ps.made(took) {
 			log.Info("the pool's VMs can be made again")
@@ -270,7 +270,7 @@ func (e *epoch) created(j *job, err error, took time.Duration) {
 		}
 		return
 	}
-	e.metrics.failures.WithLabelValues(j.pool).Inc()
+	e.metrics.failures.Add(1, j.pool)
 	if ps.failed(e.clock.Now(), j.round, err, e.cfg.BrokenRetry) {
 		log.WithError(err).Errorf("the pool is broken on this host; trying again every %s", e.cfg.BrokenRetry)
 		return

@@ -1,16 +1,17 @@
 package vmfactory_test
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/vmfactory"
 )
 
@@ -145,34 +146,21 @@ func TestMetricsOfTheLoad(t *testing.T) {
 		m := &meter{now: core.HostMeasure{Free: core.Size{CPU: 2500, Memory: 900, Disk: 70}, Pressure: &core.Pressure{CPU: 50, IO: 25}}}
 		p := r.measures(m)
 		settle(time.Second)
-		registry := prometheus.NewPedanticRegistry()
-		require.NoError(t, registry.Register(p.Collector()))
 		gauges := func() map[string]float64 {
 			t.Helper()
-			families, err := registry.Gather()
-			require.NoError(t, err)
-			out := map[string]float64{}
-			for _, f := range families {
-				for _, one := range f.GetMetric() {
-					if name := f.GetName(); strings.HasPrefix(name, "drover_host_") {
-						for _, l := range one.GetLabel() {
-							name += " " + l.GetValue()
-						}
-						out[name] = one.GetGauge().GetValue()
-					}
-				}
-			}
-			return out
+			all := coretest.Metrics(t, p.metrics)
+			maps.DeleteFunc(all, func(name string, _ float64) bool { return !strings.HasPrefix(name, "drover_host_") })
+			return all
 		}
 		want := map[string]float64{
-			"drover_host_free_cpus": 2.5, "drover_host_free_bytes memory": 900, "drover_host_free_bytes disk": 70,
-			"drover_host_pressure_ratio cpu": 0.5, "drover_host_pressure_ratio memory": 0, "drover_host_pressure_ratio io": 0.25,
+			"drover_host_free_cpus": 2.5, `drover_host_free_bytes{resource="memory"}`: 900, `drover_host_free_bytes{resource="disk"}`: 70,
+			`drover_host_pressure_ratio{resource="cpu"}`: 0.5, `drover_host_pressure_ratio{resource="memory"}`: 0, `drover_host_pressure_ratio{resource="io"}`: 0.25,
 		}
 		require.Equal(t, want, gauges())
 		m.is(func(now *core.HostMeasure) { now.Pressure = nil })
 		settle(4 * time.Second)
 		for _, name := range []string{"cpu", "memory", "io"} {
-			delete(want, "drover_host_pressure_ratio "+name)
+			delete(want, `drover_host_pressure_ratio{resource="`+name+`"}`)
 		}
 		require.Equal(t, want, gauges(), "what is not measured is absent")
 		p.end()

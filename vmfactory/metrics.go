@@ -1,92 +1,52 @@
 package vmfactory
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"drover/core"
+	"drover/core/service/metric"
 )
 
 // metrics are what operators see of a vmfactory. Pools are the only label with unknown values; the config bounds
 // them.
 type metrics struct {
-	vms         *prometheus.GaugeVec
-	target      *prometheus.GaugeVec
-	broken      *prometheus.GaugeVec
-	creations   *prometheus.CounterVec
-	failures    *prometheus.CounterVec
-	seconds     *prometheus.HistogramVec
-	unhealthy   prometheus.Counter
-	destroyed   prometheus.Counter
-	destroyErr  prometheus.Counter
-	quarantined prometheus.Gauge
-	leaks       prometheus.Gauge
-	reconciled  *prometheus.CounterVec
-	beat        prometheus.Gauge
-	freeCPUs    *prometheus.GaugeVec
-	freeBytes   *prometheus.GaugeVec
-	pressure    *prometheus.GaugeVec
+	vms, target, broken, creations, failures, seconds, unhealthy, destroyed, destroyErr, quarantined, leaks, reconciled *metric.Family
+
+	beat, freeCPUs, freeBytes, pressure *metric.Family
 }
 
-func newMetrics() *metrics {
-	gauge := func(name, help string) prometheus.GaugeOpts { return prometheus.GaugeOpts{Name: name, Help: help} }
-	count := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
-	pool := []string{"pool"}
-	return &metrics{
-		vms:       prometheus.NewGaugeVec(gauge("drover_vms", "VMs of the host by pool and state."), []string{"pool", "state"}),
-		target:    prometheus.NewGaugeVec(gauge("drover_vms_target", "Clean VMs that the pool should have on the host."), pool),
-		broken:    prometheus.NewGaugeVec(gauge("drover_pool_broken", "1 while the pool's VMs cannot be made on the host."), pool),
-		creations: prometheus.NewCounterVec(count("drover_vm_creations_total", "VMs made."), pool),
-		failures:  prometheus.NewCounterVec(count("drover_vm_creation_failures_total", "VMs that could not be made."), pool),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "drover_vm_create_seconds", Help: "Time to make a VM, both phases.",
-			Buckets: prometheus.ExponentialBuckets(0.004, 2, 14),
-		}, pool),
-		unhealthy:   prometheus.NewCounter(count("drover_vm_unhealthy_total", "Clean VMs that failed their health check.")),
-		destroyed:   prometheus.NewCounter(count("drover_vm_destroyed_total", "VMs destroyed.")),
-		destroyErr:  prometheus.NewCounter(count("drover_vm_destroy_failures_total", "Tries to destroy a VM that failed.")),
-		quarantined: prometheus.NewGauge(gauge("drover_vms_quarantined", "VMs that could not be destroyed and wait for a person.")),
-		leaks:       prometheus.NewGauge(gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison.")),
-		reconciled:  prometheus.NewCounterVec(count("drover_vm_reconciled_total", "VMs that a comparison with the host changed."), []string{"change"}),
-		beat:        prometheus.NewGauge(gauge("drover_vmfactory_beat_timestamp_seconds", "When the last heartbeat was accepted.")),
-		freeCPUs:    prometheus.NewGaugeVec(gauge("drover_host_free_cpus", "Processors of the host that had nothing to do, over the last seconds."), nil),
-		freeBytes:   prometheus.NewGaugeVec(gauge("drover_host_free_bytes", "Memory that the host can give to programs, and free space of its VMs' disk."), []string{"resource"}),
-		pressure:    prometheus.NewGaugeVec(gauge("drover_host_pressure_ratio", "Part of the last ten seconds in which some program waited for the resource; absent if the kernel does not measure it."), []string{"resource"}),
+func newMetrics(in *metric.Set) *metrics {
+	m := &metrics{
+		vms:         in.Gauge("drover_vms", "VMs of the host by pool and state.", "pool", "state"),
+		target:      in.Gauge("drover_vms_target", "Clean VMs that the pool should have on the host.", "pool"),
+		broken:      in.Gauge("drover_pool_broken", "1 while the pool's VMs cannot be made on the host.", "pool"),
+		creations:   in.Counter("drover_vm_creations_total", "VMs made.", "pool"),
+		failures:    in.Counter("drover_vm_creation_failures_total", "VMs that could not be made.", "pool"),
+		seconds:     in.Histogram("drover_vm_create_seconds", "Time to make a VM, both phases.", 0.004, 2, 14, "pool"),
+		unhealthy:   in.Counter("drover_vm_unhealthy_total", "Clean VMs that failed their health check."),
+		destroyed:   in.Counter("drover_vm_destroyed_total", "VMs destroyed."),
+		destroyErr:  in.Counter("drover_vm_destroy_failures_total", "Tries to destroy a VM that failed."),
+		quarantined: in.Gauge("drover_vms_quarantined", "VMs that could not be destroyed and wait for a person."),
+		leaks:       in.Gauge("drover_vm_leaks", "VMs on the host that Redis did not know at the last comparison."),
+		reconciled:  in.Counter("drover_vm_reconciled_total", "VMs that a comparison with the host changed.", "change"),
+		beat:        in.Gauge("drover_vmfactory_beat_timestamp_seconds", "When the last heartbeat was accepted."),
+		freeCPUs:    in.Gauge("drover_host_free_cpus", "Processors of the host that had nothing to do, over the last seconds."),
+		freeBytes:   in.Gauge("drover_host_free_bytes", "Memory that the host can give to programs, and free space of its VMs' disk.", "resource"),
+		pressure:    in.Gauge("drover_host_pressure_ratio", "Part of the last ten seconds in which some program waited for the resource; absent if the kernel does not measure it.", "resource"),
 	}
-}
-
-func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{
-		m.vms, m.target, m.broken, m.creations, m.failures, m.seconds, m.unhealthy,
-		m.destroyed, m.destroyErr, m.quarantined, m.leaks, m.reconciled, m.beat,
-		m.freeCPUs, m.freeBytes, m.pressure,
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.all() {
-		c.Describe(ch)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.all() {
-		c.Collect(ch)
-	}
+	m.freeCPUs.Reset() // until it is measured
+	return m
 }
 
 // measured sets the gauges of the host's load.
 func (m *metrics) measured(of core.HostMeasure, whole core.Size) {
-	m.freeCPUs.WithLabelValues().Set(float64(of.Free.CPU) / 1000)
-	m.freeBytes.WithLabelValues("memory").Set(float64(of.Free.Memory))
+	m.freeCPUs.Set(float64(of.Free.CPU) / 1000)
+	m.freeBytes.Set(float64(of.Free.Memory), "memory")
 	if whole.Disk > 0 {
-		m.freeBytes.WithLabelValues("disk").Set(float64(of.Free.Disk))
+		m.freeBytes.Set(float64(of.Free.Disk), "disk")
 	}
 	m.pressure.Reset()
 	if p := of.Pressure; p != nil {
 		for resource, percent := range map[string]float64{"cpu": p.CPU, "memory": p.Memory, "io": p.IO} {
-			m.pressure.WithLabelValues(resource).Set(percent / 100)
+			m.pressure.Set(percent/100, resource)
 		}
 	}
 }
@@ -97,12 +57,12 @@ func (m *metrics) observe(loads []core.PoolLoad, moves []move) {
 	for i, l := range loads {
 		quarantined += l.Quarantined
 		name := l.Pool.Name
-		m.target.WithLabelValues(name).Set(float64(moves[i].target))
+		m.target.Set(float64(moves[i].target), name)
 		for state, n := range map[core.VMState]int{
 			core.VMClean: l.Clean, core.VMCreating: l.Creating, core.VMClaimed: l.InUse,
 			core.VMDirty: l.Dirty, core.VMQuarantined: l.Quarantined,
 		} {
-			m.vms.WithLabelValues(name, string(state)).Set(float64(n))
+			m.vms.Set(float64(n), name, string(state))
 		}
 	}
 	m.quarantined.Set(float64(quarantined))

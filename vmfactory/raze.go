@@ -107,10 +107,10 @@ func (f *Factory) razeVM(ctx context.Context, vm string, p Provider) error {
 			break
 		}
 		if err = f.destroyVM(ctx, vm, []Provider{p}); err == nil {
-			f.metrics.destroyed.Inc()
+			f.metrics.destroyed.Add(1)
 			return nil
 		}
-		f.metrics.destroyErr.Inc()
+		f.metrics.destroyErr.Add(1)
 	}
 	return err
 }

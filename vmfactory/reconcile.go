@@ -109,9 +109,9 @@ func (e *epoch) reconcile(ctx context.Context) error {
 		return err
 	}
 	e.metrics.leaks.Set(float64(leaks))
-	e.metrics.reconciled.WithLabelValues("adopted").Add(float64(r.Adopted))
-	e.metrics.reconciled.WithLabelValues("dirtied").Add(float64(r.Dirtied))
-	e.metrics.reconciled.WithLabelValues("removed").Add(float64(r.Removed))
+	e.metrics.reconciled.Add(float64(r.Adopted), "adopted")
+	e.metrics.reconciled.Add(float64(r.Dirtied), "dirtied")
+	e.metrics.reconciled.Add(float64(r.Removed), "removed")
 	if r != (core.Reconciled{}) {
 		e.log.WithFields(logrus.Fields{"adopted": r.Adopted, "dirtied": r.Dirtied, "removed": r.Removed}).
 			Warn("Redis and the host did not agree; now they do")

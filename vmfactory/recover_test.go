@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 )
@@ -105,9 +106,9 @@ func TestReconcileNowAndThen(t *testing.T) {
 		require.NotContains(t, r.prov.VMs(), "stray-used")
 		require.Len(t, r.cluster.cleanVMs("a"), 2)
 		r.whole()
-		require.InDelta(t, 2, value(t, p.Collector(), "drover_vm_leaks"), 0, "as the last comparison saw it")
+		require.InDelta(t, 2, coretest.SumMetric(t, p.metrics, "drover_vm_leaks"), 0, "as the last comparison saw it")
 		settle(time.Minute)
-		require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+		require.Zero(t, coretest.SumMetric(t, p.metrics, "drover_vm_leaks"))
 	})
 }
 
@@ -131,7 +132,7 @@ func TestASlowLookDoesNotUndoWhatHappensMeanwhile(t *testing.T) {
 				require.Contains(t, r.prov.VMs(), vm, "a VM that is gone must not be clean again")
 			}
 		}
-		require.Zero(t, int(value(t, p.Collector(), "drover_vm_reconciled_total"))-1, "only the stray was news")
+		require.Zero(t, int(coretest.SumMetric(t, p.metrics, "drover_vm_reconciled_total"))-1, "only the stray was news")
 		p.end()
 		r.whole()
 	})

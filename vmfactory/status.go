@@ -86,7 +86,7 @@ func (e *epoch) statuses(loads []core.PoolLoad, moves []move) Status {
 		if p.Broken {
 			broken = 1
 		}
-		e.metrics.broken.WithLabelValues(name).Set(broken)
+		e.metrics.broken.Set(broken, name)
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/vmfactory"
 	"drover/vmfactory/fake"
 )
@@ -91,7 +92,7 @@ func TestAHostProvesItselfBeforeItTakesWork(t *testing.T) {
 					require.Len(t, r.cluster.cleanVMs("a"), 2, "mended, it is used")
 					require.Empty(t, r.cluster.brokenPools())
 				}
-				require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+				require.Zero(t, coretest.SumMetric(t, p.metrics, "drover_vm_leaks"))
 				p.end()
 				r.whole()
 			})
@@ -122,7 +123,7 @@ func TestAdoptedVMsWaitForTheSelfTest(t *testing.T) {
 		require.Subset(t, r.cluster.cleanVMs("a"), was)
 		require.Len(t, r.prov.VMs(), 4, "three to claim, and the one at work")
 		require.Contains(t, r.prov.VMs(), busy)
-		require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+		require.Zero(t, coretest.SumMetric(t, p.metrics, "drover_vm_leaks"))
 		r.cluster.finish(busy)
 		p.end()
 		r.whole()
@@ -168,7 +169,7 @@ func TestTheVMOfATestIsNobodysLeak(t *testing.T) {
 		require.Len(t, found, 1)
 		require.True(t, strings.HasPrefix(found[0], "selftest-"))
 		require.Empty(t, r.cluster.known())
-		require.Zero(t, value(t, p.Collector(), "drover_vm_leaks"))
+		require.Zero(t, coretest.SumMetric(t, p.metrics, "drover_vm_leaks"))
 		settle(5 * time.Second)
 		require.Len(t, r.cluster.cleanVMs("a"), 1)
 		p.end()

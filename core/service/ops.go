@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 
 	"drover/core"
+	"drover/core/service/metric"
 )
 
 // Bounds of the ops server: it serves a few monitors, and more load must not be possible.
@@ -33,9 +32,9 @@ type Ops struct {
 }
 
 // NewOps listens on address (HOST:PORT). /healthz answers 200 if all checks
-// pass and else 503, with the checks by name as JSON; /metrics answers what the
-// registry gathers. Returns UNAVAILABLE if the address cannot be used.
-func NewOps(address string, checks map[string]Check, registry prometheus.Gatherer) (*Ops, error) {
+// pass and else 503, with the checks by name as JSON; /metrics answers the
+// metrics. Returns UNAVAILABLE if the address cannot be used.
+func NewOps(address string, checks map[string]Check, metrics *metric.Set) (*Ops, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, address,
@@ -43,9 +42,7 @@ func NewOps(address string, checks map[string]Check, registry prometheus.Gathere
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", HealthHandler(checks))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		MaxRequestsInFlight: opsScrapes, Timeout: opsTimeout, ErrorHandling: promhttp.ContinueOnError,
-	}))
+	mux.Handle("GET /metrics", http.TimeoutHandler(scrapes(metrics), opsTimeout, "the metrics could not be read in time"))
 	return &Ops{
 		listener: netutil.LimitListener(listener, opsConnections),
 		server: &http.Server{
@@ -53,6 +50,22 @@ func NewOps(address string, checks map[string]Check, registry prometheus.Gathere
 			WriteTimeout: opsTimeout + checkTimeout, IdleTimeout: opsIdle, MaxHeaderBytes: opsHeaderBytes,
 		},
 	}, nil
+}
+
+// scrapes answers what the metrics are, a few times at once.
+func scrapes(metrics *metric.Set) http.Handler {
+	free := make(chan struct{}, opsScrapes)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case free <- struct{}{}:
+		default:
+			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+			return
+		}
+		defer func() { <-free }()
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(metrics.Text()) // into the memory of TimeoutHandler
+	})
 }
 
 // Addr is the address it listens on, with the port that a port of 0 became.

@@ -11,17 +11,17 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
 	"drover/core/service"
+	"drover/core/service/metric"
 )
 
 // startOps runs an ops server until the test ends.
-func startOps(t *testing.T, checks map[string]service.Check, registry prometheus.Gatherer) *service.Ops {
+func startOps(t *testing.T, checks map[string]service.Check, metrics *metric.Set) *service.Ops {
 	t.Helper()
-	ops, err := service.NewOps("127.0.0.1:0", checks, registry)
+	ops, err := service.NewOps("127.0.0.1:0", checks, metrics)
 	require.NoError(t, err)
 	g := service.Start(context.Background(), ops.Service())
 	t.Cleanup(func() { require.NoError(t, g.Stop(context.Background())) })
@@ -68,7 +68,7 @@ func TestHealthz(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ops := startOps(t, tc.checks, prometheus.NewRegistry())
+			ops := startOps(t, tc.checks, &metric.Set{})
 			status, body := get(t, "http://"+ops.Addr()+"/healthz")
 			require.Equal(t, tc.status, status)
 			var report service.HealthReport
@@ -110,11 +110,9 @@ func TestAHangingCheckCostsOneGoroutine(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	registry := prometheus.NewRegistry()
-	claims := prometheus.NewCounter(prometheus.CounterOpts{Name: "drover_claims_total", Help: "Claims."})
-	registry.MustRegister(claims)
-	claims.Add(3)
-	ops := startOps(t, nil, registry)
+	metrics := &metric.Set{}
+	metrics.Counter("drover_claims_total", "Claims.").Add(3)
+	ops := startOps(t, nil, metrics)
 	status, body := get(t, "http://"+ops.Addr()+"/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, "drover_claims_total 3")
@@ -124,9 +122,9 @@ func TestMetrics(t *testing.T) {
 
 func TestOpsAddressInUse(t *testing.T) {
 	t.Parallel()
-	ops, err := service.NewOps("127.0.0.1:0", nil, prometheus.NewRegistry())
+	ops, err := service.NewOps("127.0.0.1:0", nil, &metric.Set{})
 	require.NoError(t, err)
-	_, err = service.NewOps(ops.Addr(), nil, prometheus.NewRegistry())
+	_, err = service.NewOps(ops.Addr(), nil, &metric.Set{})
 	require.True(t, core.Is(err, core.CodeUnavailable), "%v", err)
 	require.ErrorContains(t, err, "--metrics-listen")
 	require.NoError(t, ops.Close())

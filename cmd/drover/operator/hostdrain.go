@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v2"
 
 	"drover/cmd/drover/access"
@@ -77,7 +76,7 @@ func previewDrain(c *cli.Context, h *access.Cluster, host string) error {
 	if err != nil {
 		return err
 	}
-	o, _, err := wiring.NewOverseer(wiring.Surroundings{Cluster: h, Log: log, Metrics: prometheus.NewRegistry()})
+	o, _, err := wiring.NewOverseer(wiring.Surroundings{Cluster: h, Log: log})
 	if err != nil {
 		return err
 	}

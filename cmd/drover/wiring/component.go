@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -16,6 +14,7 @@ import (
 	"drover/core"
 	"drover/core/config"
 	"drover/core/service"
+	"drover/core/service/metric"
 	"drover/vmfactory"
 )
 
@@ -78,12 +77,12 @@ func serve(c *cli.Context, h *access.Cluster, signals *service.Signals, build fu
 	if err != nil {
 		return err
 	}
-	registry := newRegistry(h)
-	r, err := build(c.Context, c, Surroundings{Cluster: h, Log: log, Metrics: registry})
+	metrics := newMetrics(h)
+	r, err := build(c.Context, c, Surroundings{Cluster: h, Log: log, Metrics: metrics})
 	if err != nil {
 		return err
 	}
-	ops, err := opsServices(h.Config, r.service.Name, r.checks, registry, log)
+	ops, err := opsServices(h.Config, r.service.Name, r.checks, metrics, log)
 	if err != nil {
 		return errors.Join(err, r.end())
 	}
@@ -95,12 +94,12 @@ func serve(c *cli.Context, h *access.Cluster, signals *service.Signals, build fu
 }
 
 // opsServices returns the server of /healthz and /metrics of a role; none if the settings have no address.
-func opsServices(cfg *config.Config, role string, checks map[string]service.Check, from prometheus.Gatherer, log logrus.FieldLogger) ([]service.Service, error) {
+func opsServices(cfg *config.Config, role string, checks map[string]service.Check, metrics *metric.Set, log logrus.FieldLogger) ([]service.Service, error) {
 	address := cfg.MetricsAddress(role)
 	if address == "" {
 		return nil, nil
 	}
-	ops, err := service.NewOps(address, checks, from)
+	ops, err := service.NewOps(address, checks, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +114,19 @@ func (r Role) end() error {
 	return r.close()
 }
 
-// newRegistry makes the metrics of a process, and whether an overseer is alive; its roles add theirs.
-func newRegistry(h *access.Cluster) *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), signMetrics{h.Redis.Overseen})
-	return registry
+// newMetrics makes the metrics of a process, and whether an overseer is alive: an overseer cannot report its own
+// absence. Its roles add theirs.
+func newMetrics(h *access.Cluster) *metric.Set {
+	metrics := &metric.Set{}
+	metrics.Process()
+	metrics.GaugeFunc("drover_overseer_missing", "1 while no overseer is at work in the cluster; one from cron counts for five minutes.", func(to metric.Reports) {
+		ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+		defer cancel()
+		if o, err := h.Redis.Overseen(ctx); err == nil {
+			to(terminal.OneIf(o.Late))
+		}
+	})
+	return metrics
 }
 
 // TestrunnerCommand is drover testrunner.
@@ -185,7 +192,7 @@ func destroyVMs(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	f, r, err := newFactory(c.Context, Surroundings{Cluster: h, Log: log, Metrics: prometheus.NewRegistry()}, func(conf *vmfactory.Config) {
+	f, r, err := newFactory(c.Context, Surroundings{Cluster: h, Log: log}, func(conf *vmfactory.Config) {
 		conf.ForceUnregister = c.Bool("force-unregister")
 	})
 	if err != nil {
@@ -271,7 +278,7 @@ func overseeOnce(c *cli.Context, h *access.Cluster) error {
 	if err := h.Join(c.Context); err != nil {
 		return err
 	}
-	o, _, err := NewOverseer(Surroundings{Cluster: h, Log: log, Metrics: prometheus.NewRegistry()})
+	o, _, err := NewOverseer(Surroundings{Cluster: h, Log: log})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -22,6 +21,7 @@ import (
 	"drover/core"
 	"drover/core/config"
 	"drover/core/service"
+	"drover/core/service/metric"
 	"drover/vmfactory"
 )
 
@@ -110,7 +110,7 @@ func inEmbedded(c *cli.Context, dir string, pools []core.Pool, s Surroundings, a
 // EmbeddedCluster is a whole cluster in this process.
 type EmbeddedCluster struct {
 	Cluster  *access.Cluster
-	metrics  *prometheus.Registry
+	metrics  *metric.Set
 	redis    *embeddedRedis // nil: a real server is used
 	roles    []Role
 	services []service.Service
@@ -142,7 +142,7 @@ func prepareEmbedded(ctx context.Context, cfg *config.Config, log logrus.FieldLo
 	if err := e.Refill(ctx); err != nil {
 		return e, err
 	}
-	e.metrics = newRegistry(e.Cluster)
+	e.metrics = newMetrics(e.Cluster)
 	s.Cluster, s.Log, s.Metrics = e.Cluster, log, e.metrics
 	if err := e.build(ctx, s); err != nil {
 		return e, err

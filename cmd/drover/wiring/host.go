@@ -44,8 +44,8 @@ func serveHost(c *cli.Context, h *access.Cluster, signals *service.Signals) (err
 			return err
 		}
 	}
-	registry := newRegistry(h)
-	s := Surroundings{Cluster: h, Log: log, Metrics: registry, embedded: c.Bool("throwaway")}
+	metrics := newMetrics(h)
+	s := Surroundings{Cluster: h, Log: log, Metrics: metrics, embedded: c.Bool("throwaway")}
 	var roles []Role
 	defer func() {
 		for _, r := range roles {
@@ -70,7 +70,7 @@ func serveHost(c *cli.Context, h *access.Cluster, signals *service.Signals) (err
 	if !s.embedded { // else it has none
 		services = append(services, neighbours(h, log))
 	}
-	ops, err := opsServices(h.Config, "vmfactory", checks, registry, log)
+	ops, err := opsServices(h.Config, "vmfactory", checks, metrics, log)
 	if err != nil {
 		return err
 	}

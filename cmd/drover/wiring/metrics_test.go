@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
+	"drover/core/coretest"
+	"drover/core/service/metric"
 )
 
 // asked counts how often a cluster is read.
@@ -48,14 +49,13 @@ func TestFewOwnersHaveSeries(t *testing.T) {
 func TestScrapesShareAReading(t *testing.T) {
 	t.Parallel()
 	a, now := &asked{}, time.UnixMilli(1_700_000_000_000)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&clusterMetrics{cluster: a, now: func() time.Time { return now }})
+	metrics := &metric.Set{}
+	(&clusterMetrics{cluster: a, now: func() time.Time { return now }}).declare(metrics)
 	scrape := func() int {
 		t.Helper()
-		got, err := registry.Gather()
-		require.NoError(t, err)
+		got := coretest.Metrics(t, metrics)
 		require.Len(t, got, 1, "what Redis does not answer is left out")
-		return int(got[0].GetMetric()[0].GetGauge().GetValue())
+		return int(got[`drover_cluster_waiting_requests{pool="p1",priority="high"}`])
 	}
 	for range 100 {
 		require.Equal(t, 1, scrape())

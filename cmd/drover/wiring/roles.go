@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
@@ -27,6 +26,7 @@ import (
 	"drover/core/config"
 	"drover/core/school"
 	"drover/core/service"
+	"drover/core/service/metric"
 	"drover/core/worker/neighbour"
 	"drover/overseer"
 	"drover/taskrunner"
@@ -49,7 +49,7 @@ type Role struct {
 type Surroundings struct {
 	Cluster  *access.Cluster
 	Log      logrus.FieldLogger
-	Metrics  prometheus.Registerer
+	Metrics  *metric.Set
 	embedded bool // VMs die with this process
 	hostless bool // there is neither vmfactory nor testrunner
 }
@@ -119,7 +119,7 @@ func newTestrunner(ctx context.Context, s Surroundings) (Role, error) {
 		Poll: cfg.Poll, MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 	}, testrunner.Deps{
 		Owners: s.owners(), Claims: s.Cluster.Redis, Pools: s.Cluster.Redis, Output: s.Cluster.Redis, Store: s.Cluster.Store,
-		Blobs: s.Cluster.Blobs, Harnesses: cached{s.Cluster.Blobs, cache}, Log: s.Log, Collect: s.Metrics,
+		Blobs: s.Cluster.Blobs, Harnesses: cached{s.Cluster.Blobs, cache}, Log: s.Log, Metrics: s.Metrics,
 	})
 	if err != nil {
 		lock.Release()
@@ -187,12 +187,9 @@ func newFactory(ctx context.Context, s Surroundings, adjust func(*vmfactory.Conf
 	}
 	conf.SelfTestWarns = cfg.SelfTest == config.SelfTestWarn
 	f, err := vmfactory.New(conf, vmfactory.Deps{
-		VMs: s.Cluster.Redis, Owners: s.owners(), Now: s.Cluster.Now, Providers: made.All, Log: s.Log, Wishes: s.Cluster.Store.HostWishes, Trial: selfTest(s),
+		VMs: s.Cluster.Redis, Owners: s.owners(), Now: s.Cluster.Now, Providers: made.All, Log: s.Log, Wishes: s.Cluster.Store.HostWishes, Trial: selfTest(s), Metrics: s.Metrics,
 		Meter: &hostload.Meter{Root: "/", Disk: cfg.Run, Whole: reg.Whole()},
 	})
-	if err == nil {
-		err = s.Metrics.Register(f.Collector())
-	}
 	if err != nil {
 		return nil, Role{}, errors.Join(err, made.Close())
 	}
@@ -233,11 +230,8 @@ func newTaskrunner(s Surroundings) (Role, error) {
 	}, taskrunner.Deps{
 		Accounts: accounts,
 		Owners:   s.owners(), Tasks: s.Cluster.Redis, Store: s.Cluster.Store, Blobs: s.Cluster.Blobs, Work: s.Cluster.Intake, Intake: s.Cluster.Intake, Log: s.Log,
-		Skew: s.Cluster.Redis.Skew, Now: s.Cluster.Now, Callbacks: frontend.Callbacks(s.Cluster.Blobs),
+		Skew: s.Cluster.Redis.Skew, Now: s.Cluster.Now, Callbacks: frontend.Callbacks(s.Cluster.Blobs), Metrics: s.Metrics,
 	})
-	if err == nil {
-		err = s.Metrics.Register(t.Collector())
-	}
 	if err != nil {
 		lock.Release()
 		return Role{}, err
@@ -282,7 +276,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Leases: access.LeaseRules(cfg), LeasesEvery: cfg.LeasesEvery,
 	}, overseer.Deps{
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
-		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: in, Cancel: in.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log,
+		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: in, Cancel: in.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log, Metrics: s.Metrics,
 		Sampled: history.Cluster{Hosts: s.Cluster.Cells.ListHosts, Waiting: s.Cluster.Cells.Waiting},
 		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis, LeaseChecks: s.Cluster.LeaseChecks,
 		Elastic: overseer.Elastic{Instances: s.Cluster.Store, Cluster: s.Cluster.StoreID, Secret: joinSecret(s.Cluster.Joins())},
@@ -290,12 +284,10 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 			return classes.Expected(ctx, s.Cluster.Store, time.Now())
 		},
 	})
-	if err == nil {
-		err = errors.Join(s.Metrics.Register(o.Collector()), s.Metrics.Register(&clusterMetrics{cluster: s.Cluster.Redis, now: time.Now}))
-	}
 	if err != nil {
 		return nil, Role{}, err
 	}
+	(&clusterMetrics{cluster: s.Cluster.Redis, now: time.Now}).declare(s.Metrics)
 	return o, Role{service: service.Service{Name: "overseer", Run: o.Run}, checks: checksOf(s.Cluster)}, nil
 }
 
