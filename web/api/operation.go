@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 
 	"drover/core"
 	"drover/core/school"
-	"drover/web/caller"
 )
 
 // Prefix is where version 1 of the API is.
@@ -31,7 +31,8 @@ type Operation struct {
 // entry is an operation with what it does.
 type entry struct {
 	Operation
-	register func(s *server, api huma.API)
+	in, out reflect.Type // structs
+	do      func(s *server, ctx context.Context, a core.Actor, in any) (any, error)
 }
 
 // The methods, short enough for a table.
@@ -43,20 +44,10 @@ const (
 	remove = http.MethodDelete
 )
 
-// is ties an operation to its handler. Errors of core become problems.
+// is ties an operation to its handler. All that is compiled for each of them is here.
 func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a core.Actor, in *I) (*O, error)) entry {
-	return entry{op, func(s *server, api huma.API) {
-		huma.Register(api, op.described(), func(ctx context.Context, in *I) (*O, error) {
-			var a core.Actor
-			if c := caller.From(ctx); c != nil {
-				a = c.Actor
-			}
-			out, err := serve(s, ctx, a, in)
-			if err != nil {
-				return nil, s.problem(op, err)
-			}
-			return out, nil
-		})
+	return entry{op, reflect.TypeFor[I](), reflect.TypeFor[O](), func(s *server, ctx context.Context, a core.Actor, in any) (any, error) {
+		return serve(s, ctx, a, in.(*I)) //nolint:forcetypeassert // register makes it
 	}}
 }
 
