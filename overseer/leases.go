@@ -165,11 +165,6 @@ func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.D
 	}
 	counts["leases_"+string(due.Kind)]++
 	o.log.WithField("lease", l.ID).Info("lease event: " + string(due.Kind))
-	if due.Kind == core.EventEnd {
-		if err := o.deps.LeaseChecks.Ended(ctx, next); err != nil {
-			o.log.WithError(err).WithField("lease", l.ID).Warn("the end of a lease was not told")
-		}
-	}
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"drover/core"
 	"drover/core/cluster/history"
-	"drover/core/cluster/lease"
 	"drover/core/cluster/placement"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
@@ -90,7 +89,6 @@ type Deps struct {
 	Intake      Intake
 	Cancel      func(ctx context.Context, id, by string) (core.RequestState, error) // a waiting request, as intake.Intake does
 	Clock       clock.Clock                                                         // nil: the machine's
-	LeaseChecks *lease.Checks                                                       // told of the ends of leases; nil: nobody is
 	// Skew is how far that clock is ahead of Redis'; nil: not at all.
 	Skew func(ctx context.Context) (time.Duration, error)
 	// Expected returns how many requests per second are to be expected of pools, beside those that come anyway; nil:

@@ -64,10 +64,8 @@ type Config struct {
 
 	WebhookAllow []string `koanf:"webhook_allow" usage:"networks beside the public ones to which webhooks may go, also by http, such as 10.1.2.0/24"`
 
-	LeaseCleaning  time.Duration `koanf:"lease_cleaning" default:"0s" usage:"time between two leases of the same room of a host"`
-	LeaseLongest   time.Duration `koanf:"lease_longest" default:"0s" usage:"longest lease that somebody who is no administrator may make; 0 for any"`
-	LeaseCheck     URL           `koanf:"lease_check" usage:"service that is asked before a lease is made or changed, by POST to URL/check-create and URL/check-update, and told by URL/on-end: 204 allows, 403 with a message refuses; by https, or http to networks of webhook_allow"`
-	LeaseTokenFile string        `koanf:"lease_token_file" usage:"file that holds the token which that service asks for"`
+	LeaseCleaning time.Duration `koanf:"lease_cleaning" default:"0s" usage:"time between two leases of the same room of a host"`
+	LeaseLongest  time.Duration `koanf:"lease_longest" default:"0s" usage:"longest lease that somebody who is no administrator may make; 0 for any"`
 
 	SMTP             URL    `koanf:"smtp" for:"web taskrunner" usage:"server that sends drover's mail: smtp://USER@HOST:PORT, which must speak STARTTLS, or smtps:// for TLS from the start; smtp://HOST:25?starttls=off for one on this machine; without it drover sends none"`
 	SMTPPasswordFile string `koanf:"smtp_password_file" for:"web taskrunner" usage:"file that holds the user's password there, so that no list of processes shows it"`

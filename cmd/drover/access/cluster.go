@@ -46,7 +46,6 @@ type Cluster struct {
 
 	Webhooks     webhook.Addresses      // where deliveries may be sent
 	Repositories *transfer.Repositories // fetch what is submitted from Git; nil: nothing is
-	LeaseChecks  *lease.Checks          // who else decides on leases; nil: nobody
 
 	StoreID string // of store
 
@@ -93,9 +92,6 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 		return nil, err
 	}
 	h.Repositories = repositoriesOf(cfg, h.Webhooks)
-	if h.LeaseChecks, err = leaseChecks(cfg, h.Webhooks); err != nil {
-		return nil, err
-	}
 	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell())); err != nil {
 		return nil, noCluster(err, cfg)
 	}

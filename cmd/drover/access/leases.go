@@ -2,16 +2,12 @@ package access
 
 import (
 	"context"
-	"os"
-	"strings"
-	"time"
 
 	"drover/core"
 	"drover/core/classes"
 	"drover/core/cluster/cells"
 	"drover/core/cluster/lease"
 	"drover/core/config"
-	"drover/core/webhook"
 )
 
 // LeaseRules are the settings about leases.
@@ -22,7 +18,7 @@ func LeaseRules(cfg *config.Config) lease.Rules {
 // Leases makes the service of leases.
 func (h *Cluster) Leases() *lease.Service {
 	return &lease.Service{
-		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config), Checks: h.LeaseChecks,
+		Store: h.Store, Cluster: h.Redis, Now: h.Now, Rules: LeaseRules(h.Config),
 		Webhooks: func(ctx context.Context, class string) ([]string, error) {
 			return classes.LeaseWebhooks(ctx, h.Store, class)
 		},
@@ -38,28 +34,6 @@ func (h *Cluster) Leases() *lease.Service {
 			return due, err
 		},
 	}
-}
-
-// leaseChecks makes what asks the service that decides on leases; nil if there is none.
-func leaseChecks(cfg *config.Config, to webhook.Addresses) (*lease.Checks, error) {
-	url := cfg.LeaseCheck.Reveal()
-	if url == "" {
-		return nil, nil //nolint:nilnil // nobody is asked
-	}
-	if err := to.CheckURL(url); err != nil {
-		return nil, core.Wrap(err, core.CodeInvalid, "lease_check", "the setting lease_check")
-	}
-	c := &lease.Checks{URL: url}
-	if cfg.LeaseTokenFile != "" {
-		token, err := os.ReadFile(cfg.LeaseTokenFile)
-		if err != nil {
-			return nil, core.Wrap(err, core.CodeInvalid, "lease_token_file", "the file of the setting lease_token_file cannot be read")
-		}
-		c.Token = strings.TrimSpace(string(token))
-	}
-	scheme, _, _ := strings.Cut(url, ":")
-	c.Client = to.Client(scheme, webhook.Times{Connect: 5 * time.Second, Answer: 10 * time.Second}, nil, nil)
-	return c, nil
 }
 
 // Consistency makes the consistency check of the cell, that of leases included.

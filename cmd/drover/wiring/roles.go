@@ -278,7 +278,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
 		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: in, Cancel: in.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log, Metrics: s.Metrics,
 		Sampled: history.Cluster{Hosts: s.Cluster.Cells.ListHosts, Waiting: s.Cluster.Cells.Waiting},
-		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis, LeaseChecks: s.Cluster.LeaseChecks,
+		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis,
 		Elastic: overseer.Elastic{Instances: s.Cluster.Store, Cluster: s.Cluster.StoreID, Secret: joinSecret(s.Cluster.Joins())},
 		Expected: func(ctx context.Context) (map[string]float64, error) {
 			return classes.Expected(ctx, s.Cluster.Store, time.Now())
