@@ -43,6 +43,7 @@ func (o *Overseer) setLeased(ctx context.Context, cal *leaseGround, l *core.Leas
 		if err := o.deps.Leased.SetLeased(ctx, its); err != nil {
 			return err
 		}
+		cal.leased[its.Pool.Name] = core.LeasedState{LeasedPoolSetting: its}
 	}
 	return nil
 }
@@ -212,9 +213,11 @@ func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool,
 	if state.Open || !state.Pool.Paused {
 		p.Paused = true
 		// Without the pool that it is of, nobody goes there.
-		if err := o.deps.Leased.SetLeased(ctx, core.LeasedPoolSetting{Pool: p}); err != nil && !core.Is(err, core.CodeNotFound) {
+		closed := core.LeasedPoolSetting{Pool: p}
+		if err := o.deps.Leased.SetLeased(ctx, closed); err != nil && !core.Is(err, core.CodeNotFound) {
 			return false, err
 		}
+		cal.leased[p.Name] = core.LeasedState{LeasedPoolSetting: closed}
 	}
 	if cal.Now >= until {
 		if err := o.emptyPool(ctx, p); err != nil {
@@ -233,6 +236,9 @@ func (o *Overseer) closePool(ctx context.Context, cal *leaseGround, p core.Pool,
 	err = o.deps.Pools.RemovePool(ctx, p.Name, false)
 	if core.Is(err, core.CodeConflict) {
 		return false, nil // something waits or runs yet
+	}
+	if err == nil {
+		delete(cal.leased, p.Name)
 	}
 	return err == nil, err
 }

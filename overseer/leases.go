@@ -23,7 +23,7 @@ type leaseGround struct {
 
 	revision int64                       // of the calendar
 	hosts    map[string]*core.HostInfo   // by name
-	leased   map[string]core.LeasedState // pools of leases that Redis has, by their names
+	leased   map[string]core.LeasedState // pools of leases that Redis has, by their names; what this turn writes is in it
 }
 
 // leases carries out what the calendar says: events that are due, healing, and the pools of leases in Redis. Each step
