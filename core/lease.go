@@ -163,7 +163,7 @@ type Reservation struct {
 	State            ReservationState `json:"state"`
 	Allocations      []Allocation     `json:"allocations,omitempty"`       // held ones, and the last MaxPastAllocations others
 	MissingResources bool             `json:"missing_resources,omitempty"` // it has fewer units or hosts than it needs
-	ResourcesChanged bool             `json:"resources_changed,omitempty"` // units moved while it was active, and their VMs are not there yet
+	ResourcesChanged bool             `json:"resources_changed,omitempty"` // units moved, or came back, while it was active, and their VMs are not there yet
 }
 
 // WholeHosts reports whether it reserves hosts rather than units.

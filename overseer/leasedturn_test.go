@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 
 	"drover/core"
@@ -66,4 +68,39 @@ func TestATurnTreatsALeaseOnce(t *testing.T) {
 	require.NoError(t, l.svc.Delete(t.Context(), boss, second.ID))
 	require.Equal(t, []string{"set " + other, "reroute again", "remove " + other}, turn(0), "it is deleted")
 	require.Empty(t, turn(time.Minute))
+}
+
+// Units that come back, if on the host that lost them, degrade nothing anew; what is lost is a warning.
+func TestUnitsThatComeBackAreNoLoss(t *testing.T) {
+	t.Parallel()
+	l := newLeasing(t, coretest.Real(t), 1)
+	made := l.reserve(3, 0, time.Hour)
+	log, logs := test.NewNullLogger()
+	l.deps.Log = log
+	l.over = l.overseer(l.deps)
+	turn := func() (event string, levels []logrus.Level) {
+		before := len(l.get(made.ID).Log)
+		logs.Reset()
+		l.after(time.Minute)
+		notes := l.get(made.ID).Log[before:]
+		require.Len(t, notes, 1)
+		for _, e := range logs.AllEntries() {
+			levels = append(levels, e.Level)
+		}
+		return notes[0].Event, levels
+	}
+	event, _ := turn()
+	require.Equal(t, core.EventLeaseStarted, event)
+	require.NoError(t, l.cluster.Drain(t.Context(), "h1", true, 0))
+	event, levels := turn()
+	require.Equal(t, core.EventLeaseDegraded, event)
+	require.Equal(t, []logrus.Level{logrus.WarnLevel, logrus.WarnLevel}, levels)
+	require.NoError(t, l.cluster.Drain(t.Context(), "h1", false, 0))
+	event, levels = turn()
+	require.Equal(t, core.EventLeaseUpdated, event, "its VMs are still to be made")
+	require.Equal(t, []logrus.Level{logrus.InfoLevel}, levels)
+	require.True(t, l.degraded(made.ID))
+	l.make("h1", core.LeasedPool(made.ID, 0), 3)
+	event, _ = turn()
+	require.Equal(t, core.EventLeaseWhole, event)
 }

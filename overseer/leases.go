@@ -194,13 +194,18 @@ func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) er
 		if len(did) == 0 {
 			continue
 		}
-		lease.NoteHealed(&l, &next, cal.Now, did)
+		event := lease.NoteHealed(&l, &next, cal.Now, did)
 		if err := o.put(ctx, cal, next); err != nil {
 			return err
 		}
 		counts["leases_healed"]++
+		log := o.log.WithField("lease", l.ID)
 		for _, what := range did {
-			o.log.WithField("lease", l.ID).Info("lease healed: " + what)
+			if event == core.EventLeaseDegraded {
+				log.Warn("lease degraded: " + what)
+			} else {
+				log.Info("lease healed: " + what)
+			}
 		}
 	}
 	return nil

@@ -187,7 +187,7 @@ func TestDegradedLeaseExplainsItself(t *testing.T) {
 	w := newFixture(t, coretest.Mini(t))
 	id := w.degraded(t)
 	html := w.shows(t, "otto", "/cluster/leases/"+id)
-	for _, has := range []string{"only 4 of 5 have a host", "a part moved to other hosts", "host gone is down, and no other has room", "1 unit of p1 lost host gone", "degraded"} {
+	for _, has := range []string{"only 4 of 5 have a host", "a part moved, or came back", "host gone is down, and no other has room", "1 unit of p1 lost host gone", "degraded"} {
 		require.Contains(t, html, has)
 	}
 	html = w.shows(t, "otto", "/cluster/leases")

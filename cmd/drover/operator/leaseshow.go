@@ -99,7 +99,7 @@ func printLease(w io.Writer, l *core.Lease, at *time.Location) error {
 			rows = append(rows, table.Row{"  missing", fmt.Sprintf("%d have no host; they get one as soon as one has room", r.Needs()-r.Held())})
 		}
 		if r.ResourcesChanged {
-			rows = append(rows, table.Row{"  changed", "some moved to other hosts, where their VMs are being made"})
+			rows = append(rows, table.Row{"  changed", "some moved, or came back, and their VMs are being made"})
 		}
 	}
 	if err := terminal.PrintTable(w, "", table.Row{"", ""}, rows); err != nil {

@@ -71,14 +71,29 @@ func (a *Audit) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	return mended, err
 }
 
-// NoteHealed adds what healing did to a lease's log.
-func NoteHealed(was, next *core.Lease, now int64, did []string) {
+// NoteHealed adds what healing did to a lease's log, and returns the event that it is: a lease is degraded each time that
+// units of it are lost or move while it lacks any, and not when some come back.
+func NoteHealed(was, next *core.Lease, now int64, did []string) string {
 	event := core.EventLeaseUpdated
 	switch {
-	case next.Degraded():
+	case next.Degraded() && (!was.Degraded() || lossesAt(next, now) > lossesAt(was, now)):
 		event = core.EventLeaseDegraded
-	case was.Degraded():
+	case was.Degraded() && !next.Degraded():
 		event = core.EventLeaseWhole
 	}
 	Note(next, now, event, strings.Join(did, "; "), "")
+	return event
+}
+
+// lossesAt counts the units that a lease lost, or that moved, at a moment.
+func lossesAt(l *core.Lease, moment int64) int {
+	n := 0
+	for i := range l.Reservations {
+		for _, a := range l.Reservations[i].Allocations {
+			if a.Until == moment && (a.State == core.AllocationLost || a.State == core.AllocationMoved) {
+				n += a.Units
+			}
+		}
+	}
+	return n
 }
