@@ -109,6 +109,19 @@ func (c *committer) loop() {
 	}
 }
 
+// finalize prepares the connection for its end. SQLite closes a file only when all statements are closed, and copies the
+// log into it only if nobody else has it open at that moment: of two that close it at once neither might.
+func (c *committer) finalize() error {
+	var errs []error
+	for _, stmt := range c.known {
+		errs = append(errs, stmt.Close())
+	}
+	if c.writes.Load() > 0 {
+		_, _ = c.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)") // else the log still has it
+	}
+	return errors.Join(errs...)
+}
+
 // gather takes all writes that wait now.
 func (c *committer) gather(first write) []write {
 	batch, bytes := []write{first}, first.size()

@@ -14,6 +14,7 @@ import (
 	"drover/core/store/sqlite"
 	"drover/core/store/storetest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -90,6 +91,42 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 		info, err := os.Stat(path + suffix)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), suffix)
+	}
+}
+
+// A backup of a stopped cluster copies one file, whoever closed it last.
+func TestAClosedStoreIsOneFile(t *testing.T) {
+	t.Parallel()
+	for name, handles := range map[string]int{"one": 1, "several at once": 5} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "drover.db")
+			spec := storetest.Spec("ann")
+			var all sync.WaitGroup
+			for i := range handles {
+				s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+				require.NoError(t, err)
+				if i == 0 {
+					_, _, err = s.Create(t.Context(), spec)
+				}
+				require.NoError(t, err)
+				_, err = s.Get(t.Context(), spec.ID)
+				require.NoError(t, err)
+				all.Go(func() { assert.NoError(t, s.Close()) })
+			}
+			all.Wait()
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			entries, err := os.ReadDir(filepath.Dir(path))
+			require.NoError(t, err)
+			if handles == 1 {
+				require.Len(t, entries, 1, "the log is left")
+			}
+			copied := filepath.Join(t.TempDir(), "copy.db")
+			require.NoError(t, os.WriteFile(copied, content, 0o600))
+			_, err = open(t, copied).Get(t.Context(), spec.ID)
+			require.NoError(t, err)
+		})
 	}
 }
 

@@ -76,13 +76,14 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close completes the writes in progress and closes the file. Later calls return UNAVAILABLE.
+// Close completes the writes in progress and closes the file. The last one that closes it leaves one file, without
+// -wal and -shm. Later calls return UNAVAILABLE.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.quit)
 		<-s.done
-		err = errors.Join(s.read.Close(), s.conn.Close(), s.write.Close())
+		err = errors.Join(s.read.Close(), s.finalize(), s.conn.Close(), s.write.Close())
 	})
 	return fault(err, s.path)
 }
