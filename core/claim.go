@@ -134,6 +134,10 @@ type Queue interface {
 	Waits(ctx context.Context, keys []string) ([]time.Duration, error)
 	// WaitAnew marks the keys that Redis has as lost and queued anew: their waiting time starts now.
 	WaitAnew(ctx context.Context, keys []string) error
+	// KnowsEnds reports for each of the keys whether Redis remembers the end of that request or task.
+	KnowsEnds(ctx context.Context, keys []string) ([]bool, error)
+	// ForgetEnds makes Redis forget these ends, which the result store has lost: Enqueue takes them again.
+	ForgetEnds(ctx context.Context, keys []string) error
 	// Specs returns the specs of those keys that Redis has.
 	Specs(ctx context.Context, keys []string) ([]Spec, error)
 	// Promote queues requests whose pause after a fault is over: after the second fault on another host if one has a

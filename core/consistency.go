@@ -19,6 +19,7 @@ const (
 	RuleCounts   Rule = "counts"   // counters for pages and limits agree with what they count
 	RuleOutput   Rule = "output"   // live output has a time to live, and is counted
 	RuleOversold Rule = "oversold" // no host holds more of leases than it has
+	RuleLedger   Rule = "ledger"   // Redis and the result store agree on what is unfinished
 	RuleLeft     Rule = "leftover" // no record refers to something that is gone; a bell rings once
 )
 

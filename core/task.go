@@ -180,8 +180,8 @@ type TaskQueueInfo struct {
 
 // Tasks is the queue of tasks.
 type Tasks interface {
-	// EnqueueTask queues an accepted task, or holds it until its time. A task that Redis already has, or that ended
-	// recently, is left as it is.
+	// EnqueueTask queues an accepted task, or holds it until its time. A task that Redis already has is left as it is.
+	// Returns ENDED for one that ended recently.
 	EnqueueTask(ctx context.Context, t Task) error
 	// ExchangeTasks finishes and claims in one script; lane and seq as in Exchange.
 	ExchangeTasks(ctx context.Context, x TaskExchange) (TaskExchanged, error)

@@ -72,7 +72,7 @@ func (s *Store) Mend(ctx context.Context, v core.Violation) (bool, error) {
 		return s.mend(ctx, "mend_host", v.ID, v.ID)
 	case core.RuleLeft, core.RuleKeys:
 		return s.mendLeft(ctx, v)
-	case core.RuleOversold: // leases are not in Redis
+	case core.RuleOversold, core.RuleLedger: // others see to what is in the result store
 	}
 	return false, nil
 }

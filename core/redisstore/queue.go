@@ -161,6 +161,66 @@ func (s *Store) WaitAnew(ctx context.Context, keys []string) error {
 	return nil
 }
 
+// KnowsEnds implements core.Queue.
+func (s *Store) KnowsEnds(ctx context.Context, keys []string) ([]bool, error) {
+	out := make([]bool, 0, len(keys))
+	for chunk := range slices.Chunk(keys, maxBatch) {
+		var sets [2]*redis.BoolSliceCmd
+		if _, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, name := range tombstoneSets {
+				sets[i] = p.SMIsMember(ctx, s.space.Key(name), anys(chunk)...)
+			}
+			return nil
+		}); err != nil {
+			return nil, fault(ctx, err, "")
+		}
+		for i := range chunk {
+			out = append(out, sets[0].Val()[i] || sets[1].Val()[i])
+		}
+	}
+	return out, nil
+}
+
+// tombstoneSets are the names of the keys that remember ends.
+var tombstoneSets = [2]string{"tombstones", "tombstones_old"}
+
+// ForgetEnds implements core.Queue.
+func (s *Store) ForgetEnds(ctx context.Context, keys []string) error {
+	for chunk := range slices.Chunk(keys, maxBatch) {
+		if _, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, name := range tombstoneSets {
+				p.SRem(ctx, s.space.Key(name), anys(chunk)...)
+			}
+			return nil
+		}); err != nil {
+			return fault(ctx, err, "")
+		}
+	}
+	return nil
+}
+
+// EachUnfinished calls fn with the keys of all requests, or of all tasks, that Redis has; one may come twice.
+func (s *Store) EachUnfinished(ctx context.Context, tasks bool, fn func(keys []string) error) error {
+	name := "specs"
+	if tasks {
+		name = "tasks"
+	}
+	for cursor := uint64(0); ; {
+		some, next, err := s.db.HScan(ctx, s.space.Key(name), cursor, "", step).Result()
+		if err != nil {
+			return fault(ctx, err, "")
+		}
+		keys := make([]string, 0, len(some)/2)
+		for i := 0; i+1 < len(some); i += 2 {
+			keys = append(keys, some[i])
+		}
+		if err := fn(keys); err != nil || next == 0 {
+			return err
+		}
+		cursor = next
+	}
+}
+
 // Specs implements core.Queue.
 func (s *Store) Specs(ctx context.Context, keys []string) ([]core.Spec, error) {
 	specs := make([]core.Spec, 0, len(keys))

@@ -21,7 +21,10 @@ func (s *Store) EnqueueTask(ctx context.Context, t core.Task) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.run(ctx, "task_enqueue", t.ID, t.Key(), text, t.NotBefore)
+	word, err := s.run(ctx, "task_enqueue", t.ID, t.Key(), text, t.NotBefore)
+	if str(word) == "ended" {
+		return core.Errorf(core.CodeEnded, t.ID, "task %s ended already", t.ID)
+	}
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"drover/core/cluster/cells"
 	"drover/core/cluster/lease"
 	"drover/core/config"
+	"drover/core/requests/intake"
 )
 
 // LeaseRules are the settings about leases.
@@ -36,12 +37,13 @@ func (h *Cluster) Leases() *lease.Service {
 	}
 }
 
-// Consistency makes the consistency check of the cell, that of leases included.
+// Consistency makes the consistency check of the cell, that of leases and of the result store included.
 func (h *Cluster) Consistency() core.Consistency {
+	check := &intake.Audit{Consistency: h.Redis, Intake: h.CellIntake(), Redis: h.Redis}
 	if h.Config.Cell != "" { // leases are in the first cell
-		return h.Redis
+		return check
 	}
-	return &lease.Audit{Consistency: h.Redis, Leases: h.Leases()}
+	return &lease.Audit{Consistency: check, Leases: h.Leases()}
 }
 
 // withLeases is the view of all cells with that check.

@@ -62,6 +62,8 @@ func mend(h *access.Cluster, v core.Violation) string {
 		return overseer + " removes that live output, or counts anew; results have the whole"
 	case core.RuleOversold:
 		return overseer + " gives the lease other hosts, or says what it lacks; drover lease show " + v.ID
+	case core.RuleLedger:
+		return overseer + " runs again what the result store calls unfinished, and takes out of Redis what it does not"
 	case core.RuleLeft:
 		return overseer + " removes it; nothing suffers until then"
 	}

@@ -54,6 +54,17 @@ func (c *Cells) WaitAnew(ctx context.Context, keys []string) error {
 	return err
 }
 
+// KnowsEnds implements core.Queue.
+func (c *Cells) KnowsEnds(ctx context.Context, keys []string) ([]bool, error) {
+	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]bool, error) { return r.KnowsEnds(ctx, some) })
+}
+
+// ForgetEnds implements core.Queue, for all cells that answer.
+func (c *Cells) ForgetEnds(ctx context.Context, keys []string) error {
+	_, err := readAll(ctx, c, func(ctx context.Context, r Redis) (struct{}, error) { return struct{}{}, r.ForgetEnds(ctx, keys) })
+	return err
+}
+
 // Specs implements core.Queue.
 func (c *Cells) Specs(ctx context.Context, keys []string) ([]core.Spec, error) {
 	out := []core.Spec{}

@@ -251,7 +251,8 @@ func TestCrashInCancelOfATaskThatRedisDoesNotHave(t *testing.T) {
 		return err
 	}, func(w *fixture, steps []string) {
 		if slices.Contains(steps, "withdraw task") {
-			require.NoError(t, w.cluster.Store.EnqueueTask(t.Context(), task)) // the SubmitTask goes on
+			err := w.cluster.Store.EnqueueTask(t.Context(), task) // the SubmitTask goes on
+			require.Equal(t, core.CodeEnded, core.CodeOf(err))
 			require.Empty(t, w.tasker().exchange(1).Claims, "what was cancelled does not run")
 		}
 		w.healTasks()

@@ -165,8 +165,11 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 	if err != nil {
 		return 0, errors.Join(troubles, err)
 	}
+	ended := pick(lost, func(i int) bool { return core.Is(verdicts[i], core.CodeEnded) })
+	reopened, err := in.reopen(ctx, ended)
+	troubles = errors.Join(troubles, err)
 	n := 0
-	for _, v := range verdicts {
+	for _, v := range append(verdicts, reopened...) {
 		switch core.CodeOf(v) {
 		case "":
 			n++
@@ -176,6 +179,54 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 		}
 	}
 	return n, troubles
+}
+
+// reopen queues those requests that Redis remembers as ended and that have no end in the result store. An end is in the
+// store before it is in Redis, so the store, asked last, has lost it: it was set back to an older copy, and with the end
+// it lost the result.
+func (in *Intake) reopen(ctx context.Context, ended []core.Spec) ([]error, error) {
+	var open []core.Spec
+	for _, spec := range ended {
+		row, err := in.Store.Get(ctx, spec.ID)
+		switch {
+		case core.Is(err, core.CodeNotFound):
+		case err != nil:
+			return nil, err
+		case row.Spec.Generation == spec.Generation && !row.State.Terminal():
+			once, err := in.runsOnce(ctx, row.Spec)
+			if err == nil && once {
+				_, _, err = in.stop(ctx, row.Spec, platform, core.CancelWaiting, in.end(row.Spec, core.RequestFailed, core.BlamePlatform, lostResult))
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !once {
+				open = append(open, row.Spec)
+			}
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil
+	}
+	if err := in.Queue.ForgetEnds(ctx, keys(open)); err != nil {
+		return nil, err
+	}
+	return in.again(ctx, open)
+}
+
+// lostResult is why a request that must not run twice is not run again.
+const lostResult = "It has ended, but the result store was set back to before that, so its result is lost; it must not run twice."
+
+// runsOnce reports whether a request must not run twice.
+func (in *Intake) runsOnce(ctx context.Context, spec core.Spec) (bool, error) {
+	if spec.OnHostLoss != "" {
+		return spec.OnHostLoss == core.OnHostLossFail, nil
+	}
+	p, err := in.pool(ctx, spec.Pool)
+	if core.Is(err, core.CodeNotFound) {
+		return false, nil // then it is not queued either
+	}
+	return p.OnHostLoss == core.OnHostLossFail, err
 }
 
 // again queues requests that Redis lost. Their waiting time starts now: they may have been claimed before.

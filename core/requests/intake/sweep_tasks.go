@@ -42,13 +42,34 @@ func (in *Intake) queueLost(ctx context.Context, after string, tasks []core.Task
 	var troubles []error
 	n := 0
 	for _, t := range lost {
-		if err := in.Tasks.EnqueueTask(ctx, t); err != nil {
+		err := in.Tasks.EnqueueTask(ctx, t)
+		if core.Is(err, core.CodeEnded) {
+			if is, asked := in.reopenTask(ctx, t); !is {
+				troubles = append(troubles, asked)
+				continue
+			}
+			err = in.Tasks.EnqueueTask(ctx, t)
+		}
+		if err != nil {
 			troubles = append(troubles, err)
 			continue
 		}
 		n++
 	}
 	return n, errors.Join(troubles...)
+}
+
+// reopenTask is reopen for a task.
+func (in *Intake) reopenTask(ctx context.Context, t core.Task) (bool, error) {
+	now, err := in.Store.GetTask(ctx, t.ID)
+	if err != nil || now.Generation != t.Generation || now.State != core.TaskQueued {
+		if core.Is(err, core.CodeNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	err = in.Queue.ForgetEnds(ctx, []string{t.Key()})
+	return err == nil, err
 }
 
 // absentTasks returns the tasks that Redis has nowhere.

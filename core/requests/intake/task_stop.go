@@ -67,7 +67,7 @@ func (in *Intake) stopTask(ctx context.Context, t core.Task, by string) (core.Ta
 	place, err := in.Tasks.CancelTask(ctx, key, by)
 	if err == nil && place.State == "" {
 		// It is queued first, so that its end leaves a tombstone for an EnqueueTask in flight.
-		if err = in.Tasks.EnqueueTask(ctx, t); err == nil {
+		if err = in.Tasks.EnqueueTask(ctx, t); err == nil || core.Is(err, core.CodeEnded) {
 			place, err = in.Tasks.CancelTask(ctx, key, by)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -36,6 +37,24 @@ func Open(t testing.TB) *sqlite.Store {
 	opened.Lock()
 	defer opened.Unlock()
 	opened.paths[s] = path
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// Copy opens a copy of a store as it is now, which the test closes: what a backup would bring back.
+func Copy(t testing.TB, of *sqlite.Store) *sqlite.Store {
+	t.Helper()
+	opened.Lock()
+	from := opened.paths[of]
+	opened.Unlock()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	db, err := sql.Open("sqlite", "file:"+from+"?mode=ro")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "VACUUM INTO ?", path)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
