@@ -177,6 +177,9 @@ func (o *Overseer) reopen(ctx context.Context, cal *leaseGround, l *core.Lease) 
 // deleteLease ends a lease that somebody deletes while it is active, and removes it.
 func (o *Overseer) deleteLease(ctx context.Context, cal *leaseGround, l *core.Lease, counts Counts) error {
 	gone, err := o.closeLease(ctx, cal, l, 0)
+	if err == nil && !gone {
+		err = o.freeUnused(ctx, cal, *l)
+	}
 	if err != nil || !gone {
 		return err
 	}
@@ -204,6 +207,27 @@ func (o *Overseer) closeLease(ctx context.Context, cal *leaseGround, l *core.Lea
 		gone = gone && one
 	}
 	return gone, nil
+}
+
+// freeUnused gives others what a lease that is closed does not use any more: as long as some of its work goes on, it holds
+// only the VMs of that. What a host had before Redis knows it again is no answer.
+func (o *Overseer) freeUnused(ctx context.Context, cal *leaseGround, l core.Lease) error {
+	hosts, err := o.deps.Hosts.ListHosts(ctx) // anew: nothing is claimed since it was closed
+	if err != nil {
+		return err
+	}
+	its := l.Pools()
+	next, freed := lease.FreeUnused(l, cal.Now, func(host, pool string) int {
+		i := slices.IndexFunc(hosts, func(h core.HostInfo) bool { return h.Name == host && h.Ready && h.State != core.HostDown })
+		if i < 0 {
+			return core.MaxLeaseUnits
+		}
+		return hosts[i].VMsOf[core.LeasedPool(l.ID, slices.Index(its, pool))][core.VMClaimed]
+	})
+	if !freed {
+		return nil
+	}
+	return o.put(ctx, cal, next)
 }
 
 // closePool takes a pool of a lease out of use step by step: no requests come, those that wait go back to the ordinary

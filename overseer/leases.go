@@ -44,15 +44,19 @@ func (o *Overseer) keepLeases(ctx context.Context, counts Counts) error {
 		return err
 	}
 	var troubles []error
+	unanswered := false
 	for _, e := range lease.NextEvents(cal.Leases, cal.Now) {
 		if err := o.leaseEvent(ctx, cal, e, counts); core.Is(err, core.CodeConflict) {
 			return err
 		} else if err != nil {
-			troubles = append(troubles, err)
+			troubles, unanswered = append(troubles, err), unanswered || core.Is(err, core.CodeUnavailable)
 		}
 	}
-	if err := o.heal(ctx, cal, counts); err != nil {
-		return errors.Join(append(troubles, err)...)
+	// A lease that could not be ended only now holds what others were promised from now on: they lose nothing for that.
+	if !unanswered {
+		if err := o.heal(ctx, cal, counts); err != nil {
+			return errors.Join(append(troubles, err)...)
+		}
 	}
 	troubles = append(troubles, o.syncLeased(ctx, cal, counts))
 	reserved := lease.ReservedAt(cal.Leases, cal.Pools, cal.Now, o.cfg.Leases.Lead)
@@ -151,6 +155,9 @@ func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.D
 		}
 	case core.EventEnd:
 		gone, err := o.closeLease(ctx, cal, &l, l.End+l.Grace.Milliseconds())
+		if err == nil && !gone {
+			err = o.freeUnused(ctx, cal, l)
+		}
 		if err != nil || !gone {
 			return err
 		}

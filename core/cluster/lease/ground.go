@@ -26,13 +26,28 @@ type Ground struct {
 	Cleaning time.Duration // time between two leases of the same room
 }
 
-// until returns when the room of a lease is free again: once what runs at its end is over, and its VMs are gone.
-func (g *Ground) until(l *core.Lease) int64 {
+// over returns when a lease is to be over, and its VMs gone.
+func (g *Ground) over(l *core.Lease) int64 {
 	return l.End + (l.Grace + g.Cleaning).Milliseconds()
 }
 
-// window returns the time in which the lease takes room from now on.
-func (g *Ground) window(l *core.Lease) span { return span{max(g.Now, l.Start), g.until(l)} }
+// until returns when others can have the room that a lease holds. One that was to be over by now, and is not, since work
+// that must not run twice goes on or no overseer was there to end it, has its room for as long as what runs there may last.
+func (g *Ground) until(l *core.Lease) int64 {
+	if l.State == core.LeasePending || g.Now < l.End+l.Grace.Milliseconds() {
+		return g.over(l)
+	}
+	longest := time.Minute
+	for i := range g.Pools {
+		if p := &g.Pools[i]; l.Reserves(p.Name) {
+			longest = max(longest, p.StageTimeout+p.Limits.Timeout)
+		}
+	}
+	return max(g.over(l), g.Now+(longest+g.Cleaning).Milliseconds())
+}
+
+// window returns the time in which the lease is to have room from now on.
+func (g *Ground) window(l *core.Lease) span { return span{max(g.Now, l.Start), g.over(l)} }
 
 // span is a time from one moment to just before another.
 type span struct{ from, to int64 }

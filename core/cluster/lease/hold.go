@@ -26,6 +26,41 @@ func (b *book) hold(l *core.Lease, i int, n *need, grants []grant, in span) {
 	}
 }
 
+// FreeUnused frees what a lease that is ending does not use any more, and reports whether there was something: units of a
+// pool on a host beyond the VMs in which requests run there, and whole hosts on which none do. Used returns how many VMs of
+// the lease for requests of a pool are in use on a host.
+func FreeUnused(l core.Lease, now int64, used func(host, pool string) int) (core.Lease, bool) {
+	out, freed := l.Clone(), false
+	left := make(map[[2]string]int) // by host and pool: VMs in use that no allocation before stands for
+	for i := range out.Reservations {
+		r := &out.Reservations[i]
+		if !open(r) {
+			continue
+		}
+		for j := range r.Allocations {
+			a := &r.Allocations[j]
+			if a.State != core.AllocationHeld {
+				continue
+			}
+			vms := 0
+			for _, pool := range r.Pools {
+				at := [2]string{a.Host, pool}
+				if _, known := left[at]; !known {
+					left[at] = used(a.Host, pool)
+				}
+				vms += left[at]
+				left[at] -= min(left[at], a.Units)
+			}
+			if unused := a.Units - vms; unused > 0 {
+				lose(r, loss{j, unused, "its lease ends, and nothing runs there"}, core.AllocationFreed, now)
+				freed = true
+			}
+		}
+		prune(r)
+	}
+	return out, freed
+}
+
 // loss is units of an allocation that its host does not hold any more.
 type loss struct {
 	index, units int

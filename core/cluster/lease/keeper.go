@@ -47,7 +47,8 @@ func (k *keeper) keeps(n *need, a *core.Allocation, i, j int) (int, string) {
 }
 
 // on returns what a host goes on holding: the oldest first, of each as much as fits beside the older ones. It returns
-// nil if that is all. What the host cannot hold for another reason does not count: it goes in any case.
+// nil if that is all. What the host cannot hold for another reason does not count: it goes in any case. What is ending
+// stays in any case.
 func (k *keeper) on(at int) map[place]int {
 	b := k.book
 	over := false
@@ -60,6 +61,10 @@ func (k *keeper) on(at int) map[place]int {
 	out, staying := make(map[place]int), make([]block, 0, len(all))
 	needs := make(map[place]*need)
 	for _, n := range all {
+		if n.ending {
+			staying = append(staying, n)
+			continue
+		}
 		of := place{n.lease, n.reservation, 0}
 		if needs[of] == nil {
 			needs[of] = k.need(of)

@@ -22,6 +22,9 @@ func covers(g *lease.Ground, l *core.Lease, m int) bool {
 		return false
 	}
 	over := time.Duration(l.End)*time.Millisecond + l.Grace + g.Cleaning
+	if now := time.Duration(g.Now) * time.Millisecond; l.State != core.LeasePending && now >= over-g.Cleaning {
+		over = max(over, now+90*time.Second+g.Cleaning) // which a request of each pool may last
+	}
 	return l.Start <= at(m) && time.Duration(at(m))*time.Millisecond < over
 }
 

@@ -186,7 +186,7 @@ func (c *run) needed(i int, healed core.Lease) {
 					for z := range r.Allocations {
 						b := &r.Allocations[z]
 						younger := b.Since > a.Since || b.Since == a.Since && (g.Leases[x].ID > l.ID || x == i && y > k)
-						if b.Host == a.Host && (younger || x == i && y == k) {
+						if g.Leases[x].State != core.LeaseTerminating && b.Host == a.Host && (younger || x == i && y == k) {
 							b.State = core.AllocationFreed
 						}
 					}
@@ -235,7 +235,12 @@ func (c *run) sound() {
 	if c.window == 0 {
 		to = 80
 	}
-	require.Empty(c.t, troubles(&c.ground, now, to))
+	ending := c.read().ground // what cannot be moved any more may be too much for a host by itself
+	ending.Leases = slices.DeleteFunc(ending.Leases, func(l core.Lease) bool { return l.State != core.LeaseTerminating })
+	alone := troubles(&ending, now, to)
+	for where := range troubles(&c.ground, now, to) {
+		require.True(c.t, alone[where], "oversold: %s", where)
+	}
 	for i := range c.ground.Leases {
 		l := &c.ground.Leases[i]
 		if !lease.DueToHeal(*l, c.ground.Now, c.window) || !covers(&c.ground, l, max(now, int(l.Start/minute))) {
@@ -249,18 +254,27 @@ func (c *run) sound() {
 	}
 }
 
-// pass lets time pass, and events happen.
+// pass lets time pass, and events happen. Some ends have to wait for work that must not run twice.
 func (c *run) pass() {
 	c.ground.Now += at(c.r.IntN(5))
+	waits := map[string]bool{}
 	for {
-		due := lease.NextEvents(c.ground.Leases, c.ground.Now)
+		due := slices.DeleteFunc(lease.NextEvents(c.ground.Leases, c.ground.Now), func(d lease.DueEvent) bool { return waits[d.Lease] })
 		for _, d := range due {
 			s := c.read()
 			i := slices.IndexFunc(c.ground.Leases, func(l core.Lease) bool { return l.ID == d.Lease })
-			l, err := lease.Begin(c.ground.Leases[i], d.Kind, c.ground.Now)
-			require.NoError(c.t, err)
-			l, err = lease.Done(l, d.Kind, c.ground.Now)
-			require.NoError(c.t, err)
+			l, err := c.ground.Leases[i], error(nil)
+			if !d.Resumed {
+				l, err = lease.Begin(l, d.Kind, c.ground.Now)
+				require.NoError(c.t, err)
+			}
+			if waits[d.Lease] = d.Kind == core.EventEnd && c.r.IntN(3) == 0; waits[d.Lease] {
+				c.cases["not over"]++
+				l, _ = lease.FreeUnused(l, c.ground.Now, func(string, string) int { return c.r.IntN(3) })
+			} else {
+				l, err = lease.Done(l, d.Kind, c.ground.Now)
+				require.NoError(c.t, err)
+			}
 			require.True(c.t, c.put(s, l))
 		}
 		if len(due) == 0 {
@@ -311,7 +325,7 @@ func TestRandomCalendars(t *testing.T) {
 		}
 	}
 	t.Log(cases)
-	for _, what := range []string{"admitted", "conflict", "healed", "squeezed", "missing", "FULL", "INVALID"} {
+	for _, what := range []string{"admitted", "conflict", "healed", "squeezed", "missing", "not over", "FULL", "INVALID"} {
 		require.Greater(t, cases[what], 100, "the calendars hardly ever had it: %v", cases)
 	}
 }

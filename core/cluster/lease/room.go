@@ -28,11 +28,18 @@ type block struct {
 	lease       string
 	reservation int
 	together    bool // all units or none
+	ending      bool // its lease does not get other room any more: it stays until nothing runs there
 	index       int  // of its allocation
 }
 
-// older orders blocks by age. The last of them are the first to go.
+// older orders blocks by age, after those that cannot go. The last of them are the first to go.
 func (b *block) older(other *block) int {
+	if b.ending != other.ending {
+		if b.ending {
+			return -1
+		}
+		return 1
+	}
 	return cmp.Or(cmp.Compare(b.since, other.since), cmp.Compare(b.lease, other.lease),
 		cmp.Compare(b.reservation, other.reservation), cmp.Compare(b.index, other.index))
 }
@@ -99,6 +106,7 @@ func (b *book) block(l *core.Lease, i, j, units int, its span) block {
 	n := block{
 		span: its, units: units, lease: l.ID, reservation: i, index: j,
 		since: r.Allocations[j].Since, together: r.WholeHosts() || r.Affinity == core.AffinityTrue,
+		ending: l.State == core.LeaseTerminating || l.State == core.LeaseDeleting,
 	}
 	if !r.WholeHosts() {
 		n.lot = b.pool(r.Pools[0])
