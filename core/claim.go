@@ -129,9 +129,11 @@ type Queue interface {
 	Enqueue(ctx context.Context, specs []Spec) ([]error, error)
 	// Present reports for each of the keys whether Redis has it anywhere.
 	Present(ctx context.Context, keys []string) ([]bool, error)
-	// Waits returns how long each of the keys has waited since an owner gave it back or it was queued anew, by Redis'
-	// clock. The duration is negative for a request that has waited since it was submitted.
-	Waits(ctx context.Context, keys []string) ([]time.Duration, error)
+	// ReadClock returns what ages are told by. It is read after what is judged by it.
+	ReadClock(ctx context.Context) (RedisClock, error)
+	// WaitingSince returns since when each of the keys waits again, ms: an owner gave it back or it was queued anew. It
+	// is 0 for a request that waits since it was submitted.
+	WaitingSince(ctx context.Context, keys []string) ([]int64, error)
 	// WaitAnew marks the keys that Redis has as lost and queued anew: their waiting time starts now.
 	WaitAnew(ctx context.Context, keys []string) error
 	// KnowsEnds reports for each of the keys whether Redis remembers the end of that request or task.

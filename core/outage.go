@@ -8,7 +8,7 @@ type Outage struct {
 	Host  string `json:"host"`     // the first of these hosts by name
 	Why   string `json:"why"`      // why its last try failed
 
-	Lasted time.Duration `json:"-"` // until now, by the server's clock; 0 if that was set back to before Since
+	Lasted time.Duration `json:"-"` // until now, as RedisClock tells it
 }
 
 // Bounds of a pool's BrokenFor.

@@ -62,7 +62,6 @@ type Held struct {
 	Since     int64         // when the phase began or was last reported, ms, the server's clock
 	Limit     time.Duration // time after Since by which the phase ends or is reported again; 0: the phase's default
 	Attempts  int           // platform faults so far
-	Age       time.Duration // time since Since; less if the server was silent or its clock was set in between, never more
 	Deaths    []Death       // deaths that the request or task met, oldest first
 	Cancelled string        // who cancelled it; "" if nobody did
 	Pool      string
@@ -136,7 +135,7 @@ type HostInfo struct {
 	Fetching  map[string]string          `json:"fetching,omitempty"` // pool → what is being fetched for it; until then none of its VMs can be made there
 
 	DrainUntil  int64         `json:"drain_until_ms,omitempty"` // until then its claimed work may continue; 0: without limit
-	DrainWithin time.Duration `json:"-"`                        // how long that was when the drain began; a drain with longer to go is over, because the server's clock was set back
+	DrainWithin time.Duration `json:"-"`                        // how long that was when the drain began
 	Wished      bool          `json:"-"`                        // the result store's wishes for the host are known to this incarnation of Redis
 
 	Failed     *HostReport `json:"failed,omitempty"`     // the report that it failed; nil: there is none

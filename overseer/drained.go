@@ -23,24 +23,17 @@ func (o *Overseer) drained(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return counts, err
 	}
-	now, err := o.now(ctx)
+	now, err := o.deps.Queue.ReadClock(ctx)
 	if err != nil {
 		return counts, err
 	}
 	var troubles []error
 	for _, h := range hosts {
-		if h.Drain && h.DrainUntil > 0 && over(h, now) {
+		if h.Drain && h.DrainUntil > 0 && now.Age(h.DrainUntil-h.DrainWithin.Milliseconds()) >= h.DrainWithin {
 			troubles = append(troubles, o.empty(ctx, counts, h.Name))
 		}
 	}
 	return counts, errors.Join(troubles...)
-}
-
-// over reports whether the deadline of a drain is over. That is also so if more time is left than the drain was
-// given, because the server's clock was set back.
-func over(h core.HostInfo, now time.Time) bool {
-	left := time.UnixMilli(h.DrainUntil).Sub(now)
-	return left <= 0 || left > h.DrainWithin
 }
 
 // empty takes work from the living testrunners of a drained host.

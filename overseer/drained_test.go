@@ -80,14 +80,12 @@ func TestADrainedHostIsEmptiedAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, coretest.Real(t))
 	clock := s.drainedScene()
-	deps := s.deps()
-	deps.Clock = clock
-	ahead := 10 * time.Second
-	deps.Skew = func(context.Context) (time.Duration, error) { return ahead, nil }
+	deps := s.depsAt(clock.Now)
+	clock.Advance(-10 * time.Second)
 	_, err := s.oversee(deps)
 	require.NoError(t, err)
-	require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "by Redis' clock it is not yet time")
-	ahead = 0
+	require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "it is not yet time")
+	clock.Advance(10 * time.Second)
 	s.requireDrained(deps)
 }
 

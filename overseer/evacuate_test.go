@@ -157,10 +157,9 @@ func TestKilledAtEveryStepOfADrain(t *testing.T) {
 				s := newScene(t, coretest.Real(t))
 				clock := s.drainedScene()
 				m := &mortal{at: at, after: after}
-				deps := s.deps()
-				deps.Clock = clock
+				deps := s.depsAt(clock.Now)
 				mortals := deps
-				mortals.Queue, mortals.Evacuations = mortalQueue{s.cluster, m}, mortalEvacuations{s.cluster, m}
+				mortals.Queue, mortals.Evacuations = mortalQueue{deps.Queue, m}, mortalEvacuations{s.cluster, m}
 				mortals.Owners, mortals.Hosts, mortals.Store = mortalOwners{s.cluster, m}, mortalHosts{s.cluster, m}, mortalStore{s.store, m}
 				_, err := s.oversee(mortals)
 				require.Equal(t, m.dead, err != nil, "what failed is told")

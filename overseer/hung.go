@@ -12,9 +12,8 @@ import (
 )
 
 // hungEvery is the interval between two looks at all slots. A slot is hung that made no progress for its limit and
-// hungGrace, in which its owner may still end it. Together they stay below 5 s. Redis measures the time (Held.Age).
-// It restarts after a silence of all owners, in which no report could arrive, and after a step of its clock, which
-// looks the same. A silence of less than two beats is not detected, so the grace period is no shorter than that.
+// hungGrace, in which its owner may still end it. Together they stay below 5 s. A silence of less than two beats is not
+// detected, so the grace period is no shorter than that.
 const (
 	hungEvery = time.Second
 	hungGrace = 3 * time.Second
@@ -58,10 +57,14 @@ func (o *Overseer) unhang(ctx context.Context, counts Counts, pools ground, owne
 	if err != nil {
 		return err
 	}
+	now, err := o.deps.Queue.ReadClock(ctx)
+	if err != nil {
+		return err
+	}
 	stuck := make(map[string]core.Held)
 	var slots []core.Held
 	for _, h := range held {
-		if h.Age >= pools.limit(owner.Role, h)+max(hungGrace, 2*o.cfg.Beat+time.Second) {
+		if now.UnreportedFor(h.Since) >= pools.limit(owner.Role, h)+max(hungGrace, 2*o.cfg.Beat+time.Second) {
 			stuck[h.Key] = h
 			slots = append(slots, h)
 		}

@@ -256,7 +256,7 @@ func TestASlotThatGoesOn(t *testing.T) {
 		},
 		"drained": func(s *scene, deps overseer.Deps) error {
 			require.NoError(s.t, s.cluster.Drain(ctx, "h1", true, 20*time.Second))
-			deps.Clock = clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1))
+			deps.Queue = coretest.Clocked{Queue: deps.Queue, Now: clock.NewManual(time.UnixMilli(s.hosts()["h1"].DrainUntil + 1)).Now}
 			_, err := s.oversee(deps)
 			return err
 		},

@@ -156,6 +156,10 @@ func (w *fixture) TrimBuckets(context.Context, int64, int64) (int, error)       
 
 func (w *fixture) Waiting(context.Context) ([]core.QueueInfo, error) { return nil, nil }
 
+func (w *fixture) ReadClock(context.Context) (core.RedisClock, error) {
+	return core.RedisClock{Now: time.Now().UnixMilli()}, nil
+}
+
 func (w *fixture) TrimStateChanges(context.Context, int64, int, int) (int, error)    { return 0, nil }
 func (w *fixture) Ended(context.Context, int64, int64, func(core.Ended) error) error { return nil }
 

@@ -151,6 +151,13 @@ func (s *scene) deps() overseer.Deps {
 	}
 }
 
+// depsAt are those of an overseer whose Redis has another clock.
+func (s *scene) depsAt(now func() time.Time) overseer.Deps {
+	deps := s.deps()
+	deps.Queue = coretest.Clocked{Queue: deps.Queue, Now: now}
+	return deps
+}
+
 // oversee runs the chores once, by the given parts.
 func (s *scene) oversee(deps overseer.Deps) (overseer.Counts, error) {
 	o, err := overseer.New(overseer.Config{Beat: s.beat, Suspect: max(suspect, s.beat), Down: max(down, s.beat), KeepTombstones: time.Hour}, deps)

@@ -90,9 +90,12 @@ func (o *Overseer) scaleOnce(ctx context.Context, counts *tallied) (bool, error)
 	if c.Ground, err = o.deps.Placements.Ground(ctx); err != nil {
 		return false, err
 	}
+	if c.Clock, err = o.deps.Queue.ReadClock(ctx); err != nil {
+		return false, err
+	}
 	o.gauge(c.Groups)
 	plan := scale.Decide(c)
-	s := scaler{o, providers, groups, counts, c.Ground.Now}
+	s := scaler{o, providers, groups, counts, c.Clock.Now}
 	made, err := s.follow(ctx, plan)
 	return made, errors.Join(append(troubles, err)...)
 }

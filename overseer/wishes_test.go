@@ -181,11 +181,15 @@ func TestADrainWhoseClockWasSetBackIsOver(t *testing.T) {
 	b := coretest.Real(t)
 	s := newScene(t, b)
 	clk := s.drainedScene()
-	deps := s.deps()
-	deps.Clock = clk
-	key := s.cluster.Namespace().Key("host", "h1")
+	deps := s.depsAt(clk.Now)
+	key := s.cluster.Namespace().Key
 	ahead := time.Now().Add(5 * time.Hour).UnixMilli()
-	require.NoError(t, b.Admin.HSet(context.Background(), key, "drain_until", ahead).Err())
+	require.NoError(t, b.Admin.HSet(t.Context(), key("host", "h1"), "drain_until", ahead).Err())
+	require.NoError(t, b.Admin.HSet(t.Context(), key("meta"), "back_at", clk.Now().Add(-19*time.Second).UnixMilli()).Err())
+	_, err := s.oversee(deps)
+	require.NoError(t, err)
+	require.Len(t, s.held(core.RoleTestrunner, "h1"), 4, "it was just set back")
+	clk.Advance(time.Second)
 	s.requireDrained(deps)
 }
 

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -137,6 +138,15 @@ func (b *Backend) Open(t testing.TB) *redisstore.Store {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
+}
+
+// Served lets Redis have served its memory for long.
+func (b *Backend) Served(t testing.TB) {
+	t.Helper()
+	ctx, meta := context.Background(), b.Namespace+":meta"
+	name, _, _ := strings.Cut(b.Admin.HGet(ctx, meta, "incarnation").Val(), "|")
+	require.NoError(t, b.Admin.HSet(ctx, meta, "incarnation", cmp.Or(name, b.Options().Incarnation)+"|0|0").Err())
+	require.NoError(t, b.Admin.HDel(ctx, meta, "gaps", "back_at").Err())
 }
 
 // Options are those of a Store on the backend.

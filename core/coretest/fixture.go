@@ -22,6 +22,20 @@ func Spec(id, pool, submitter string) core.Spec {
 	}
 }
 
+// Clocked is a queue in a Redis with another clock than its own.
+type Clocked struct {
+	core.Queue
+
+	Now func() time.Time
+}
+
+// ReadClock implements core.Queue.
+func (c Clocked) ReadClock(ctx context.Context) (core.RedisClock, error) {
+	at, err := c.Queue.ReadClock(ctx)
+	at.Now = c.Now().UnixMilli()
+	return at, err
+}
+
 // Cluster is a host with registered owners and a pool, ready to claim.
 type Cluster struct {
 	Store   *redisstore.Store

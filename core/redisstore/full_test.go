@@ -28,7 +28,7 @@ const (
 		"host_report host_tell join late incarnation mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
 		"lease_reroute lease_set mend_task mend_task_turn mend_turn mend_vm revoke oversee place_set pool_outage pool_remove pool_set progress promote register session_end settle " +
 		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unassign vm_create vm_destroy vm_gone " +
-		"vm_note vm_promise vm_ready vm_reconcile vm_retire wait_anew waits withdraw"
+		"vm_note vm_promise vm_ready vm_reconcile vm_retire wait_anew withdraw"
 )
 
 // full is the hook of a store's clients that fills a server of the test's own for each call of a
@@ -171,13 +171,11 @@ func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	_, err = x.Store.Measured(ctx, x.Factory, x.Made, "h1", core.HostMeasure{})
 	ok(err)
 	ok(x.Store.SetHost(ctx, "h1", core.HostSettings{Labels: map[string]string{"zone": "a"}}))
-	// By a clock that was set back since.
-	ok(x.b.Admin.HSet(ctx, x.key("waits"), "a-1", x.now(t).Add(time.Hour).UnixMilli()).Err())
-	_, err = x.Store.Waits(ctx, []string{"a-1"})
-	ok(err)
 	x.Exchange(t, 1, 1) // nothing is there to claim
 	newTasker(t, x).run(t, 1, 0)
 	x.owners(t, 1)
+	x.due(t, time.Hour, "testrunner@o0#0")
+	x.late(t, x.Store, time.Hour)
 	x.due(t, -time.Minute, "testrunner@o0#0")
 	x.judge(t)
 	require.Equal(t, core.HostSuspect, x.host(t, "o0").State)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -39,8 +40,13 @@ type servers struct {
 // noteLife finds out, on every new connection, to which incarnation of the server it leads.
 func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 	if s.opts.Incarnation != "" {
-		s.served.now.CompareAndSwap(nil, &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)})
-		return nil
+		its := &life{incarnation: s.opts.Incarnation, start: s.opts.Born.UnixMilli(), grown: s.opts.Born.Add(leastYouth)}
+		if s.served.now.Load() != nil {
+			return nil
+		}
+		_, _, err := s.readClock(ctx, cn, its.incarnation, its.start)
+		s.served.now.CompareAndSwap(nil, its)
+		return err
 	}
 	_, err := s.look(ctx, cn)
 	return err
@@ -78,15 +84,50 @@ func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
 	if old := s.served.now.Load(); old != nil && old.incarnation == incarnation {
 		return true, nil
 	}
-	its, err := scripts["incarnation"]().Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds()).Int64Slice()
+	its, youth, err := s.readClock(ctx, at, incarnation, "")
 	if err != nil {
 		return false, err
 	}
-	if len(its) != 2 { //nolint:mnd // when it began, and how long it is young
-		return false, core.Errorf(core.CodeInternal, "", "the life script answered %d parts", len(its))
-	}
-	s.served.now.Store(&life{incarnation: incarnation, start: its[0], grown: time.Now().Add(time.Duration(its[1]) * time.Millisecond)})
+	s.served.now.Store(&life{incarnation: incarnation, start: its.Began, grown: time.Now().Add(max(0, youth-its.Age(its.Began)))})
 	return true, nil
+}
+
+// readClock records the incarnation that a connection leads to, and reads what ages are told by, and for how long that
+// incarnation is young.
+func (s *Store) readClock(ctx context.Context, at redis.Cmdable, incarnation string, since any) (core.RedisClock, time.Duration, error) {
+	its, err := scripts["incarnation"]().Run(ctx, at, []string{s.space.Key("meta")}, incarnation, leastYouth.Milliseconds(), mostYouth.Milliseconds(), since).Int64Slice()
+	if err != nil {
+		return core.RedisClock{}, 0, err
+	}
+	return toClock(its)
+}
+
+// ReadClock implements core.Queue.
+func (s *Store) ReadClock(ctx context.Context) (core.RedisClock, error) {
+	reply, err := s.run(ctx, "incarnation", "", served{s: s}, leastYouth.Milliseconds(), mostYouth.Milliseconds(), "")
+	if err != nil {
+		return core.RedisClock{}, err
+	}
+	all := list(reply)
+	its := make([]int64, len(all))
+	for i, one := range all {
+		its[i] = num(one)
+	}
+	c, _, err := toClock(its)
+	return c, err
+}
+
+// toClock reads the reply of the script incarnation.
+func toClock(its []int64) (core.RedisClock, time.Duration, error) {
+	const width = 5 // before the gaps
+	if len(its) < width {
+		return core.RedisClock{}, 0, core.Errorf(core.CodeInternal, "", "the incarnation script answered %d parts", len(its))
+	}
+	c := core.RedisClock{Now: its[0], Began: its[1], SetBack: its[3], Silent: its[4]}
+	for gap := range slices.Chunk(its[width:], 2) {
+		c.Gaps = append(c.Gaps, core.Gap{To: gap[0], Lasted: time.Duration(gap[1]) * time.Millisecond})
+	}
+	return c, time.Duration(its[2]) * time.Millisecond, nil
 }
 
 // isLook marks the calls of look, which raise no doubt themselves.

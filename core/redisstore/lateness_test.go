@@ -292,7 +292,9 @@ func TestWhoCameBackFromOneSilenceHasAGraceAfterTheNext(t *testing.T) {
 	gone := some[3:]
 	require.Equal(t, gone, x.late(t, x.Store, by), "they did not come back from the first")
 	require.Equal(t, []string{"o3", "o4"}, x.judge(t))
-	require.Less(t, x.heldOf(t, x.Runner)[0].Age, beat)
+	clock, err := x.Store.ReadClock(t.Context())
+	require.NoError(t, err)
+	require.Less(t, clock.UnreportedFor(x.heldOf(t, x.Runner)[0].Since), beat)
 	for range int(by/beat) - 1 {
 		advance(beat)
 		beats(all[1:5]...)

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"drover/core"
 
@@ -12,15 +11,7 @@ import (
 
 // Outages implements core.Pools.
 func (s *Store) Outages(ctx context.Context) (map[string]core.Outage, error) {
-	home, err := s.home(ctx)
-	if err != nil {
-		return nil, err
-	}
 	names, err := s.db.SMembers(ctx, s.space.Key("pools")).Result()
-	if err != nil {
-		return nil, fault(ctx, err, "")
-	}
-	now, err := home.Time(ctx).Result()
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
@@ -34,11 +25,15 @@ func (s *Store) Outages(ctx context.Context) (map[string]core.Outage, error) {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fault(ctx, err, "")
 	}
+	clock, err := s.ReadClock(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := make(map[string]core.Outage)
 	for i, name := range names {
 		if its := readRecord("outage", texts[i].Val()); its != nil {
 			o := core.Outage{Since: num(its["since"]), Host: its["host"], Why: its["why"]}
-			o.Lasted = max(0, now.Sub(time.UnixMilli(o.Since)))
+			o.Lasted = clock.AbsentFor(o.Since)
 			out[name] = o
 		}
 	}

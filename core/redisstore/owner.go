@@ -35,7 +35,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 
 // toHeld reads what an owner holds, oldest first: Redis has it in no order.
 func toHeld(f []any) []core.Held {
-	const width = 8
+	const width = 7
 	out := make([]core.Held, 0, len(f)/width)
 	for i := 0; i+width <= len(f); i += width {
 		h, ok := toSlot(str(f[i]), str(f[i+1]), str(f[i+4]))
@@ -43,7 +43,7 @@ func toHeld(f []any) []core.Held {
 			continue
 		}
 		h.Attempts, h.Cancelled, h.Deaths = int(num(f[i+2])), str(f[i+3]), toDeaths(f[i+5])
-		h.Age, h.Change = time.Duration(num(f[i+6]))*time.Millisecond, int(num(f[i+7]))
+		h.Change = int(num(f[i+6]))
 		out = append(out, h)
 	}
 	slices.SortFunc(out, func(a, b core.Held) int {

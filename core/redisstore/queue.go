@@ -136,16 +136,16 @@ func (s *Store) fieldsExist(ctx context.Context, key string, fields []string) ([
 	return out, nil
 }
 
-// Waits implements core.Queue.
-func (s *Store) Waits(ctx context.Context, keys []string) ([]time.Duration, error) {
-	out := make([]time.Duration, 0, len(keys))
+// WaitingSince implements core.Queue.
+func (s *Store) WaitingSince(ctx context.Context, keys []string) ([]int64, error) {
+	out := make([]int64, 0, len(keys))
 	for chunk := range slices.Chunk(keys, maxBatch) {
-		reply, err := s.run(ctx, "waits", chunk[0], anys(chunk)...)
+		values, err := s.db.HMGet(ctx, s.space.Key("waits"), chunk...).Result()
 		if err != nil {
-			return nil, err
+			return nil, fault(ctx, err, "")
 		}
-		for _, ms := range list(reply) {
-			out = append(out, time.Duration(num(ms))*time.Millisecond)
+		for _, since := range values {
+			out = append(out, num(since))
 		}
 	}
 	return out, nil

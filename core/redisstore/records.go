@@ -36,6 +36,7 @@ func Records() []RecordDef {
 		{"incarnation", "name since# youth#"},
 		{"set_back", "start# seen#"},
 		{"overseen", "at# due#"},
+		{"gap", "to# ms#"},
 		{"planned", "number# at# till#"},
 		{"outage", "since# host why"},
 		{"holders", "open# class submitters"},

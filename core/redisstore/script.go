@@ -23,8 +23,8 @@ var library = []string{
 	"marked", "hand", "keep_hand", "died", "blame", "end_epoch",
 	"priorities", "waiting_in", "routes", "route", "set_route", "in_pool", "base_of", "spec_head", "spec_change", "line_of", "waiting_of", "queued", "unqueue", "wake_idle", "wake", "never_idle", "not_idle", "enqueue", "hasten", "requeue", "able", "evacuate", "evacuated", "relocate", "assign", "unassign", "set_drain", "set_probation", "lose", "set_failed", "by_priority", "running", "take", "share", "note_running", "note_rest", "dequeue",
 	"spares", "elsewhere", "promote", "forget", "trial", "judge_canary", "apart_next", "again_requests", "task_head", "enqueue_task", "pause_task", "unpause_task", "promote_tasks",
-	"in_rhythm", "too_early", "next_arrival", "task_rate", "drop_arrivals", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "age", "left", "began",
-	"bring_near", "end_silence", "heartbeat", "overdue", "right_turn", "right_task_turn", "task_place", "ask_stop", "withdrawn", "end_outage",
+	"in_rhythm", "too_early", "next_arrival", "task_rate", "drop_arrivals", "held_back", "dequeue_tasks", "tasks_apart", "let_go", "again_tasks", "settle", "cancelled", "place", "left", "began",
+	"bring_near", "overseen", "gaps", "set_gaps", "note_gap", "end_silence", "heartbeat", "overdue", "right_turn", "right_task_turn", "task_place", "ask_stop", "withdrawn", "end_outage",
 }
 
 var (

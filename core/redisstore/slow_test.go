@@ -241,7 +241,8 @@ func (of crowd) tour(t *testing.T, x *suite, round int, step func(do func())) {
 		many[i] = fmt.Sprintf("flood-%d-1", i)
 	}
 	step(func() { ok(s.WaitAnew(ctx, many)) })
-	step(func() { _, err := s.Waits(ctx, many); ok(err) })
+	step(func() { _, err := s.WaitingSince(ctx, many); ok(err) })
+	step(func() { _, err := s.ReadClock(ctx); ok(err) })
 
 	// Requests and VMs.
 	step(func() { x.Submit(t, specs(id("n")+"-", 500, "zoe")...) })

@@ -35,21 +35,25 @@ func TestAnIncarnationIsYoungForAsLongAsItsMemoryWasOld(t *testing.T) {
 	life := redisstore.ReadRecord("incarnation", b.Admin.HGet(ctx, meta, "incarnation").Val())
 	require.NotNil(t, life)
 	for _, test := range []struct {
-		name   string
-		since  time.Duration // before now
-		sign   time.Duration // of life: the last one, before now
-		silent time.Duration // when the last silence of everybody ended, before now
-		young  bool
+		name  string
+		since time.Duration // before now
+		sign  time.Duration // of life: the last one, before now
+		gap   time.Duration // for which nobody gave a sign, until a minute ago
+		young bool
 	}{
-		{"nearly as long as it was old", age - time.Minute, -time.Second, 2 * age, true},
-		{"as long as it was old", age + time.Minute, -time.Second, 2 * age, false},
-		{"its clock was ahead when it began", -20 * time.Hour, -time.Second, 2 * age, true},
-		{"its clock stepped forwards and nobody gave a sign yet", age + time.Minute, age, 2 * age, true},
-		{"its clock stepped forwards a while ago", age + time.Minute, -time.Second, time.Minute, true},
+		{"nearly as long as it was old", age - time.Minute, -time.Second, 0, true},
+		{"as long as it was old", age + time.Minute, -time.Second, 0, false},
+		{"its clock was ahead when it began", -20 * time.Hour, -time.Second, 0, true},
+		{"its clock stepped forwards and nobody gave a sign yet", age + time.Minute, age, 0, true},
+		{"its clock stepped forwards a while ago", age + time.Minute, -time.Second, time.Hour, true},
 	} {
 		at := func(before time.Duration) int64 { return time.Now().Add(-before).UnixMilli() }
+		gaps := ""
+		if test.gap > 0 {
+			gaps = fmt.Sprintf("%d|%d", at(time.Minute), test.gap.Milliseconds())
+		}
 		require.NoError(t, b.Admin.HSet(ctx, meta, "incarnation", fmt.Sprintf("%s|%d|%d", life["name"], at(test.since), age.Milliseconds()),
-			"silent_until", at(test.silent)).Err())
+			"gaps", gaps, "overseen", fmt.Sprintf("%d|%d", at(test.sign), at(test.sign))).Err())
 		owners := b.Namespace + ":owners"
 		for _, owner := range b.Admin.ZRange(ctx, owners, 0, -1).Val() {
 			require.NoError(t, b.Admin.ZAdd(ctx, owners, redis.Z{Score: float64(at(test.sign)), Member: owner}).Err())

@@ -43,9 +43,14 @@ func (c *Cells) Present(ctx context.Context, keys []string) ([]bool, error) {
 	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]bool, error) { return r.Present(ctx, some) })
 }
 
-// Waits implements core.Queue.
-func (c *Cells) Waits(ctx context.Context, keys []string) ([]time.Duration, error) {
-	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]time.Duration, error) { return r.Waits(ctx, some) })
+// ReadClock implements core.Queue, for the first cell: each overseer asks its own.
+func (c *Cells) ReadClock(ctx context.Context) (core.RedisClock, error) {
+	return ask(ctx, c.ofTask, "", func(r Redis) (core.RedisClock, error) { return r.ReadClock(ctx) })
+}
+
+// WaitingSince implements core.Queue.
+func (c *Cells) WaitingSince(ctx context.Context, keys []string) ([]int64, error) {
+	return spread(ctx, keys, c.ofKey, func(r Redis, some []string) ([]int64, error) { return r.WaitingSince(ctx, some) })
 }
 
 // WaitAnew implements core.Queue.

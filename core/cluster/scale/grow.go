@@ -217,7 +217,7 @@ func (r *round) needs(l *lack) int {
 	}
 	waited := time.Duration(0)
 	if l.oldest > 0 {
-		waited = r.after(l.oldest)
+		waited = r.Clock.Age(l.oldest)
 	}
 	switch {
 	case goal == 0:

@@ -16,13 +16,12 @@ func (r *round) observe(g *group, i core.Instance) {
 		}
 		return
 	}
-	s := r.rewound(g, i)
-	i = s.Instance
+	s := &Step{Instance: i}
 	g.steps = append(g.steps, s)
 	m := g.machine(i, r.ID)
 	switch i.State {
 	case core.InstanceValid:
-		if r.after(i.Since) >= backoff(i.Tries) {
+		if r.Clock.Age(i.Since) >= backoff(i.Tries) {
 			r.move(s, core.InstanceCreating, "its provider is asked for it")
 			s.Do = Create
 		}
@@ -47,19 +46,6 @@ func (r *round) observe(g *group, i core.Instance) {
 	}
 }
 
-// rewound returns an instance whose moments are not ahead of the clock. They were written by a clock that was set back
-// since: without this, nothing would be late until it has caught up.
-func (r *round) rewound(g *group, i core.Instance) *Step {
-	s := &Step{Instance: i}
-	if i.Since > r.now || i.Idle > r.now {
-		s.Instance.Since, s.Instance.Idle, s.Put = min(i.Since, r.now), min(i.Idle, r.now), true
-		if !i.Reclaim {
-			s.Instance.Deadline = min(i.Deadline, r.now+g.DrainFor.Milliseconds())
-		}
-	}
-	return s
-}
-
 // backoff is how long after a failed try the next one comes.
 func backoff(tries int) time.Duration {
 	if tries == 0 {
@@ -82,7 +68,7 @@ func (g *group) machine(i core.Instance, cluster string) *core.Machine {
 
 // lost reports whether the provider does not have an instance's machine any more.
 func (g *group) lost(r *round, i core.Instance, m *core.Machine) bool {
-	return g.Listed && (m != nil && m.Gone || m == nil && r.after(i.Since) >= ListLag)
+	return g.Listed && (m != nil && m.Gone || m == nil && r.Clock.Age(i.Since) >= ListLag)
 }
 
 // move changes the state of a step's instance.
@@ -100,7 +86,7 @@ func (r *round) creating(s *Step, m *core.Machine) {
 	switch {
 	case m != nil && !m.Gone:
 		s.Instance, s.Put = Made(s.Instance, m.Foreign, r.now), true
-	case r.after(s.Instance.Since) >= CreateWithin:
+	case r.Clock.Age(s.Instance.Since) >= CreateWithin:
 		// The overseer that asked died, or its provider did not answer.
 		err := core.Errorf(core.CodeUnavailable, s.Instance.ID, "its provider did not answer within %s", CreateWithin)
 		s.Instance, s.Put = Tried(s.Instance, err, r.now), true
@@ -118,7 +104,7 @@ func (r *round) running(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 	case g.lost(r, s.Instance, m):
 		s.Instance.Failed = true
 		r.end(s, "its provider lost it before its host registered")
-	case r.after(s.Instance.Since) >= g.JoinWithin:
+	case r.Clock.Age(s.Instance.Since) >= g.JoinWithin:
 		s.Instance.Failed = true
 		r.end(s, fmt.Sprintf("its host did not register within %s", g.JoinWithin))
 	}
@@ -127,12 +113,12 @@ func (r *round) running(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 // gone returns why an instance's machine is to be ended at once; "" if it is not.
 func (r *round) gone(g *group, s *Step, m *core.Machine, h *core.HostInfo) string {
 	switch {
-	case g.lost(r, s.Instance, m):
+	case g.lost(r, s.Instance, m) && (m != nil || h == nil || h.State != core.HostUp): // a list may be incomplete
 		return "its provider lost it"
-	case h == nil && r.after(s.Instance.Since) >= SilentFor:
+	case h == nil && r.Clock.AbsentFor(s.Instance.Since) >= core.AbsentLong:
 		return "its host is not known any more"
-	case h != nil && h.State == core.HostDown && r.after(h.Deadline) >= SilentFor:
-		return fmt.Sprintf("its host was silent for %s", SilentFor)
+	case h != nil && h.State == core.HostDown && r.Clock.AbsentFor(h.Deadline) >= core.AbsentLong:
+		return fmt.Sprintf("its host was silent for %s", core.AbsentLong)
 	}
 	return ""
 }
@@ -183,15 +169,19 @@ func (r *round) draining(g *group, s *Step, m *core.Machine, h *core.HostInfo) {
 	case r.reclaim(s, m):
 	case h != nil && h.Drain && r.idle(h):
 		r.end(s, "its host has nothing in hand any more")
-	case r.now >= i.Deadline:
+	case r.Clock.Age(i.Since) >= time.Duration(i.Deadline-i.Since)*time.Millisecond:
 		r.end(s, "the time of its drain is over")
 	case h != nil && !h.Drain:
 		s.Do = Drain
 	}
 }
 
-// idle reports whether a host has no work in hand.
+// idle reports whether a host has no work in hand. What a Redis that was just emptied or set back does not know, hosts
+// may have.
 func (r *round) idle(h *core.HostInfo) bool {
+	if r.Clock.AbsentFor(0) < core.AbsentLong {
+		return false
+	}
 	for _, states := range h.VMsOf {
 		if states[core.VMClaimed] > 0 {
 			return false
@@ -218,9 +208,7 @@ func (r *round) strays(g *group) {
 			known[s.Instance.ID] = s.Instance.Foreign
 		}
 	}
-	young := func(m core.Machine) bool { // one that is far ahead was made before the clock was set back
-		return max(r.now-m.Created, m.Created-r.now) < StrayAfter.Milliseconds()
-	}
+	young := func(m core.Machine) bool { return r.Clock.Age(m.Created) < StrayAfter }
 	for _, m := range g.Machines {
 		foreign, is := known[m.Token]
 		its := is && (foreign == "" || foreign == m.Foreign)

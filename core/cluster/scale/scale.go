@@ -23,8 +23,6 @@ const (
 	CreateWithin = 90 * time.Second
 	// ListLag is how long a provider's list may lack a machine that it has just made.
 	ListLag = time.Minute
-	// SilentFor is how long a host may be down before its machine is ended.
-	SilentFor = 2 * time.Minute
 	// StrayAfter is how old a machine is that no instance knows, before it is ended.
 	StrayAfter = 5 * time.Minute
 
@@ -41,6 +39,7 @@ const By = "scale"
 type Cluster struct {
 	ID      string // of the result store: machines of others are never touched
 	Ground  core.Ground
+	Clock   core.RedisClock // read after the ground
 	Groups  []Group
 	Drained map[string]string // hosts that are to be drained → by whom, as the result store has it
 	Labeled map[string]bool   // hosts that have settings in the result store
@@ -126,7 +125,7 @@ type group struct {
 }
 
 func newRound(c Cluster) *round {
-	r := &round{Cluster: c, now: c.Ground.Now, hosts: make(map[string]*core.HostInfo, len(c.Ground.Hosts))}
+	r := &round{Cluster: c, now: c.Clock.Now, hosts: make(map[string]*core.HostInfo, len(c.Ground.Hosts))}
 	for i := range c.Ground.Hosts {
 		r.hosts[c.Ground.Hosts[i].Name] = &c.Ground.Hosts[i]
 	}
@@ -151,11 +150,6 @@ func number(id string) int {
 		return 0
 	}
 	return n
-}
-
-// after is how long ago a moment was. A clock that was set back makes it now.
-func (r *round) after(moment int64) time.Duration {
-	return time.Duration(max(0, r.now-moment)) * time.Millisecond
 }
 
 // Failing says whether the newest instances of a group never became hosts.
@@ -185,11 +179,11 @@ func Fails(g core.HostGroup, instances []core.Instance) (f Failing) {
 
 // pauses reports whether a group that gave up is not to try again yet. Its pause doubles each time.
 func (r *round) pauses(g *group) bool {
-	if g.failing.Times == 0 || g.failing.Since > r.now { // the clock was set back since
+	if g.failing.Times == 0 {
 		return false
 	}
 	pause := min(maxPause, g.Cooldown<<min(g.failing.Times-1, 10))
-	return r.after(g.failing.Since) < pause
+	return r.Clock.Age(g.failing.Since) < pause
 }
 
 // moved returns an instance in another state.

@@ -46,7 +46,7 @@ func TestRandomHistories(t *testing.T) {
 
 // mishap is something that may happen to a cluster.
 func (w *world) mishap() {
-	switch w.random.IntN(14) {
+	switch w.random.IntN(16) {
 	case 0, 1, 2:
 		w.arrive("small", w.random.IntN(60))
 	case 3:
@@ -86,6 +86,17 @@ func (w *world) mishap() {
 				h.Deadline = min(h.Deadline, w.now+60_000)
 			}
 		}
+	case 14: // it is set forward, which nobody's heartbeats bear out
+		step := time.Duration(1+w.random.IntN(40)) * 24 * time.Hour
+		w.endsNothing(func() {
+			w.pass(step)
+			w.clock.Gaps = append(w.clock.Gaps, core.Gap{To: w.now, Lasted: step})
+		})
+	case 15: // Redis is emptied, and this round comes before the hosts are back
+		w.endsNothing(func() {
+			w.hosts = map[string]*core.HostInfo{}
+			w.clock = core.RedisClock{Began: w.now, SetBack: w.now, Gaps: []core.Gap{{To: w.now, Lasted: time.Duration(w.now) * time.Millisecond}}}
+		})
 	case 12:
 		w.groups[w.random.IntN(2)].Max = 1 + w.random.IntN(6)
 		for i := range w.groups { // an operator may lower a limit, but not below what there is, in this test
@@ -96,6 +107,21 @@ func (w *world) mishap() {
 				}
 			}
 			w.groups[i].Max = max(w.groups[i].Max, n)
+		}
+	}
+}
+
+// endsNothing requires that a round begins to end no machine.
+func (w *world) endsNothing(change func()) {
+	for range 3 { // what was due before
+		w.round()
+	}
+	before := maps.Clone(w.instances)
+	change()
+	w.round()
+	for id, i := range w.instances {
+		if was := before[id].State; i.State == core.InstanceTerminating && was != core.InstanceTerminating {
+			w.t.Errorf("%s was %s and is ended: %s", id, was, i.Why)
 		}
 	}
 }

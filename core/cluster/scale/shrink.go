@@ -14,13 +14,11 @@ func (r *round) shrink(g *group) {
 	if g.wanted || g.made > 0 {
 		return
 	}
-	newest := int64(0)
+	cool := true
 	var idle []*Step
 	for _, s := range g.steps {
-		if s.Instance.Created <= r.now { // else the clock was set back since
-			newest = max(newest, s.Instance.Created)
-		}
-		if i := s.Instance; i.State == core.InstanceJoined && s.Do == None && i.Idle > 0 && r.after(i.Idle) >= g.IdleAfter && r.hosts[i.ID] != nil {
+		cool = cool && r.Clock.Age(s.Instance.Created) >= g.Cooldown
+		if i := s.Instance; i.State == core.InstanceJoined && s.Do == None && i.Idle > 0 && r.Clock.Age(i.Idle) >= g.IdleAfter && r.hosts[i.ID] != nil {
 			idle = append(idle, s)
 		}
 	}
@@ -29,7 +27,7 @@ func (r *round) shrink(g *group) {
 			r.move(s, core.InstanceTerminated, "nothing waits for it any more")
 		}
 	}
-	if r.after(newest) < g.Cooldown {
+	if !cool {
 		return
 	}
 	slices.SortFunc(idle, func(a, b *Step) int {
@@ -39,7 +37,7 @@ func (r *round) shrink(g *group) {
 		if g.alive() <= g.Min {
 			return
 		}
-		r.move(s, core.InstanceDraining, "its host had nothing in hand for "+r.after(s.Instance.Idle).String())
+		r.move(s, core.InstanceDraining, "its host had nothing in hand for "+r.Clock.Age(s.Instance.Idle).String())
 		s.Instance.Deadline, s.Do = r.now+g.DrainFor.Milliseconds(), Drain
 	}
 }

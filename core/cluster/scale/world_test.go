@@ -21,6 +21,7 @@ type world struct {
 	t         *testing.T
 	random    *rand.Rand
 	now       int64
+	clock     core.RedisClock
 	groups    []core.HostGroup
 	pools     []core.Pool
 	instances map[string]core.Instance
@@ -63,7 +64,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 }
 
-func (w *world) pass(d time.Duration) { w.now += d.Milliseconds() }
+// pass lets time pass. Back, it sets the clock back, which Redis notes.
+func (w *world) pass(d time.Duration) {
+	if w.now += d.Milliseconds(); d < 0 {
+		w.clock.SetBack = w.now
+		w.clock.Gaps = slices.DeleteFunc(w.clock.Gaps, func(g core.Gap) bool { return g.To > w.now })
+	}
+}
 
 // cluster is what an overseer reads.
 func (w *world) cluster() scale.Cluster {
@@ -77,7 +84,8 @@ func (w *world) cluster() scale.Cluster {
 			g.Oldest[p.Name] = w.oldest[p.Name]
 		}
 	}
-	c := scale.Cluster{ID: mine, Ground: g, Drained: w.drained}
+	w.clock.Now = w.now
+	c := scale.Cluster{ID: mine, Ground: g, Clock: w.clock, Drained: w.drained}
 	for _, group := range w.groups {
 		one := scale.Group{HostGroup: group, Listed: !w.silent}
 		for _, id := range slices.Sorted(maps.Keys(w.instances)) {
@@ -189,6 +197,11 @@ func (w *world) terminate(token, foreign string) {
 
 // happen lets machines become hosts, and hosts take and end work.
 func (w *world) happen() {
+	for token, h := range w.hosts {
+		if w.alive()[token] == 0 && h.State != core.HostDown {
+			h.State, h.Deadline = core.HostDown, w.now
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.machines)) {
 		m := w.machines[name]
 		if _, is := w.hosts[m.Token]; !is && !m.Gone && m.Cluster == mine && w.joins && w.now-m.Created > 20_000 && w.instances[m.Token].Size.Memory > 0 {

@@ -136,7 +136,7 @@ func (c *cluster) observed() scale.Cluster {
 	for _, m := range e.machines {
 		one.Machines = append(one.Machines, m)
 	}
-	return scale.Cluster{ID: simulated, Ground: g, Groups: []scale.Group{one}, Drained: e.drained}
+	return scale.Cluster{ID: simulated, Ground: g, Clock: core.RedisClock{Now: now}, Groups: []scale.Group{one}, Drained: e.drained}
 }
 
 // known returns a figure as hosts report it: 0 for Unlimited.

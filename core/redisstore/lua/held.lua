@@ -1,7 +1,7 @@
 -- Return what an owner holds, in the given epoch or in its current one.
 -- ARGV    1 owner, 2 epoch, 0: any
--- RETURN  key, slot, attempts, who cancelled, pool, deaths that it met, ms since it began or was renewed,
---         the change that it runs with, ...
+-- RETURN  key, slot, attempts, who cancelled, pool, deaths that it met, the change that it runs
+--         with, ...
 -- REFUSE  FENCED
 -- MOVES   -
 -- REPEAT  reads only

@@ -5,7 +5,11 @@
 -- MOVES   -
 -- REPEAT  records it again
 local clock, within = now(), tonumber(ARGV[1])
-local its = R.overseen(redis.call('HGET', K.meta, 'overseen'))
+local its = overseen(clock)
+local newest = tonumber(redis.call('ZRANGE', K.owners, -1, -1, 'WITHSCORES')[2] or 0)
+if its and newest < clock and 2 * its.due - its.at < clock then
+  note_gap(clock, newest)
+end
 -- Nobody says further ahead than ten minutes: Redis' clock was set back.
 local due = its and its.due <= clock + 600000 and its.due or 0
 pass_when_full()

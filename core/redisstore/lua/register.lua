@@ -2,7 +2,7 @@
 -- another process takes the name, the former one has died; the same process is alive.
 -- ARGV    1 owner, 2 role, 3 host, 4 machine, 5 pid, 6 version, 7 ms until the next heartbeat
 --         8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known
--- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, ms since, ...}}
+-- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, the change that it runs with, ...}}
 -- REFUSE  VERSION BUSY
 -- MOVES   host →up, down→up; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  starts one more epoch; only the last one counts

@@ -22,22 +22,19 @@ func (in *Intake) expirePage(ctx context.Context, specs []core.Spec) (int, error
 	for _, p := range pools {
 		most[p.Name] = p.MaxWait
 	}
-	now := in.now().UnixMilli()
-	late := func(spec *core.Spec, waited time.Duration) bool {
-		limit := most[spec.Pool]
-		return limit > 0 && waited > limit
-	}
-	specs = pick(specs, func(i int) bool {
-		return late(&specs[i], time.Duration(now-specs[i].Submitted)*time.Millisecond)
-	})
+	specs = pick(specs, func(i int) bool { return most[specs[i].Pool] > 0 })
 	if len(specs) == 0 {
 		return 0, nil
 	}
-	waits, err := in.Queue.Waits(ctx, keys(specs))
+	again, err := in.Queue.WaitingSince(ctx, keys(specs))
 	if err != nil {
 		return 0, err
 	}
-	specs = pick(specs, func(i int) bool { return waits[i] < 0 || late(&specs[i], waits[i]) })
+	now, err := in.Queue.ReadClock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	specs = pick(specs, func(i int) bool { return now.Age(max(specs[i].Submitted, again[i])) > most[specs[i].Pool] })
 	if specs, err = in.known(ctx, specs); err != nil {
 		return 0, err
 	}

@@ -44,13 +44,14 @@ func newFixture(t *testing.T, b *coretest.Backend) *fixture {
 	store := sqlitetest.Open(t)
 	w := &fixture{t: t, b: b, store: store, now: time.UnixMilli(1_700_000_000_000), ran: make(map[string]core.Spec)}
 	w.cluster = coretest.NewCluster(t, b.Open(t), "h1", pool)
+	b.Served(t)
 	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
 	require.NoError(t, w.in.SetPool(t.Context(), core.DefaultPool(pool)))
 	return w
 }
 
 func (w *fixture) intake(store school.ResultStore, queue core.Queue, pools core.Pools, tasks core.Tasks) *intake.Intake {
-	return &intake.Intake{Store: store, Queue: queue, Pools: pools, Tasks: tasks, Now: w.clock}
+	return &intake.Intake{Store: store, Queue: coretest.Clocked{Queue: queue, Now: w.clock}, Pools: pools, Tasks: tasks, Now: w.clock}
 }
 
 func (w *fixture) clock() time.Time {

@@ -322,7 +322,10 @@ func TestExpireCountsOnlyWaiting(t *testing.T) {
 			require.NoError(w.t, err)
 			require.Equal(w.t, 1, n)
 		},
-		"Redis was wiped": func(w *fixture, _ core.Row, _ core.Claim) { w.wipe() },
+		"Redis was wiped": func(w *fixture, _ core.Row, _ core.Claim) {
+			w.wipe()
+			w.b.Served(w.t)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -330,12 +333,14 @@ func TestExpireCountsOnlyWaiting(t *testing.T) {
 			b.Mini.SetTime(time.Now())
 			w := newFixture(t, b)
 			w.wiped = b.Mini.FlushAll
+			w.in.Queue, w.now = w.cluster.Store, time.Now()
 			p := core.DefaultPool(pool)
 			p.MaxWait, p.Limits.Timeout = 10*time.Minute, time.Hour
 			require.NoError(t, w.in.SetPool(t.Context(), p))
 			row := w.submit(spec())
 			c := w.claim(1)[0]
 			w.pass(20 * time.Minute)
+			b.Mini.SetTime(w.clock())
 			leaves(w, row, c)
 			n, err := w.in.ExpireAll(t.Context())
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ local function end_silence(clock, beat)
   if newest == 0 or newest > clock - beat then
     return
   end
+  note_gap(clock, newest - beat)
   redis.call('HSET', K.meta, 'silent_again', int(clock))
   local since = tonumber(redis.call('HGET', K.meta, 'silent_until') or 0)
   local back = redis.call('ZCOUNT', K.owners, '(' .. int(since), '+inf')
