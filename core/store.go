@@ -49,6 +49,12 @@ type Ledger interface {
 	Record(ctx context.Context, r Result) (bool, error)
 	// Terminal reports which of the keys have a terminal result.
 	Terminal(ctx context.Context, keys []string) (map[string]RequestState, error)
+	// BeginRequest records that a claim is about to start a request that must not run twice. By names the claim
+	// uniquely. True if the claim may start it: no other claim of its generation has begun it, and it has not ended.
+	// Beginning it again answers the same. Returns NOTFOUND for an unknown id or generation.
+	BeginRequest(ctx context.Context, key, by string) (bool, error)
+	// BegunRequests returns which of the keys were begun, and by which claim. Those never run again.
+	BegunRequests(ctx context.Context, keys []string) (map[string]string, error)
 }
 
 // RequestLedger is the whole part of the result store that is about requests.

@@ -40,6 +40,15 @@ func Spec(s core.Spec) ([]byte, error) {
 	return doc, core.Wrap(err, core.CodeInvalid, s.ID, "request %s cannot be written as JSON", s.ID)
 }
 
+// Begin checks the beginning of a request and returns its id and generation. Returns INVALID.
+func Begin(key, by string) (id string, generation int, err error) {
+	const most = 500 // an owner's name, a token
+	if by == "" || len(by) > most {
+		return "", 0, core.Errorf(core.CodeInvalid, key, "the claim that begins %s must be named in 1 to %d bytes", key, most)
+	}
+	return core.ParseKey(key)
+}
+
 // Batch returns the encodings of a new batch, without and of its specs. Returns INVALID or LIMIT.
 func Batch(b core.Batch) (doc, specs []byte, err error) {
 	if err := core.CheckNames("batch id", b.ID, "request id", b.Last, "submitter", b.Submitter); err != nil {

@@ -170,7 +170,7 @@ func (s *Store) rerun(ctx context.Context, now *request, submitted int64) (spec 
 	}
 	started, err = s.change(ctx, requests, m{"_id": now.ID, "gen": now.Generation, "state": now.State, "removed": absent}, m{
 		"$set":   set,
-		"$unset": m{"result": "", "output": "", "blame": "", "outcome": "", "score": "", "max_score": "", "changes": ""},
+		"$unset": m{"result": "", "output": "", "blame": "", "outcome": "", "score": "", "max_score": "", "changes": "", "begun": ""},
 	})
 	if err == nil && started {
 		s.drop(ctx, now.Output)

@@ -23,6 +23,7 @@ type request struct {
 	Once       string `bson:"once,omitempty"`       // submitter and idempotency key
 	Spec       string `bson:"spec"`                 // JSON of the current generation
 	Changes    string `bson:"changes,omitempty"`    // JSON of what is kept of its changes
+	Begun      string `bson:"begun,omitempty"`      // the claim that began its current generation, if that must not run twice
 	Notify     bool   `bson:"notify,omitempty"`
 	Long       bool   `bson:"long,omitempty"` // there may be documents with its output
 

@@ -160,6 +160,7 @@ func TestTwoHandles(t *testing.T) {
 	a, b := open(t, path), open(t, path)
 	storetest.RaceCreate(t, a, b)
 	storetest.RaceRecord(t, a, b)
+	storetest.RaceBegin(t, a, b)
 	storetest.RaceTasks(t, a, b)
 	storetest.RaceOutbox(t, a, b)
 	storetest.RaceLeases(t, a, b)

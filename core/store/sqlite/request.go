@@ -171,7 +171,7 @@ func (s *Store) Rerun(ctx context.Context, id string, submitted int64) (core.Spe
 			return core.Spec{}, err
 		}
 		_, err = t.exec(`UPDATE requests SET generation = ?, state = 'queued', finished = 0, blame = '', outcome = '', score = NULL, max_score = NULL, spec = ?,
-			changes = x'' WHERE id = ?`, spec.Generation, doc, id)
+			changes = x'', begun = '' WHERE id = ?`, spec.Generation, doc, id)
 		if err == nil && spec.Submission != "" {
 			err = t.weigh(spec.Submission, school.Unscored)
 		}

@@ -101,22 +101,13 @@ const terminalPage = 1000
 func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.RequestState, error) {
 	ended := make(map[string]core.RequestState, len(keys))
 	for page := range slices.Chunk(keys, terminalPage) {
-		type pair [2]any
-		asked := make([]pair, len(page))
-		for i, key := range page {
-			id, generation, err := core.ParseKey(key)
-			if err != nil {
-				return nil, err
-			}
-			asked[i] = pair{id, generation}
-		}
-		doc, err := json.Marshal(asked)
+		doc, err := keyPairs(page)
 		if err != nil {
-			return nil, core.Wrap(err, core.CodeInternal, "", "keys cannot be written as JSON")
+			return nil, err
 		}
 		err = s.rows(ctx, `SELECT a.id, a.generation, a.state FROM json_each(?) k
 			JOIN attempts a ON a.id = k.value ->> 0 AND a.generation = k.value ->> 1 AND a.accepted = 1`,
-			[]any{string(doc)}, func(rows *sql.Rows) error {
+			[]any{doc}, func(rows *sql.Rows) error {
 				var id string
 				var generation int
 				var state core.RequestState
@@ -129,6 +120,20 @@ func (s *Store) Terminal(ctx context.Context, keys []string) (map[string]core.Re
 		}
 	}
 	return ended, nil
+}
+
+// keyPairs writes keys as JSON, as pairs of id and generation. Returns INVALID for an invalid key.
+func keyPairs(keys []string) (string, error) {
+	pairs := make([][2]any, len(keys))
+	for i, key := range keys {
+		id, generation, err := core.ParseKey(key)
+		if err != nil {
+			return "", err
+		}
+		pairs[i] = [2]any{id, generation}
+	}
+	doc, err := json.Marshal(pairs)
+	return string(doc), core.Wrap(err, core.CodeInternal, "", "keys cannot be written as JSON")
 }
 
 // Attempts returns a request's history, see school.ResultStore.

@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes, lti, leadStates, poolStates}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes, lti, leadStates, poolStates, begunRequests}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -133,6 +133,11 @@ CREATE INDEX tasks_queued ON tasks (id) WHERE state = 'queued';
 // requestChanges came with version 9: what is kept of the changes of a request's current generation.
 const requestChanges = `
 ALTER TABLE requests ADD COLUMN changes BLOB NOT NULL DEFAULT x''; -- JSON; empty if it never changed
+`
+
+// begunRequests came with version 22: which claim began the current generation of a request that must not run twice.
+const begunRequests = `
+ALTER TABLE requests ADD COLUMN begun TEXT NOT NULL DEFAULT '';
 `
 
 // removals came with version 10: requests that are removed once they have ended.

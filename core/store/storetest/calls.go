@@ -61,6 +61,14 @@ func requestCalls(spec core.Spec) map[string]Call {
 			_, err := s.Terminal(ctx, []string{spec.Key()})
 			return err
 		},
+		"BeginRequest": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.BeginRequest(ctx, spec.Key(), "testrunner@h1#0 1.1")
+			return err
+		},
+		"BegunRequests": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.BegunRequests(ctx, []string{spec.Key()})
+			return err
+		},
 		"Rerun":    func(ctx context.Context, s school.ResultStore) error { _, err := s.Rerun(ctx, spec.ID, 5); return err },
 		"Attempts": func(ctx context.Context, s school.ResultStore) error { _, err := s.Attempts(ctx, spec.ID); return err },
 		"Purge":    func(ctx context.Context, s school.ResultStore) error { _, err := s.Purge(ctx, soon(), 10); return err },

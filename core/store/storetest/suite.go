@@ -53,6 +53,8 @@ func requestTests() []test {
 		{"RecordRefuses", recordRefuses},
 		{"RecordBoundsHistory", recordBoundsHistory},
 		{"Terminal", terminal},
+		{"Begin", begin},
+		{"RaceBegin", raceBegin},
 		{"Rerun", rerun},
 		{"RerunRefuses", rerunRefuses},
 		{"Changes", changes},
