@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -205,6 +206,14 @@ func (s *Spec) Graded() string {
 	}
 	class, _, _ := strings.Cut(s.Assignment, "/")
 	return class
+}
+
+// RunsOnce reports whether the request must not run again once it was begun: it says so itself, else its pool does.
+func (s *Spec) RunsOnce(p Pool) bool { return cmp.Or(s.OnHostLoss, p.OnHostLoss) == OnHostLossFail }
+
+// BegunReason says why a request ends that was begun, must not run again, and lost its claim in that way.
+func BegunReason(how string) string {
+	return "It had begun to run when " + how + ", and it must not run twice (on host loss: fail)."
 }
 
 // Key returns the spec's key in Redis.

@@ -84,8 +84,11 @@ func (o *Overseer) revoke(ctx context.Context, counts Counts, owner string, h co
 	counts["slots"]++
 	role, _, _ := core.ParseOwner(owner)
 	id, _, err := core.ParseKey(h.Key)
-	if h.Cancelled == "" || item.Outcome == core.OutcomeDone || role != core.RoleTestrunner || err != nil {
+	if item.Outcome == core.OutcomeDone || role != core.RoleTestrunner || err != nil {
 		return true, nil //nolint:nilerr // no request has such a key
+	}
+	if h.Cancelled == "" {
+		return true, o.deps.Intake.FailBegun(ctx, id)
 	}
 	// While it waits, no owner may run it; one that claims it would record the same end.
 	if _, err = o.deps.Cancel(ctx, id, h.Cancelled); core.Is(err, core.CodeEnded) || core.Is(err, core.CodeNotFound) {
@@ -124,7 +127,7 @@ func (o *Overseer) inHand(ctx context.Context, host string) (leaves, stays []lea
 			switch {
 			case !ok:
 				// Its pool is gone: no other host could run it.
-			case g.policy(spec, h.Pool) == core.OnHostLossFail:
+			case spec.RunsOnce(g[h.Pool]):
 				stays = append(stays, l)
 			default:
 				leaves = append(leaves, l)

@@ -76,9 +76,7 @@ func (o *Overseer) collect(ctx context.Context, counts Counts, g ground, owner s
 	if err != nil {
 		return nil, epoch, err
 	}
-	opts := o.options(recovery.Lost)
-	opts.Fail = func(h core.Held) bool { return g.policy(specs[h.Key], h.Pool) == core.OnHostLossFail }
-	items, report, err := recovery.Decide(ctx, o.deps.Store, owner, held, opts)
+	items, report, err := recovery.Decide(ctx, o.deps.Store, owner, held, o.options(recovery.Lost))
 	if err != nil {
 		return nil, epoch, err
 	}

@@ -92,7 +92,7 @@ func TestAPolicyOfTheRequestsOwn(t *testing.T) {
 	require.Equal(t, core.RequestFailed, s.state(no))
 	row, err := s.store.Get(context.Background(), no)
 	require.NoError(t, err)
-	require.Equal(t, "host h1 was lost while it ran, and such work of pool again is not run again", row.Result.Reason)
+	require.Equal(t, core.BegunReason("testrunner@h1#0 died or was not heard of"), row.Result.Reason)
 	require.Equal(t, "h2", s.place(yes).Assigned)
 	coretest.RequireSound(t, s.cluster)
 }

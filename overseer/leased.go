@@ -274,7 +274,7 @@ func (o *Overseer) emptyPool(ctx context.Context, p core.Pool) error {
 	if err != nil {
 		return err
 	}
-	counts, of := Counts{}, ground{p.Name: p}
+	counts := Counts{}
 	for _, owner := range owners {
 		if owner.Role != core.RoleTestrunner || owner.Slots == 0 {
 			continue
@@ -289,7 +289,7 @@ func (o *Overseer) emptyPool(ctx context.Context, p core.Pool) error {
 			return err
 		}
 		for _, h := range held {
-			if of.policy(specs[h.Key], p.Name) == core.OnHostLossFail {
+			if spec := specs[h.Key]; spec.RunsOnce(p) {
 				continue
 			}
 			item := core.Settlement{Key: h.Key, Token: h.Token, Outcome: core.OutcomeRelease}

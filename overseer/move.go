@@ -37,14 +37,6 @@ func (o *Overseer) survey(ctx context.Context) (ground, error) {
 	return g, err
 }
 
-// policy returns what happens to a request whose host is lost: its own setting, else its pool's.
-func (g ground) policy(spec core.Spec, pool string) string {
-	if spec.OnHostLoss != "" {
-		return spec.OnHostLoss
-	}
-	return g[pool].OnHostLoss
-}
-
 // need returns the size of the request's VM; false if its pool is not known.
 func (g ground) need(spec core.Spec) (placement.Need, bool) {
 	p, ok := g[spec.Pool]

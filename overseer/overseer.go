@@ -44,6 +44,7 @@ type Intake interface {
 	ExpireAll(ctx context.Context) (int, error)
 	FailBroken(ctx context.Context) (int, error)
 	FailAllBroken(ctx context.Context) (int, error)
+	FailBegun(ctx context.Context, id string) error
 	SubmitTask(ctx context.Context, t core.Task) (core.Task, bool, error)
 }
 

@@ -87,6 +87,11 @@ func (w *fixture) FailAllBroken(ctx context.Context) (int, error) {
 	return w.call(ctx, "fail all")
 }
 
+func (w *fixture) FailBegun(ctx context.Context, _ string) error {
+	_, err := w.call(ctx, "fail begun")
+	return err
+}
+
 func (w *fixture) HostWishes(ctx context.Context, _ string) ([]core.HostWish, error) {
 	_, err := w.call(ctx, "wishes")
 	return nil, err

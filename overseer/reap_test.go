@@ -53,13 +53,16 @@ func newScene(t *testing.T, b *coretest.Backend) *scene {
 		t: t, b: b, cluster: cluster, store: store, seq: map[string]int64{}, epoch: map[string]int64{}, beat: beat,
 		in: &intake.Intake{Store: store, Queue: cluster, Pools: cluster, Tasks: cluster},
 	}
-	for name, loss := range map[string]string{"again": core.OnHostLossRequeue, "once": core.OnHostLossFail} {
+	for name, loss := range losses {
 		p := core.DefaultPool(name)
 		p.Max, p.OnHostLoss = 100, loss
 		require.NoError(t, s.in.SetPool(context.Background(), p))
 	}
 	return s
 }
+
+// losses are the pools of a scene, and what becomes of their work when it is lost.
+var losses = map[string]string{"again": core.OnHostLossRequeue, "once": core.OnHostLossFail}
 
 // host registers a testrunner and a vmfactory, which live for as long as said,
 // and gives the host ten VMs of each pool.
@@ -118,6 +121,12 @@ func (s *scene) claim(host, pool string, n int, life time.Duration, finish ...co
 	})
 	require.NoError(s.t, err)
 	require.Len(s.t, x.Claims, n)
+	for _, c := range x.Claims {
+		if spec := c.ReadSpec(); spec.RunsOnce(core.Pool{OnHostLoss: losses[pool]}) {
+			_, err := s.store.BeginRequest(context.Background(), c.Key, owner+" "+c.Token) // as a testrunner does
+			require.NoError(s.t, err)
+		}
+	}
 	return x.Claims
 }
 
@@ -210,22 +219,24 @@ func (s *scene) state(id string) core.RequestState {
 	return row.State
 }
 
-// A testrunner is lost on a host that lives: its work is queued again whatever the
-// pool says of lost hosts; that it died nobody knows, so nothing is dead by it.
+// A testrunner is lost on a host that lives: its work is queued again, unless it must not run twice; that it died
+// nobody knows, so nothing is dead by it.
 func TestALostOwnerIsReaped(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		s := newScene(t, b)
 		s.host("h1", time.Minute)
-		ids := s.submit("once", 4)
+		ids, once := s.submit("again", 4), s.submit("once", 1)[0]
+		s.claim("h1", "once", 1, time.Minute)
 		runner := core.OwnerName(core.RoleTestrunner, "h1", 0)
 		for attempt := 1; attempt <= 2; attempt++ {
-			s.claim("h1", "once", 4, time.Millisecond)
+			s.claim("h1", "again", 4, time.Millisecond)
 			s.until(s.deps(), func() bool { return len(s.owners()) == 1 })
 			for _, id := range ids {
 				require.Equal(t, core.RequestQueued, s.place(id).State)
 				require.Equal(t, attempt, s.place(id).Attempts)
 			}
+			require.Equal(t, core.RequestFailed, s.state(once))
 			s.b.Hasten(t, s.cluster)
 			reg, err := s.cluster.Register(context.Background(), core.Registration{Owner: runner, Host: "h1", Machine: "h1", Beat: time.Minute})
 			require.NoError(t, err)

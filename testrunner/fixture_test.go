@@ -49,14 +49,15 @@ type fixture struct {
 
 // script is what the agent of a VM does. A nil step succeeds.
 type script struct {
-	dial   error
-	assign error
-	give   error
-	take   error
-	slow   int // of how many VMs, the first, assigning takes forever
-	stage  func(place string) error
-	reset  func(n int) error                                                                              // n counts dialled VMs from 1
-	run    func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1
+	dial    error
+	assign  error
+	give    error
+	take    error
+	assigns func(context.Context) error
+	slow    int // of how many VMs, the first, assigning takes forever
+	stage   func(place string) error
+	reset   func(n int) error                                                                              // n counts dialled VMs from 1
+	run     func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) // n counts dialled VMs from 1
 
 	lost    time.Duration // what each run has lost so far
 	call    func(context.Context) (*agent.Call, error)
@@ -199,6 +200,11 @@ func (v *vm) Assign(ctx context.Context, assignment string) error {
 	if v.n <= v.script.slow {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if v.script.assigns != nil {
+		if err := v.script.assigns(ctx); err != nil {
+			return err
+		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -354,6 +360,15 @@ type ledger struct {
 	recorded chan core.Result
 	refuse   atomic.Pointer[func(core.Result) error]
 	tries    atomic.Int64
+	away     atomic.Int64 // for how many more beginnings it does not answer
+}
+
+func (l *ledger) BeginRequest(ctx context.Context, key, by string) (bool, error) {
+	if l.away.Load() > 0 {
+		l.away.Add(-1)
+		return false, core.Errorf(core.CodeUnavailable, key, "the store is away")
+	}
+	return l.ResultStore.BeginRequest(ctx, key, by)
 }
 
 func (l *ledger) fail(with func(core.Result) error) { l.refuse.Store(&with) }

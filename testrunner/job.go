@@ -27,6 +27,8 @@ type job struct {
 	ctx     context.Context // ends when the work must stop
 	log     logrus.FieldLogger
 	pool    core.Pool
+	once    bool // the request must not run again once it was begun
+	begun   bool // the store knows that this claim has begun it
 	limits  core.Limits
 	arrived time.Time         // when the claim arrived, by our clock
 	started time.Time         // when its command started; zero before
@@ -55,8 +57,11 @@ func (s *session) newJob(ctx context.Context, w *worker.Work) *job {
 		r: r, worker: s.worker, w: w, ctx: ctx, arrived: r.deps.Clock.Now(), staged: map[string]bool{},
 		phase: core.RequestClaimed,
 		log:   r.log.WithFields(logrus.Fields{"request": w.Key, "vm": w.VM, "token": w.Token}),
-		pool:  r.pools.get(ctx, w.Spec.Pool), live: startLive(r.deps.Output, r.deps.Clock, w.Key, w.Token),
+		live:  startLive(r.deps.Output, r.deps.Clock, w.Key, w.Token),
 	}
+	var known bool
+	j.pool, known = r.pools.get(ctx, w.Spec.Pool)
+	j.once = !known || w.Spec.RunsOnce(j.pool)
 	j.limits = w.Spec.Limits.Or(j.pool.Limits)
 	return j
 }
@@ -102,6 +107,9 @@ func (j *job) do() (core.Result, error) {
 		defer j.stdin.from.Close() //nolint:errcheck // only read from
 	}
 	j.r.metrics.staging.Observe(j.r.deps.Clock.Now().Sub(j.arrived).Seconds())
+	if err := j.begin(); err != nil {
+		return core.Result{}, err
+	}
 	if j.suite != nil {
 		return j.grade()
 	}

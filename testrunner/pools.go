@@ -30,25 +30,25 @@ func newPools(from core.Pools, c clock.Clock) *pools {
 	return &pools{from: from, clock: c, seen: map[string]seenPool{}}
 }
 
-// get returns a pool's settings: the current ones, else the last ones that could be read, else the default.
-func (p *pools) get(ctx context.Context, name string) core.Pool {
+// get returns a pool's settings: the current ones, else the last ones that could be read, else the default and false.
+func (p *pools) get(ctx context.Context, name string) (pool core.Pool, known bool) {
 	p.mu.Lock()
 	last, known := p.seen[name]
 	p.mu.Unlock()
 	now := p.clock.Now()
 	if known && now.Sub(last.at) < poolsFresh {
-		return last.pool
+		return last.pool, true
 	}
 	pool, err := p.from.GetPool(ctx, name)
 	switch {
 	case err == nil:
 	case known:
-		return last.pool
+		return last.pool, true
 	default:
-		return core.DefaultPool(name)
+		return core.DefaultPool(name), false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen[name] = seenPool{pool, now}
-	return pool
+	return pool, true
 }

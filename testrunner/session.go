@@ -186,7 +186,7 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 		return j.cancelled(cause), core.OutcomeDone
 	case errors.Is(cause, errStopping):
 		s.r.metrics.releases.Add(1)
-		return core.Result{}, core.OutcomeRelease
+		return j.givesUp(core.OutcomeRelease, "its testrunner had to stop")
 	case cause != nil, core.Is(err, core.CodeFenced), core.Is(err, core.CodeStale):
 		j.log.WithError(err).Warn("the claim is not ours any more; its work is dropped")
 		return core.Result{}, ""
@@ -198,15 +198,15 @@ func (s *session) conclude(j *job, err error) (core.Result, core.Outcome) {
 	}
 	s.r.metrics.retries.Add(1)
 	if j.untrusted && errors.Is(err, agent.ErrUnclean) {
-		j.log.WithError(err).Warn("what the submission left in its VM could not be removed; trying again on another VM")
-		return core.Result{}, core.OutcomeUnclean
+		j.log.WithError(err).Warn("what the submission left in its VM could not be removed; trying again on another VM, if it may")
+		return j.givesUp(core.OutcomeUnclean, "something that it left in its VM could not be removed")
 	}
 	if j.broke(err) {
-		j.log.WithError(err).Warn("the VM died under the request; trying again on another VM")
-		return core.Result{}, core.OutcomeBroken
+		j.log.WithError(err).Warn("the VM died under the request; trying again on another VM, if it may")
+		return j.givesUp(core.OutcomeBroken, "its VM died")
 	}
-	j.log.WithError(err).Warn("a platform fault; trying again on another VM")
-	return core.Result{}, core.OutcomeRetry
+	j.log.WithError(err).Warn("a platform fault; trying again on another VM, if it may")
+	return j.givesUp(core.OutcomeRetry, "the platform failed")
 }
 
 // record keeps a result until the store has it: in memory and, once the store does not answer, in the spool. It

@@ -32,10 +32,9 @@ const (
 // Options tune Decide, Settle and Reap. The zero value is the default.
 type Options struct {
 	Cause       Cause
-	MaxAttempts int                    // 0: the constant MaxAttempts; below 0: no number of VMs' deaths
-	MaxDeaths   int                    // 0: the constant MaxDeaths; below 0: no number of owners' deaths
-	Now         func() time.Time       // nil: time.Now
-	Fail        func(h core.Held) bool // reports whether the work must fail rather than run again (its host is lost, and its request or pool says so); nil: never
+	MaxAttempts int              // 0: the constant MaxAttempts; below 0: no number of VMs' deaths
+	MaxDeaths   int              // 0: the constant MaxDeaths; below 0: no number of owners' deaths
+	Now         func() time.Time // nil: time.Now
 }
 
 // filled returns the options with defaults for zero fields.
@@ -135,6 +134,7 @@ type judge struct {
 	host   string
 	opts   Options
 	report Report
+	begun  map[string]string // requests that must not run again
 }
 
 func (j *judge) items(ctx context.Context, role core.Role, held []core.Held) ([]core.Settlement, error) {
@@ -154,6 +154,9 @@ func (j *judge) items(ctx context.Context, role core.Role, held []core.Held) ([]
 		}
 		var err error
 		if ended, err = j.store.Terminal(ctx, keys); err != nil {
+			return nil, err
+		}
+		if j.begun, err = j.store.BegunRequests(ctx, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -247,9 +250,8 @@ func (j *judge) request(ctx context.Context, h core.Held, ended core.RequestStat
 	case h.Cancelled != "":
 		reason := fmt.Sprintf("cancelled by %s", h.Cancelled)
 		return j.record(ctx, h, core.RequestCancelled, core.BlameNone, reason)
-	case j.opts.Fail != nil && j.opts.Fail(h):
-		reason := fmt.Sprintf("host %s was lost while it ran, and such work of pool %s is not run again", j.host, h.Pool)
-		return j.record(ctx, h, core.RequestFailed, core.BlamePlatform, reason)
+	case j.begun[h.Key] != "":
+		return j.record(ctx, h, core.RequestFailed, core.BlamePlatform, core.BegunReason(j.owner+" "+j.opts.Cause.String()))
 	case end.State != "":
 		return j.record(ctx, h, end.State, end.Blame, end.Reason)
 	}

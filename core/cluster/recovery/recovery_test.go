@@ -222,17 +222,19 @@ func TestResultOfTheLastBreathCounts(t *testing.T) {
 	}
 }
 
-func TestLostHostMayFailItsWork(t *testing.T) {
+func TestWhatWasBegunOnceFails(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, coretest.Real(t))
 	w.hold("a", 0)
+	w.hold("b", 0)
+	_, err := w.store.BeginRequest(t.Context(), "a-1", "somebody")
+	require.NoError(t, err)
 	require.NoError(t, w.cluster.Store.Progress(t.Context(), w.cluster.Runner, w.cluster.Epoch, "a-1", w.slots["a"].Token, "running", 0))
 	w.late(w.cluster.Runner)
-	report, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{
-		Fail: func(h core.Held) bool { return h.Pool == "p1" },
-	})
+	report, err := recovery.Reap(t.Context(), w.cluster.Store, w.store, by, recovery.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Failed)
+	require.Equal(t, core.RequestQueued, w.place("b"))
 	row, err := w.store.Get(t.Context(), "a")
 	require.NoError(t, err)
 	require.Equal(t, core.RequestFailed, row.State)

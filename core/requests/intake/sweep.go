@@ -157,13 +157,17 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 	if lost, err = in.absent(ctx, lost); err != nil || len(lost) == 0 {
 		return 0, err
 	}
+	lost, ends := in.unbegun(ctx, lost)
+	if len(lost) == 0 {
+		return 0, ends
+	}
 	troubles := each(lost, func(spec core.Spec) error {
 		_, err := in.whole().supersede(ctx, spec)
 		return err
 	})
 	verdicts, err := in.again(ctx, lost)
 	if err != nil {
-		return 0, errors.Join(troubles, err)
+		return 0, errors.Join(ends, troubles, err)
 	}
 	ended := pick(lost, func(i int) bool { return core.Is(verdicts[i], core.CodeEnded) })
 	reopened, err := in.reopen(ctx, ended)
@@ -178,7 +182,7 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 			troubles = errors.Join(troubles, v)
 		}
 	}
-	return n, troubles
+	return n, errors.Join(ends, troubles)
 }
 
 // reopen queues those requests that Redis remembers as ended and that have no end in the result store. An end is in the

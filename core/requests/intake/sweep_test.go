@@ -408,3 +408,31 @@ func TestRestorePools(t *testing.T) {
 	bad.Max = 0
 	require.Equal(t, core.CodeInvalid, core.CodeOf(w.in.SetPool(t.Context(), bad)))
 }
+
+// What Redis lost and had been begun, and must not run twice, ends instead; so does what was revoked and waits again.
+func TestWhatWasBegunIsNotQueuedAgain(t *testing.T) {
+	t.Parallel()
+	b := coretest.Mini(t)
+	w := newFixture(t, b)
+	w.wiped = b.Mini.FlushAll
+	begun, other := w.submit(spec()), w.submit(spec())
+	_, err := w.store.BeginRequest(t.Context(), begun.Spec.Key(), "testrunner@h9#0 1.1")
+	require.NoError(t, err)
+	w.wipe()
+	n, err := w.in.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	row := w.row(begun.Spec.ID)
+	require.Equal(t, core.RequestFailed, row.State)
+	require.Equal(t, core.BegunReason("its claim by testrunner@h9#0 1.1 was lost"), row.Result.Reason)
+	require.Equal(t, core.RequestQueued, w.place(other.Spec.Key()))
+
+	_, err = w.store.BeginRequest(t.Context(), other.Spec.Key(), "testrunner@h9#0 1.2")
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, w.in.FailBegun(t.Context(), other.Spec.ID))
+	}
+	require.Empty(t, w.place(other.Spec.Key()))
+	require.Equal(t, core.RequestFailed, w.row(other.Spec.ID).State)
+	require.NoError(t, w.in.FailBegun(t.Context(), "nobody"))
+}
