@@ -17,10 +17,20 @@ type Instance struct {
 
 // Limit says what enforces one limit on this host, for doctor and for results.
 type Limit struct {
-	Name   string // memory, pids, cpu, disk, file size, open files, time, output, network, processes left behind, reach of submissions
+	Name   string // memory, pids, cpu, disk, file size, open files, time, output, network, processes left behind, reach of submissions, messages by caches
 	HeldBy string // cgroup, rlimit, tmpfs, watchdog, agent, namespace, seccomp, user, landlock; "" if nothing enforces it
 	Note   string // what is missing and how to mend it
 	Weak   bool   // HeldBy checks at intervals only: a hostile program can exceed the limit for a moment
+}
+
+// CachesLimit says what keeps a job from leaving messages in the host's caches of names and pages: the kernel frees what
+// a cgroup brought in, before the next run and at the VM's end.
+func CachesLimit(frees bool, why string) Limit {
+	l := Limit{Name: "messages by caches", HeldBy: "cgroup", Note: "of tests and VMs that are over; those that run at the same time can send some"}
+	if !frees {
+		l.HeldBy, l.Note = "", "a test can leave its input in the kernel's cache of names, for a later test or VM of the same person to read: "+why
+	}
+	return l
 }
 
 // ErrFetching is in the error of a call that ended while a pool's image was still being fetched. Another call finds

@@ -240,8 +240,8 @@ func (g Group) Inhabited(below string) error {
 	return nil
 }
 
-// Controls opens the files by which a process moves into the cgroups of user code, and the file of their memory
-// limit, as descriptors for the agent in the order of package wire; -1 is none. They let their holder move itself but
+// Controls opens the files by which a process moves into the cgroups of user code, and those of their limits and caches,
+// as descriptors for the agent in the order of package wire; -1 is none. They let their holder move itself but
 // no other process: the kernel checks who opened them. The caller closes them.
 func (g Group) Controls() (files []int, err error) {
 	files = slices.Repeat([]int{-1}, wire.Controls)
@@ -273,10 +273,16 @@ func (g Group) Controls() (files []int, err error) {
 			open(wire.ControlMemory, g.job(name), limit, unix.O_WRONLY)
 			open(wire.ControlOwnMemory, g.own(name), limit, unix.O_WRONLY)
 			open(wire.ControlOwnPeak, g.own(name), g.host.peak(), unix.O_RDWR)
+			if g.host.Forgets() {
+				open(wire.ControlOwnForget, g.own(name), g.host.forgetFile(), unix.O_WRONLY)
+			}
 		case Pids:
 			open(wire.ControlPids, g.job(name), "pids.max", unix.O_WRONLY)
 			open(wire.ControlOwnPids, g.own(name), "pids.max", unix.O_WRONLY)
 		}
+	}
+	if g.host.Forgets() { // also where user code is in the agent's cgroup
+		open(wire.ControlForget, g.job(Memory), g.host.forgetFile(), unix.O_WRONLY)
 	}
 	return files, err
 }

@@ -123,7 +123,7 @@ func TestHybrid(t *testing.T) {
 			inner: map[string]string{
 				"unified/vm/job/memory.max": "67108864", "unified/vm/job/pids.max": "26",
 			},
-			controls: []int{6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/job/memory.max",
+			controls: []int{6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, bad: "unified/vm/job/memory.max",
 		},
 		"pids in version 2": {
 			has: "pids", kinds: map[string]int64{"cpu": v1, "memory": v1},
@@ -134,7 +134,7 @@ func TestHybrid(t *testing.T) {
 			inner: map[string]string{
 				"memory/vm/job/memory.limit_in_bytes": "67108864", "unified/vm/job/pids.max": "26",
 			},
-			controls: []int{0, 3, 6, 7, 8, 9, 10, 11, 12, 13}, bad: "unified/vm/pids.max",
+			controls: []int{0, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, bad: "unified/vm/pids.max",
 		},
 		"processors in version 2": {
 			has: "cpu", kinds: map[string]int64{"pids": v1, "memory": v1},
@@ -142,7 +142,7 @@ func TestHybrid(t *testing.T) {
 			inner: map[string]string{
 				"memory/vm/job/memory.limit_in_bytes": "67108864", "pids/vm/job/pids.max": "26",
 			},
-			controls: []int{0, 1, 3, 4, 9, 10, 11, 12, 13}, bad: "unified/vm/cpu.max",
+			controls: []int{0, 1, 3, 4, 9, 10, 11, 12, 13, 14, 15}, bad: "unified/vm/cpu.max",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,12 +167,15 @@ func TestHybrid(t *testing.T) {
 			require.ErrorContains(t, g.InForce(limits, 0.5), c.bad)
 
 			for _, folder := range []string{
-				"memory/vm/job", "memory/vm/job/own", "pids/vm/job", "pids/vm/job/own", "unified/vm/job/all", "unified/vm/job/own", "unified/vm/agent", "unified/vm", "cpu/vm",
+				"memory/vm/job", "memory/vm/job/own", "pids/vm/job", "pids/vm/job/own", "unified/vm/job", "unified/vm/job/all", "unified/vm/job/own", "unified/vm/agent", "unified/vm", "cpu/vm",
 			} {
 				at := filepath.Join(root, folder)
 				kernel(t, map[string]string{
 					at + "/tasks": "", at + "/cgroup.procs": "4242", at + "/memory.peak": "0", at + "/memory.max_usage_in_bytes": "0",
 				})
+				for _, top := range []string{filepath.Join(root, "memory"), h.V2(), at} {
+					kernel(t, map[string]string{top + "/" + forget1: "", top + "/" + forget2: ""})
+				}
 				if filepath.Base(at) == ownName { // without limits until the agent sets some
 					kernel(t, map[string]string{at + "/memory.max": "max", at + "/memory.limit_in_bytes": "-1", at + "/pids.max": "max"})
 				}

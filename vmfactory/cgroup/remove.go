@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"drover/core"
+	"drover/core/agent/wire"
 	"drover/vmfactory/process"
 )
 
@@ -46,6 +47,9 @@ func (g Group) End(ctx context.Context) error {
 func (g Group) vanish() bool {
 	const tries, pause = 10, 100 * time.Microsecond
 	folders := g.made()
+	if g.host.Has(Memory) {
+		forget(g.folder(Memory))
+	}
 	for range tries {
 		for len(folders) > 0 {
 			err := unix.Rmdir(folders[0])
@@ -157,9 +161,23 @@ func within(folder string) ([]process.Process, error) {
 
 // Remove removes a cgroup and those below it. A process that has just died may keep one busy for a moment.
 func Remove(ctx context.Context, folder string) error {
+	forget(folder)
+	return removeAll(ctx, folder)
+}
+
+// forget frees what the kernel caches for the processes in a cgroup and below it, and could read again: it would stay
+// after the cgroup, show what a VM has read, and keep the kernel from freeing the cgroup itself. One that a kernel
+// does not let go is no reason to keep a VM.
+func forget(folder string) {
+	for _, file := range []string{forget1, forget2} {
+		_ = process.WriteFile(filepath.Join(folder, file), wire.ForgetAll) // absent in other hierarchies and versions
+	}
+}
+
+func removeAll(ctx context.Context, folder string) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		for _, inner := range below(folder) {
-			if err := Remove(ctx, inner); err != nil {
+			if err := removeAll(ctx, inner); err != nil {
 				return struct{}{}, backoff.Permanent(err)
 			}
 		}
@@ -190,6 +208,7 @@ func (h Host) Clear(name string) {
 
 // remove removes a cgroup and those below it that have no processes.
 func remove(folder string) {
+	forget(folder)
 	for _, inner := range below(folder) {
 		remove(inner)
 	}

@@ -47,7 +47,7 @@ func (s suite) says(t *testing.T) {
 		assert.Equal(t, l.HeldBy == wire.HeldByWatchdog, l.Weak, "a watchdog can be outrun: %s", l.Name)
 	}
 	for _, name := range []string{
-		"memory", "pids", "cpu", "disk", "file size", "open files", "time", "output", "network", "processes left behind", "reach of submissions",
+		"memory", "pids", "cpu", "disk", "file size", "open files", "time", "output", "network", "processes left behind", "reach of submissions", "messages by caches",
 	} {
 		assert.True(t, names[name], "nothing is said of limit %s", name)
 	}

@@ -76,6 +76,14 @@ func (v VM) Try(t *testing.T, limits core.Limits, stdin io.Reader, args ...strin
 	return Outcome{o.Exit, o.stdout, o.stderr}, err
 }
 
+// Start runs a command as one of several runs may be.
+func (v VM) Start(t *testing.T, run agent.Run) Outcome {
+	t.Helper()
+	o, err := v.start(bounded(t), run)
+	require.NoError(t, err)
+	return Outcome{o.Exit, o.stdout, o.stderr}
+}
+
 // Harness runs a script as a harness, which may run others in the VM's box.
 func (v VM) Harness(t *testing.T, script string, env ...string) Outcome {
 	t.Helper()

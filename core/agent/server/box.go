@@ -232,10 +232,7 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.boxed = true
-	if b.agent.controls.holds() {
-		cmd.cell = own
-	}
+	cmd.boxed, cmd.cell = true, b.cell()
 	j.cell, j.limits, j.compute, j.held = cmd.cell, cmd.share, spec.CPU, b.agent.heldBy(cmd.share)
 	j.stretch = stretch(spec.Spec, cmd)
 	if j.cell == shared && cmd.share.Pids < b.limits.Pids {
@@ -257,6 +254,14 @@ func (b *box) start(j *job, spec wire.BoxSpec) (*pipes, error) {
 		}
 		return err
 	})
+}
+
+// cell returns that of runs in the box.
+func (b *box) cell() cell {
+	if b.agent.controls.holds() {
+		return own
+	}
+	return shared
 }
 
 // prepare checks a call and finds its program.

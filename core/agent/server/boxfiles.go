@@ -44,6 +44,9 @@ func (b *box) tidy() error {
 		err = b.sweep()
 	}
 	if err == nil {
+		err = b.agent.controls.forget(b.cell())
+	}
+	if err == nil {
 		return nil
 	}
 	err = unclean{core.Wrap(err, core.CodeBadVM, b.agent.cfg.VM, "remove what a run in the box left")}

@@ -15,9 +15,10 @@ import (
 type controls struct {
 	open  []int
 	usage *usage
-	pool  int64 // the limit of user code's memory, as the pool has it
-	limit int64 // the same for the runs from now on
-	set   int64 // the value now in force
+	pool  int64   // the limit of user code's memory, as the pool has it
+	limit int64   // the same for the runs from now on
+	set   int64   // the value now in force
+	used  [2]bool // cells in which a run was whose caches are not freed yet
 }
 
 // cell is the cgroup of a run: that of all others, or the one with limits of its own, which the kernel then enforces.
@@ -66,6 +67,7 @@ func (d *controls) stay(at cell) error {
 
 // around calls start while the calling thread (version 1) or the agent (version 2) is in the run's cgroup.
 func (d *controls) around(at cell, start func() error) error {
+	d.used[at] = true
 	if err := d.stay(at); err != nil {
 		return err
 	}
@@ -86,6 +88,30 @@ func (d *controls) around(at cell, start func() error) error {
 		}
 	}
 	return err
+}
+
+// forget has the kernel free what it caches for runs that are over: names that they looked up, and pages of files that
+// they read. A later run would tell by the time of its own look-ups and reads what theirs were. Both are charged to the
+// cgroup of the process that brought them in; those that the host, or another VM, had before tell nothing.
+func (d *controls) forget(at cell) error {
+	if !d.used[at] {
+		return nil
+	}
+	control := wire.ControlOwnForget
+	if at == shared { // the other one is below it
+		control = wire.ControlForget
+		d.used[own] = false
+	}
+	d.used[at] = false
+	for {
+		switch err := d.pass(control, wire.ForgetAll); err {
+		case nil, syscall.EAGAIN, syscall.EBUSY: //nolint:errorlint // straight from the kernel: the rest is in use, or is no cache
+			return nil
+		case syscall.EINTR: // by the runtime
+		default:
+			return fmt.Errorf("free what was cached for a run: %w", err)
+		}
+	}
 }
 
 // holds reports whether the kernel enforces limits of a run that are below the pool's.

@@ -40,6 +40,7 @@ func (a *Agent) keep(owner, name string) error {
 	s, err := a.pack(a.places[wire.Work], a.kept)
 	if err == nil {
 		a.kept[name] = s
+		a.controls.used[shared] = false // its caches tell no more than the state itself, and later runs need them
 	}
 	return err
 }

@@ -82,10 +82,13 @@ func (a *Agent) wipe() error {
 	if err := a.empty(a.cfg.Home, homeMode); err != nil {
 		return err
 	}
-	if err := a.forgetRun(); err != nil {
+	err := a.forgetRun()
+	for _, at := range []cell{shared, own} { // after what the runs left: there is less to look through
+		err = errors.Join(err, a.controls.forget(at))
+	}
+	if err != nil {
 		return err
 	}
-	var err error
 	a.places, err = openPlaces(a.cfg, a.cred)
 	return err
 }

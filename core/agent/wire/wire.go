@@ -35,8 +35,13 @@ const (
 	ControlOwnMemory  = 11 // the same of a run with limits of its own
 	ControlOwnPids    = 12
 	ControlOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
-	Controls          = 14 // how many there are
+	ControlForget     = 14 // frees what the kernel caches for user code, where the host has a file for that
+	ControlOwnForget  = 15 // the same for a run with limits of its own
+	Controls          = 16 // how many there are
 )
+
+// ForgetAll is written to the controls that free what is cached: more than there can be.
+const ForgetAll = "1T"
 
 // PidsBehind is how far the cgroup of all runs stands behind their limit of processes.
 // Before it the agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC,

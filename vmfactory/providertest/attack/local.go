@@ -2,7 +2,7 @@ package attack
 
 // The provider local, in its three ways to make VMs.
 var (
-	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told}}
+	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told, More + 25: beside}}
 	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched(true)}
 	LocalUser = Column{Title: "local, as a user", except: alone(watched(false))}
 )
@@ -39,6 +39,13 @@ var told = exception{
 	},
 }
 
+// beside is a channel between VMs that both must want, fast enough for the input of a test.
+var beside = exception{
+	why: "A VM that runs at the same time can tell which names of the system folders another one looks up, which cold pages it reads, and which pages it maps (kernels with CONFIG_PROC_PAGE_MONITOR). " +
+		"Two submissions of one person that run at once can pass a hidden input on that way. Only a host with one slot prevents it.",
+	leaks: []string{"a VM beside it tells"},
+}
+
 // watched is what there is where no cgroup holds memory and processors.
 func watched(apart bool) map[int]exception {
 	memory := exception{weak: true, why: "A watchdog checks the processes every 4 to 100 ms and ends a run that exceeds a limit; its gaps are listed below."}
@@ -60,7 +67,13 @@ func watched(apart bool) map[int]exception {
 		},
 		32: locked,
 		42: told,
-		43: {why: "Without a cgroup nothing limits processors; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first session is like any other, and the watchdog lowers the priority of each further one.", leaks: []string{"processors"}, sometimes: true},
+		More + 14: {
+			why: "Without a cgroup of memory the kernel cannot be told what to free: a test can leave its input in the cache of names of the system folders, and a later test or VM reads it by time. " +
+				"Do not use such a host for hidden tests.",
+			leaks: []string{"a later test tells", "a later VM tells", "a later run in the box tells"},
+		},
+		More + 25: beside,
+		43:        {why: "Without a cgroup nothing limits processors; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first session is like any other, and the watchdog lowers the priority of each further one.", leaks: []string{"processors"}, sometimes: true},
 	}
 	if !apart {
 		all[More+18] = exception{

@@ -68,7 +68,7 @@ func kernelProbes() []Probe {
 		{More + 11, "policies of memory, huge pages, large buffers of sockets", "refused: no cgroup counts them", nil, probeAt("uncounted")},
 		{More + 12, "a million locks on parts of files", "the job is ended: no cgroup counts them", nil, fileLocks},
 		{More + 13, "asynchronous I/O, labels of flows, filters of sockets", "refused: a host has them once", nil, probeAt("host-stores")},
-		{More + 14, "the host's cache of pages and of names as a store (preadv2, cachestat, openat2)", "cannot be observed", nil, probeAt("cached")},
+		{More + 14, "the host's cache of pages and of names as a store, for a later test, run in the box or VM", "cannot be told from chance, by time, faults or calls (preadv2, cachestat, openat2)", nil, laterTells},
 		{More + 15, "flags, hints and leases on files", "refused: they outlive a file's content", nil, probeAt("marks")},
 		{More + 16, "watching files that other VMs use (F_NOTIFY, inotify)", "refused", nil, probeAt("watches")},
 		{More + 17, "numbers in /proc/sys that count for the whole host", "hidden", nil, probeAt("counters")},
@@ -79,5 +79,6 @@ func kernelProbes() []Probe {
 		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
 		{More + 23, "a submission forges its grade: a module beside its harness, answers from its memory, files and variables, a report of its own", "no points", nil, forgeries},
 		{More + 24, "spinners in sessions of their own, where the kernel shares processors out among sessions", "a cgroup holds them, or each further session is behind the host's", nil, ownSessions},
+		{More + 25, "the same for a VM that runs at the same time, and which pages others map (pagemap, smaps)", "cannot be told from chance", nil, neighbourTells},
 	}
 }

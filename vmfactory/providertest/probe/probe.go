@@ -29,6 +29,7 @@ type Target struct {
 	PID      int      `json:"pid,omitempty"`      // the agent's inside the VM, or a process of the host
 	Marker   string   `json:"marker,omitempty"`   // in the command line of a process of the host
 	Host     string   `json:"host,omitempty"`     // the host's name
+	Bits     string   `json:"bits,omitempty"`     // which items of a set are meant: 1 for those that are
 	Most     int64    `json:"most,omitempty"`     // bytes, files or processes that should be had at most
 }
 
@@ -87,6 +88,7 @@ func register() {
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "crash": crash, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "sessions": sessions, "traces": traces,
+		"touch": touch, "tell": tell, "large-files": largeFiles,
 		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice,
 		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
 		"harness-socket": harnessSocket, "harness-descriptors": harnessDescriptors,
