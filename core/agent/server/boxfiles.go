@@ -57,7 +57,7 @@ func (b *box) tidy() error {
 	return err
 }
 
-// sweep removes files of the box's user in folders writable by all.
+// sweep removes files of the box's user in folders writable by all, and in those below that the harness has opened to it.
 func (b *box) sweep() error {
 	for _, dir := range b.agent.cfg.Scratch {
 		top, err := os.OpenRoot(dir)
@@ -83,20 +83,41 @@ func (b *box) sweep() error {
 	return err
 }
 
-// sweepOwn removes the entries of a folder that the box's user owns, with everything below them. The harness may use
-// the folder at the same time.
+// sweepOwn removes everything of the box's user below a folder.
 func (b *box) sweepOwn(top *os.Root) error {
+	inner, err := b.sweepFolder(top)
+	for ; err == nil && len(inner) > 0; inner = inner[1:] {
+		at := inner[0]
+		folder, missing := top.OpenRoot(at)
+		if missing != nil {
+			continue // the harness has removed or moved it in the meantime: nobody of the box is there to do so
+		}
+		var more []string
+		more, err = b.sweepFolder(folder)
+		_ = folder.Close() // what failed in it is known
+		for _, name := range more {
+			inner = append(inner, path.Join(at, name))
+		}
+	}
+	return err
+}
+
+// sweepFolder removes the entries of a folder that the box's user owns, with everything below them, and returns the
+// others that the box's user can enter. The harness may use the folder at the same time.
+func (b *box) sweepFolder(top *os.Root) (inner []string, err error) {
+	const enter = 0o001
 	s := &sweep{top: top}
 	for {
 		moved := s.moved
+		inner = nil
 		f, err := top.Open(".")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		names, err := f.Readdirnames(-1)
 		_ = f.Close() // only read from
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, name := range names {
 			info, err := top.Lstat(name)
@@ -104,14 +125,17 @@ func (b *box) sweepOwn(top *os.Root) error {
 				continue // it was removed in the meantime
 			}
 			if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != b.cred.uid {
+				if info.IsDir() && info.Mode()&enter != 0 {
+					inner = append(inner, name)
+				}
 				continue
 			}
 			if err := s.one(name); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if s.moved == moved {
-			return nil // no folder was moved to the top
+			return inner, nil // no folder was moved to the top
 		}
 	}
 }

@@ -97,6 +97,9 @@ run -- sh -c 'ls -A; ls -A /tmp /dev/shm 2>/dev/null | grep drover; for p in /pr
 run --save links -- sh -c 'ln -s "$DROVER_SUBMISSION/../harness/answers" out; ln -s "$DROVER_SUBMISSION/../harness" folder'
 run --with links -- sh -c 'cat out folder/answers' 2>/dev/null
 ls -A "$DROVER_WORK/../box" 2>/dev/null
+mkdir -m 777 /tmp/open /tmp/open/inner
+run -- sh -c 'for d in /tmp/open /tmp/open/inner; do echo left >$d/left; mkdir -p $d/left-folder/inner && echo left >$d/left-folder/inner/file; done' 2>/dev/null
+ls -AR /tmp/open | grep left
 echo done
 `, probe.Held+"left\n"+probe.Held+"done\n")
 }
