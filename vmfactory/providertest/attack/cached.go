@@ -27,37 +27,55 @@ type set struct {
 
 const items = 400
 
-// newSet returns a set that nobody has touched, with the pages of a file.
-func newSet(t *testing.T, file string) set {
+// newSet returns a set that nobody has touched, with the pages of the n-th large file if there is one.
+func (s *scene) newSet(t *testing.T, n int) set {
 	t.Helper()
-	evict(t, file)
+	var files []string
+	if large := s.largeFiles(t); len(large) > 0 {
+		one := large[n%len(large)]
+		evict(t, one)
+		files = []string{one.path}
+	}
+	return newSet(files)
+}
+
+func newSet(files []string) set {
 	bits := []byte(strings.Repeat("01", items/2))
 	rand.Shuffle(items, func(i, j int) { bits[i], bits[j] = bits[j], bits[i] })
-	return set{probe.Target{Marker: providertest.Name(), Files: []string{file}, Folders: []string{"/usr"}, Bits: string(bits)}}
+	return set{probe.Target{Marker: providertest.Name(), Files: files, Folders: []string{"/usr"}, Bits: string(bits)}}
+}
+
+// file is a file that VMs see.
+type file struct {
+	path  string
+	image bool // the host has another one there, or none
 }
 
 // evict takes the pages of a file out of the host's memory.
-func evict(t *testing.T, path string) {
+func evict(t *testing.T, one file) {
 	t.Helper()
-	f, err := os.Open(path)
+	if one.image {
+		const pages = "1"
+		require.NoError(t, os.WriteFile(dropCaches, []byte(pages), 0))
+		return
+	}
+	f, err := os.Open(one.path)
 	require.NoError(t, err)
 	require.NoError(t, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
 	require.NoError(t, f.Close())
 }
 
-// largeFiles returns files of the system that VMs see, as the host names them.
-func (s *scene) largeFiles(t *testing.T) []string {
+// largeFiles returns the largest files of the system that VMs see.
+func (s *scene) largeFiles(t *testing.T) []file {
 	t.Helper()
 	v := s.Armed(t, providertest.Pool())
 	o := v.Probe(t, "large-files", probe.Target{})
 	s.end(t, v)
-	var all []string
+	var all []file
 	for line := range strings.Lines(strings.TrimSuffix(o.Stdout, probe.Held)) {
 		inode, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 		var st unix.Stat_t
-		if unix.Stat(path, &st) == nil && strconv.FormatUint(st.Ino, 10) == inode {
-			all = append(all, path)
-		}
+		all = append(all, file{path, unix.Stat(path, &st) != nil || strconv.FormatUint(st.Ino, 10) != inode})
 	}
 	return all
 }
@@ -132,7 +150,6 @@ func rankSum(bits string, values []float64) float64 {
 func laterTells(t *testing.T, s *scene) []string {
 	t.Helper()
 	leaks := probeAt("cached")(t, s)
-	files := s.largeFiles(t)
 	pool := providertest.Pool()
 	pool.Limits.Disk, pool.Limits.FileSize = 160<<20, 160<<20 // of the state that holds the probe
 	v := s.Armed(t, pool)
@@ -144,18 +161,18 @@ func laterTells(t *testing.T, s *scene) []string {
 		return o.Stdout
 	}
 	test := agent.Run{Share: core.Limits{Memory: pool.Limits.Memory / 2}}
-	first := newSet(t, files[0])
+	first := s.newSet(t, 0)
 	run(v, "touch", first.target, test)
 	require.NoError(t, v.Reset(t.Context(), "probe"))
 	leaks = append(leaks, first.told(t, "a later test", run(v, "tell", first.target, test))...)
 
-	second := newSet(t, files[1])
+	second := s.newSet(t, 1)
 	run(v, "touch", second.target, agent.Run{})
 	s.end(t, v)
 	v = s.Armed(t, pool)
 	leaks = append(leaks, second.told(t, "a later VM", run(v, "tell", second.target, agent.Run{}))...)
 
-	third := newSet(t, files[2])
+	third := s.newSet(t, 2)
 	o := v.Harness(t, harnessScript+"run -- "+quoted("touch", third.target)+" >/dev/null\nrun -- "+quoted("tell", third.target)+"\n")
 	require.Zero(t, o.Code, "%+v", o)
 	leaks = append(leaks, third.told(t, "a later run in the box", o.Stdout)...)
@@ -167,7 +184,7 @@ func laterTells(t *testing.T, s *scene) []string {
 // neighbourTells has a VM touch a half of a set, and another one tell it while the first one runs.
 func neighbourTells(t *testing.T, s *scene) []string {
 	t.Helper()
-	set := newSet(t, s.largeFiles(t)[3])
+	set := s.newSet(t, 3)
 	pool := providertest.Pool()
 	v, other := s.Armed(t, pool), s.Armed(t, pool)
 	holding := set.target

@@ -30,7 +30,7 @@ func TestRankSum(t *testing.T) {
 // TestTell shows that names which the host keeps are told: nothing frees them between two programs of the host.
 func TestTell(t *testing.T) {
 	t.Parallel()
-	s := newSet(t, programs.Prober(t))
+	s := newSet([]string{programs.Prober(t)})
 	said, err := exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("touch", s.target)...).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	said, err = exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("tell", s.target)...).CombinedOutput()
