@@ -176,7 +176,16 @@ func again(t *testing.T) {
 // grade grades some submissions of some examples with VMs of the local provider.
 func grade(t *testing.T, cgroup string, names []string, some func(submission) bool) {
 	t.Helper()
-	run := filepath.Join(t.TempDir(), "run")
+	run, provider := host(t, cgroup)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { gradeOne(t, name, run, provider, some) })
+	}
+}
+
+// host returns the run folder of a host, and what makes VMs there.
+func host(t *testing.T, cgroup string) (run string, provider *local.Provider) {
+	t.Helper()
+	run = filepath.Join(t.TempDir(), "run")
 	provider, err := local.New(local.Config{Run: run, Agent: programs.Agent(t), TieToProcess: true, Cgroup: cgroup})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })
@@ -186,9 +195,7 @@ func grade(t *testing.T, cgroup string, names []string, some func(submission) bo
 	for _, l := range provider.Limits() {
 		t.Logf("%s is held by %q %s", l.Name, l.HeldBy, l.Note)
 	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) { gradeOne(t, name, run, provider, some) })
-	}
+	return run, provider
 }
 
 func gradeOne(t *testing.T, name, run string, provider *local.Provider, some func(submission) bool) {
@@ -202,62 +209,16 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider, some fun
 	load(t, name+"/expected.json", &want)
 	want.Submissions = slices.DeleteFunc(want.Submissions, func(s submission) bool { return !some(s) })
 	require.NotEmpty(t, want.Submissions)
-	ctx := t.Context()
-	redis := coretest.Mini(t).Open(t)
-	cluster := coretest.NewCluster(t, redis, "h1", about.Pool.Name)
-	cluster.Peers = about.Pool.Peer
-	store := sqlitetest.Open(t)
-
 	files := &blobs{files: map[string][]byte{}}
 	pack, err := harness.Pack(filepath.Join(name, "harness"))
 	require.NoError(t, err)
-	tar, err := io.ReadAll(pack.Tar())
-	require.NoError(t, err)
+	submitted := map[string][]core.File{}
 	for _, s := range want.Submissions {
-		spec := coretest.Spec("r-"+s.Name, about.Pool.Name, s.Name)
-		spec.Command, spec.Limits, spec.Assignment = nil, about.Pool.Limits, about.Name
-		spec.Submitted = time.Now().UnixMilli()
-		archive := files.put("harness.tar", tar)
-		spec.Harness, spec.Input = &archive, harness.NewInput(pack.Config, harness.TestPublic)
-		spec.Files = files.submission(t, path.Join(name, "submissions", s.Name))
-		_, _, err := store.Create(ctx, spec)
-		require.NoError(t, err)
-		cluster.Submit(t, spec)
+		submitted[s.Name] = files.submission(t, path.Join(name, "submissions", s.Name))
 	}
-	vms := cluster.AddVMs(t, 3*len(want.Submissions))
-	t.Cleanup(func() {
-		for _, vm := range vms {
-			require.NoError(t, provider.Destroy(context.Background(), vm))
-			if peer := core.PeerOf(vm); peer != "" {
-				require.NoError(t, provider.Destroy(context.Background(), peer))
-			}
-		}
-	})
-	log := logrus.New()
-	log.SetOutput(t.Output())
-	runner, err := testrunner.New(testrunner.Config{
-		Registration: core.Registration{Owner: cluster.Runner, Host: cluster.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
-		Pools:        []string{about.Pool.Name}, Slots: 3, RunDir: run, SpoolDir: filepath.Join(t.TempDir(), "spool"),
-	}, testrunner.Deps{
-		Owners: redis, Claims: redis, Pools: redis, Output: redis, Store: store, Blobs: files, Log: log,
-		Dial: func(dir string) (testrunner.VM, error) { return makeVM(ctx, provider, dir, about.Pool) },
-	})
-	require.NoError(t, err)
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- runner.Run(running) }()
-	defer func() {
-		stop()
-		require.NoError(t, <-ended)
-	}()
+	results := gradings(t, run, provider, about.Pool, pack, files, submitted)
 	for _, s := range want.Submissions {
-		var row core.Row
-		require.Eventually(t, func() bool {
-			row, err = store.Get(ctx, "r-"+s.Name)
-			require.NoError(t, err)
-			return row.Result != nil
-		}, 5*time.Minute, 10*time.Millisecond, s.Name)
-		got := row.Result
+		got := results[s.Name]
 		t.Logf("%-14s %-14s %6d ms, CPU %6d ms, %4d MiB  %s", s.Name, harness.VerdictOf(got), got.Usage.WallMs, got.Usage.CPUMs,
 			got.Usage.MemoryPeakBytes>>20, got.Reason)
 		assert.Equal(t, s.Verdict, harness.VerdictOf(got), s.Name)
@@ -275,6 +236,64 @@ func gradeOne(t *testing.T, name, run string, provider *local.Provider, some fun
 			t.Logf("%s: %s %s", s.Name, got.Stdout, got.Stderr)
 		}
 	}
+}
+
+// gradings grades submissions, by their names, with a harness in VMs of a pool.
+func gradings(t *testing.T, run string, provider *local.Provider, pool core.Pool, pack harness.Package, files *blobs, submitted map[string][]core.File) map[string]*core.Result {
+	t.Helper()
+	ctx := t.Context()
+	redis := coretest.Mini(t).Open(t)
+	cluster := coretest.NewCluster(t, redis, "h1", pool.Name)
+	cluster.Peers = pool.Peer
+	store := sqlitetest.Open(t)
+	tar, err := io.ReadAll(pack.Tar())
+	require.NoError(t, err)
+	for name, submission := range submitted {
+		spec := coretest.Spec("r-"+name, pool.Name, name)
+		spec.Command, spec.Limits, spec.Assignment = nil, pool.Limits, "exercise"
+		spec.Submitted = time.Now().UnixMilli()
+		archive := files.put("harness.tar", tar)
+		spec.Harness, spec.Input, spec.Files = &archive, harness.NewInput(pack.Config, harness.TestPublic), submission
+		_, _, err := store.Create(ctx, spec)
+		require.NoError(t, err)
+		cluster.Submit(t, spec)
+	}
+	vms := cluster.AddVMs(t, 3*len(submitted))
+	t.Cleanup(func() {
+		for _, vm := range vms {
+			require.NoError(t, provider.Destroy(context.Background(), vm))
+			if peer := core.PeerOf(vm); peer != "" {
+				require.NoError(t, provider.Destroy(context.Background(), peer))
+			}
+		}
+	})
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	runner, err := testrunner.New(testrunner.Config{
+		Registration: core.Registration{Owner: cluster.Runner, Host: cluster.Host, Machine: "m-h1", PID: os.Getpid(), Version: "test", Beat: time.Minute},
+		Pools:        []string{pool.Name}, Slots: 3, RunDir: run, SpoolDir: filepath.Join(t.TempDir(), "spool"),
+	}, testrunner.Deps{
+		Owners: redis, Claims: redis, Pools: redis, Output: redis, Store: store, Blobs: files, Log: log,
+		Dial: func(dir string) (testrunner.VM, error) { return makeVM(ctx, provider, dir, pool) },
+	})
+	require.NoError(t, err)
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- runner.Run(running) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+	results := map[string]*core.Result{}
+	for name := range submitted {
+		require.Eventually(t, func() bool {
+			row, err := store.Get(ctx, "r-"+name)
+			require.NoError(t, err)
+			results[name] = row.Result
+			return row.Result != nil
+		}, 5*time.Minute, 10*time.Millisecond, name)
+	}
+	return results
 }
 
 // makeVM makes a VM at the moment in which it is needed.

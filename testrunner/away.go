@@ -62,7 +62,7 @@ func (j *job) perform(ctx context.Context, run agent.Run, sink func(stream strin
 	if fault := <-answered; fault != nil {
 		return agent.Exit{}, fault
 	}
-	exit.CPUMs += used.CPUMs
+	exit.CPUMs, exit.BoxedMs = exit.CPUMs+used.CPUMs, used.WallMs
 	exit.MemoryPeakBytes = max(exit.MemoryPeakBytes, used.MemoryPeakBytes)
 	return exit, err
 }
@@ -87,7 +87,9 @@ func (j *job) answerAll(ctx context.Context, used *core.Usage) error {
 // answer runs what a call asks for in the VM and tells the caller. An error is a platform fault.
 func (j *job) answer(call *agent.Call, used *core.Usage) error {
 	j.untrusted = true
+	began := j.r.deps.Clock.Now()
 	exit, err := j.vm.Answer(call, j.limits)
+	used.WallMs += j.r.deps.Clock.Now().Sub(began).Milliseconds() // also of a call that the harness's end cuts off
 	used.CPUMs += exit.CPUMs
 	used.MemoryPeakBytes = max(used.MemoryPeakBytes, exit.MemoryPeakBytes)
 	return err

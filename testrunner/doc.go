@@ -17,6 +17,10 @@
 //	harness: says that it failed               failed, blame submission             done
 //	harness: memory or processes exceeded      failed, blame submission, whatever   done
 //	                                           it printed: the VM's limits are the last word
+//	harness: over its time, half of it in      failed, blame submission             done
+//	  commands of drover-run
+//	checker, interactor: over a limit, and     completed, that limit is the         done
+//	  not with a silent submission             verdict on the test
 //	harness: bad report, exit code, signal,    failed, blame harness                done
 //	  over its time, flood, refused archive
 //	a file or the harness is not in the blob   failed, blame platform: it would be  done, not queued again

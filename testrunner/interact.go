@@ -3,8 +3,10 @@ package testrunner
 import (
 	"archive/tar"
 	"context"
+	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"drover/core"
 	"drover/core/agent"
@@ -42,7 +44,8 @@ func (j *job) pose(t *cases.Test) error {
 
 // converse runs a test's program and the interactor at once: what one prints is the other's standard input. Neither
 // reads the end of its input before the other has ended or closed its output, so what the second does after the end of
-// the first may be an answer to it. An error is a platform fault, or an *ended.
+// the first may be an answer to it. The interactor's limit by the clock begins when that of the program is up, since it
+// waits for the program until then. An error is a platform fault, or an *ended.
 func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran, error) {
 	c := j.suite.plan.Interactor
 	if err := j.pose(t); err != nil {
@@ -54,25 +57,31 @@ func (j *job) converse(t *cases.Test, o *cases.Outcome, program agent.Run) (*ran
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	mine, theirs, before := j.bounds(t.Limits), j.bounds(c.Limits), j.r.watch.look()
+	patient := c.Limits
+	patient.Wall += t.Limits.Wall
+	mine, theirs, before := j.bounds(t.Limits), j.bounds(patient), j.r.watch.look()
 	if err := j.running(max(mine.all(), theirs.all())); err != nil {
 		return nil, err
 	}
 	judge := j.step(c.Command(t.CheckerArgs), j.w.Spec.Env)
-	run, its, first, err := j.talk(side{program, t.Limits, mine}, side{judge, c.Limits, theirs})
+	run, its, first, err := j.talk(t, side{program, t.Limits, mine}, side{judge, patient, theirs})
 	leave() // what judges afterwards enters by itself
 	if err != nil {
 		return nil, err
 	}
 	j.account(run, t.Limits, mine)
-	j.account(its, c.Limits, theirs)
+	j.account(its, patient, theirs)
 	j.repay(run, mine, before)
 	o.Input = []byte(its.stdout.String()) // what the program was given
 	its.stdout.Reset()
+	usedUp, err := j.usedUp(t, its)
+	if err != nil {
+		return nil, err
+	}
 	if its, err = j.afterwards(its); err != nil {
 		return nil, err
 	}
-	if err := j.decide(t, o, run, its, first); err != nil {
+	if err := j.decide(t, o, run, its, usedUp, first); err != nil {
 		return nil, err
 	}
 	return run, j.checkWritten(t, o)
@@ -85,8 +94,13 @@ type side struct {
 	bounds bounds
 }
 
-// talk runs a program and an interactor at once, and says whether the interactor was the first to fall silent.
-func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
+// lastWords is how long an interactor may take to end after a program that ended badly: it can hardly change the verdict.
+const lastWords = 3 * time.Second
+
+var errDecided = errors.New("the verdict does not wait for the interactor any longer")
+
+// talk runs a test's program and an interactor at once, and says whether the interactor was the first to fall silent.
+func (j *job) talk(t *cases.Test, program, judge side) (run, its *ran, first bool, err error) {
 	ctx, stop := context.WithCancelCause(j.ctx)
 	defer stop(nil)
 	heard, asked := newPipe(), newPipe() // by the program, by the interactor
@@ -104,7 +118,9 @@ func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
 	judged := make(chan struct{})
 	go func() {
 		its, failed = j.execute(ctx, j.peer, judge.run, judge.limits, judge.bounds, heard.hear)
-		if failed != nil {
+		if failed != nil && errors.Is(context.Cause(ctx), errDecided) {
+			failed, its.cut = nil, true
+		} else if failed != nil {
 			stop(failed)
 		}
 		silent.Do(func() { first = true }) // before the program can notice
@@ -117,6 +133,15 @@ func (j *job) talk(program, judge side) (run, its *ran, first bool, err error) {
 	}
 	silent.Do(func() {})
 	asked.end()
+	if err == nil {
+		if bad, _, _ := run.verdict(t.Exit, t.Limits); bad != "" {
+			select {
+			case <-judged:
+			case <-j.r.deps.Clock.After(lastWords):
+				stop(errDecided)
+			}
+		}
+	}
 	<-judged
 	if err != nil || failed != nil {
 		return nil, nil, false, context.Cause(ctx)
@@ -156,11 +181,34 @@ func (j *job) checkWritten(t *cases.Test, o *cases.Outcome) error {
 	return j.check(t, o, string(written))
 }
 
+// usedUp returns the outcome of a conversation that brought the interactor to one of its own limits; nil if none did, or if
+// the interactor gets there on its own, too: then it has failed.
+func (j *job) usedUp(t *cases.Test, its *ran) (*cases.Outcome, error) {
+	c := j.suite.plan.Interactor
+	verdict, why := its.limitReached(c.Limits)
+	if verdict == "" || j.suite.late {
+		return nil, nil //nolint:nilnil // as said above
+	}
+	if err := j.pose(t); err != nil {
+		return nil, err
+	}
+	alone, err := j.one(j.peer, j.step(c.Command(t.CheckerArgs), j.w.Spec.Env), c.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if again, _ := alone.limitReached(c.Limits); again != "" {
+		return nil, nil //nolint:nilnil // as said above
+	}
+	o := &cases.Outcome{}
+	o.UseUp(c, verdict, why)
+	return o, nil
+}
+
 // afterwards runs the command that judges how the interactor has ended, if there is one and the interactor has ended by
 // itself.
 func (j *job) afterwards(its *ran) (*ran, error) {
 	c := j.suite.plan.Interactor
-	if c.After == nil || j.suite.late {
+	if c.After == nil || j.suite.late || its.cut {
 		return its, nil
 	}
 	if _, why, _ := its.verdict(nil, c.Limits); why != "" {
@@ -171,16 +219,19 @@ func (j *job) afterwards(its *ran) (*ran, error) {
 
 // decide judges a conversation. First: the interactor ended before the program had ended or closed its output, so that
 // the end of the program may be its answer to that. What an interactor refuses is refused even if the program has printed
-// up to its limit before the interactor came to that: who is faster depends on the host.
-func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, first bool) error {
+// up to its limit before the interactor came to that: who is faster depends on the host. UsedUp is the outcome if the
+// program brought the interactor to a limit.
+func (j *job) decide(t *cases.Test, o *cases.Outcome, run, its *ran, usedUp *cases.Outcome, first bool) error {
 	var said cases.Outcome
 	why := ""
-	if _, why, _ = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
+	if usedUp != nil {
+		said = *usedUp
+	} else if _, why, _ = its.verdict(nil, j.suite.plan.Interactor.Limits); why == "" {
 		why = j.suite.plan.Interactor.Judge(t, &said, its.exit.Code, its.stdout.String(), its.stderr.String())
 	}
 	o.Verdict, o.Why, o.By = run.verdict(t.Exit, t.Limits)
 	refused := why == "" && !said.Passed()
-	decided := first && why != "" || refused && (first || o.Verdict == cases.OutputLimit) // whatever the program did then
+	decided := first && why != "" || refused && (first || o.Verdict == cases.OutputLimit && usedUp == nil) // whatever the program did then
 	if decided || o.Verdict == "" {
 		o.By = core.ByInteract
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/harness"
+	"drover/core/service/clock"
+	"drover/testrunner"
 )
 
 const talked = `
@@ -45,8 +48,10 @@ func atOnce(exit agent.Exit, says string) played {
 
 func after(exit agent.Exit, says string) played {
 	return func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
-		if _, err := io.Copy(io.Discard, run.Stdin); err != nil {
-			return agent.Exit{}, err
+		if run.Stdin != nil {
+			if _, err := io.Copy(io.Discard, run.Stdin); err != nil {
+				return agent.Exit{}, err
+			}
 		}
 		return atOnce(exit, says)(ctx, n, run, sink)
 	}
@@ -122,6 +127,90 @@ func TestWhoDecidesAConversation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// patiently talks with a program until that has ended, and then ends by a limit; alone it ends as it should, or by the limit
+// as well.
+func patiently(limit agent.Exit, always bool) played {
+	return func(ctx context.Context, n int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+		if run.Stdin == nil && !always {
+			return agent.Exit{Code: 43}, nil
+		}
+		if run.Stdin == nil {
+			return limit, nil
+		}
+		return after(limit, "")(ctx, n, run, sink)
+	}
+}
+
+// A limit that an interactor reaches is its own fault only if it reaches it when nobody talks with it.
+func TestAnInteractorsLimitsAreNotUsedUpByTheProgram(t *testing.T) {
+	t.Parallel()
+	well, died := agent.Exit{}, agent.Exit{Code: 139, Signal: "SIGSEGV"}
+	late := agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}
+	busy := agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true, CPUMs: 60_000}
+	loud := agent.Exit{Truncated: true}
+	large := agent.Exit{Code: 137, Signal: "SIGKILL", MemoryExceeded: true}
+	for name, test := range map[string]struct {
+		prog, talk played
+		verdict    harness.Verdict
+	}{
+		"by asking much":                     {atOnce(well, ""), patiently(loud, false), harness.OutputLimit},
+		"by what is hard to answer":          {atOnce(well, ""), patiently(busy, false), harness.TimeLimit},
+		"by the clock":                       {atOnce(well, ""), patiently(late, false), harness.TimeLimit},
+		"by memory":                          {atOnce(well, ""), patiently(large, false), harness.MemoryLimit},
+		"and it crashed before":              {atOnce(died, ""), patiently(loud, false), harness.Crashed},
+		"it prints too much by itself":       {atOnce(well, ""), patiently(loud, true), harness.HarnessFault},
+		"it is too slow by itself":           {atOnce(well, ""), patiently(busy, true), harness.HarnessFault},
+		"the program flooded and it is slow": {atOnce(agent.Exit{OutputExceeded: true}, ""), patiently(busy, false), harness.OutputLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.cluster.Peers = true
+			w.script.run = byName(map[string]played{"prog": test.prog, "talk": test.talk})
+			w.submit(w.stock(map[string]string{"cases.yaml": talked, "talk": "#!/bin/sh"}))
+			w.cluster.AddVMs(t, 1)
+			w.start(nil)
+			r := w.result()
+			require.Equal(t, test.verdict, harness.VerdictOf(&r), r.Reason)
+		})
+	}
+}
+
+// The clock of an interactor begins where that of the program ends, and one that has not ended soon after a program that
+// ended badly is not waited for.
+func TestAnInteractorWaitsForTheProgramAndNotTheOtherWayRound(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.cluster.Peers = true
+	now, ends := clock.NewManual(time.Now()), make(chan struct{})
+	w.script.run = byName(map[string]played{
+		"prog": func(context.Context, int, agent.Run, func(string, []byte)) (agent.Exit, error) {
+			<-ends
+			return agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, nil
+		},
+		"talk": func(ctx context.Context, _ int, run agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+			if run.Stdin == nil {
+				return agent.Exit{}, nil
+			}
+			assert.Equal(t, "5s", run.Share.Timeout.String(), "its own limit, and that of the program")
+			sink(agent.Stdout, []byte("go on"))
+			close(ends)
+			return untilKilled(ctx, "vm")
+		},
+	})
+	w.submit(w.stock(map[string]string{"cases.yaml": talked, "talk": "#!/bin/sh"}))
+	w.cluster.AddVMs(t, 1)
+	w.start(func(_ *testrunner.Config, d *testrunner.Deps) { d.Clock = now })
+	<-ends
+	for len(w.ledger.recorded) == 0 {
+		now.Advance(time.Second)
+		runtime.Gosched()
+	}
+	r := w.result()
+	require.Equal(t, harness.TimeLimit, harness.VerdictOf(&r), r.Reason)
+	require.Contains(t, r.Tests[0].Message, "go on", "what it was given so far is shown")
 }
 
 // What one prints is what the other reads; the submission and what it is not to see never meet.

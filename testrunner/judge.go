@@ -58,7 +58,8 @@ const notYours = "The grading program failed, which is not your fault: "
 
 // judgeHarness judges the end of a grading. Limits on memory and processes apply to the whole VM: exceeding them ends
 // the run whatever the harness printed before or after, because the kernel may kill the harness or the submission
-// first. A harness that is away has its VM to itself.
+// first. A harness that is away has its VM to itself. Time that the harness has spent on commands in its box is the
+// submission's.
 func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, away bool, out string, outCut bool, parse func(text []byte) (harness.Report, error)) {
 	res.State, res.Limit = core.RequestFailed, exit.Limit()
 	if len(exit.Refused) > 0 {
@@ -67,6 +68,9 @@ func judgeHarness(res *core.Result, exit agent.Exit, limits core.Limits, away bo
 	switch {
 	case !away && (res.Limit == core.LimitMemory || res.Limit == core.LimitPids):
 		res.Blame, res.Reason = core.BlameSubmission, "The grading was stopped: "+over(res.Limit, limits)
+		return
+	case res.Limit == core.LimitTime && exit.BoxedMs*2 >= limits.Timeout.Milliseconds():
+		res.Blame, res.Reason = core.BlameSubmission, "The grading was stopped: "+over(res.Limit, limits)+" Programs of the submission ran for half of it or more."
 		return
 	case res.Limit != "":
 		res.Blame, res.Reason = core.BlameHarness, notYours+over(res.Limit, limits)

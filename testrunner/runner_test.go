@@ -114,6 +114,10 @@ func TestEnds(t *testing.T) {
 			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, TimedOut: true})},
 			state: core.RequestFailed, blame: core.BlameHarness, limit: core.LimitTime, exit: 137, reason: "time limit", verdict: harness.HarnessFault,
 		},
+		"Submission uses up the time": {
+			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, TimedOut: true, BoxedMs: time.Hour.Milliseconds()})},
+			state: core.RequestFailed, blame: core.BlameSubmission, limit: core.LimitTime, exit: 137, reason: "Programs of the submission ran for half of it", verdict: harness.TimeLimit,
+		},
 		"Harness floods until killed": {
 			graded: true, script: script{run: says("", "", agent.Exit{Code: 137, OutputExceeded: true})},
 			state: core.RequestFailed, blame: core.BlameHarness, limit: core.LimitOutput, exit: 137, reason: "output limit", verdict: harness.HarnessFault,

@@ -356,7 +356,8 @@ func (j *job) compare(t *cases.Test, o *cases.Outcome, run *ran) error {
 	return nil
 }
 
-// check runs the checker, in a VM where only what it judges is left.
+// check runs the checker, in a VM where only what it judges is left. One that reaches a limit of its own has failed if it
+// does so with no output at all, too; otherwise what the submission printed was more than it could judge.
 func (j *job) check(t *cases.Test, o *cases.Outcome, output string) error {
 	s := j.suite
 	if err := j.vm.Reset(j.ctx, keptChecker); err != nil {
@@ -379,6 +380,15 @@ func (j *job) check(t *cases.Test, o *cases.Outcome, output string) error {
 		return err
 	}
 	verdict, why, _ := done.verdict(nil, c.Limits)
+	if limit, _ := done.limitReached(c.Limits); limit != "" && output != "" && !s.late {
+		if err := j.check(t, &cases.Outcome{}, ""); err != nil {
+			return err
+		}
+		o.UseUp(c, limit, why)
+		if !s.late {
+			return nil
+		}
+	}
 	if s.late {
 		o.Verdict, o.Why, o.Share, o.By = cases.TimeLimit, j.timeIsUp(), 0, core.ByWhole
 		return nil

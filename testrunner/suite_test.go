@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,48 @@ func (w *fixture) stock(files map[string]string) core.Spec {
 	spec.Harness, spec.Input = &file, []byte(`{"drover/stock":"cases"}`)
 	spec.Files = []core.File{w.blobs.put("prog", "the submission")}
 	return spec
+}
+
+// A limit that a checker reaches is its own fault only if it reaches it with no output, too.
+func TestACheckersLimitsAreNotUsedUpByTheProgram(t *testing.T) {
+	t.Parallel()
+	const checked = "run: [prog]\nchecker: {files: [check], run: [check], limits: {wall: 3s}}\ntests: [{name: a, compare: checker}]"
+	for name, test := range map[string]struct {
+		printed string
+		exit    agent.Exit
+		always  bool
+		verdict harness.Verdict
+	}{
+		"time":            {"1 1 1", agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, false, harness.TimeLimit},
+		"output":          {"1 1 1", agent.Exit{Truncated: true}, false, harness.OutputLimit},
+		"memory":          {"1 1 1", agent.Exit{Code: 137, Signal: "SIGKILL", MemoryExceeded: true}, false, harness.MemoryLimit},
+		"always":          {"1 1 1", agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, true, harness.HarnessFault},
+		"nothing printed": {"", agent.Exit{Code: 137, Signal: "SIGKILL", TimedOut: true}, true, harness.HarnessFault},
+		"a crash":         {"1 1 1", agent.Exit{Code: 139, Signal: "SIGSEGV"}, false, harness.HarnessFault},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.script.run = byName(map[string]played{
+				"prog": func(_ context.Context, _ int, _ agent.Run, sink func(string, []byte)) (agent.Exit, error) {
+					sink(agent.Stdout, []byte(test.printed))
+					return agent.Exit{}, nil
+				},
+				"check": func(_ context.Context, _ int, run agent.Run, _ func(string, []byte)) (agent.Exit, error) {
+					judged, err := io.ReadAll(run.Stdin)
+					if len(judged) > 0 || test.always {
+						return test.exit, err
+					}
+					return agent.Exit{Code: 43}, err
+				},
+			})
+			w.submit(w.stock(map[string]string{"cases.yaml": checked, "check": "#!/bin/sh"}))
+			w.cluster.AddVMs(t, 1)
+			w.start(nil)
+			r := w.result()
+			require.Equal(t, test.verdict, harness.VerdictOf(&r), r.Reason)
+		})
+	}
 }
 
 // answers plays the programs of a grading: by their first word.
@@ -195,7 +238,7 @@ func TestSuite_Unclean(t *testing.T) {
 	t.Parallel()
 	unclean := core.Wrap(agent.ErrUnclean, core.CodeBadVM, "vm", "VM vm failed")
 	died := core.Errorf(core.CodeBadVM, "vm", "VM vm does not answer")
-	const checked = "run: [prog]\nchecker: {files: [check], run: [check]}\ntests: [{compare: checker}, {compare: checker}]"
+	const checked = "run: [prog]\nchecker: {files: [check], run: [check], limits: {wall: 3s}}\ntests: [{compare: checker}, {compare: checker}]"
 	for name, test := range map[string]struct {
 		yaml  string
 		at    int // which reset of a VM fails

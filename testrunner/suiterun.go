@@ -15,6 +15,7 @@ type ran struct {
 
 	exit      agent.Exit
 	unstarted error // why it could not be started
+	cut       bool  // an interactor that was ended, since nothing depended on it any more
 }
 
 func (r *ran) usage() core.Usage {
@@ -26,6 +27,17 @@ func (r *ran) verdict(exit *int, l cases.Limits) (verdict, why string, by core.D
 		return cases.RuntimeError, "it could not be started: " + r.unstarted.Error(), core.ByStart
 	}
 	return cases.Ended(r.exit, exit, l)
+}
+
+// limitReached returns the verdict of a limit that the run has reached, and how; "" if it has reached none.
+func (r *ran) limitReached(l cases.Limits) (verdict, why string) {
+	if r.unstarted != nil || r.cut {
+		return "", ""
+	}
+	if verdict, why, _ = r.verdict(nil, l); verdict == cases.RuntimeError {
+		return "", ""
+	}
+	return verdict, why
 }
 
 // step is a run of one command in the place work.
@@ -55,8 +67,8 @@ func (j *job) one(vm VM, run agent.Run, l cases.Limits) (*ran, error) {
 	return out, err
 }
 
-// execute runs one command; tap hears what it prints. One that ends between its limit of processor time
-// and stopAt has exceeded the limit nevertheless.
+// execute runs one command; tap hears what it prints, which comes with an error, too. One that ends between its limit of
+// processor time and stopAt has exceeded the limit nevertheless.
 func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits, b bounds, tap func(stream string, data []byte)) (*ran, error) {
 	out := &ran{capture: capture{limit: l.Output}}
 	late := b.all() + j.r.cfg.RunGrace
@@ -79,7 +91,7 @@ func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits,
 	case err != nil && ctx.Err() == nil && inner.Err() != nil:
 		return nil, context.Cause(inner)
 	case err != nil:
-		return nil, err
+		return out, err
 	}
 	out.exit.TimedOut = out.exit.TimedOut || l.Time > 0 && out.exit.CPUMs > l.Time.Milliseconds()
 	return out, nil
@@ -87,7 +99,7 @@ func (j *job) execute(ctx context.Context, vm VM, run agent.Run, l cases.Limits,
 
 // account adds a run to what the grading has used.
 func (j *job) account(out *ran, l cases.Limits, b bounds) {
-	if out.unstarted != nil {
+	if out.unstarted != nil || out.cut {
 		return
 	}
 	s := j.suite

@@ -372,3 +372,19 @@ func TestManyRunsLeakNothing(t *testing.T) {
 	_, after := held()
 	assert.LessOrEqual(t, after, threads+2)
 }
+
+// A command that prints piece by piece has the pieces gathered: each frame after the first ones takes a millisecond.
+func TestSmallPiecesAreCarriedTogether(t *testing.T) {
+	t.Parallel()
+	v := start(t, plain, nil)
+	require.NoError(t, v.client.Assign(t.Context(), "job"))
+	frames, text := int64(0), 0
+	exit, err := v.client.Run(t.Context(), agent.Run{Args: []string{"sh", "-c", "i=0; while [ $i -lt 20000 ]; do echo 1; i=$((i+1)); done"}}, func(_ string, data []byte) {
+		frames++
+		text += len(data)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 40_000, text)
+	const first, slack = 100, 100
+	require.LessOrEqual(t, frames, first+exit.WallMs+slack)
+}

@@ -434,6 +434,7 @@ func (b *box) leave(j *job) {
 	b.mu.Lock()
 	b.now = nil
 	b.mu.Unlock()
+	b.owner.boxed.Add(int64(time.Since(j.began)))
 	b.judge(j)
 	if j.failure == nil {
 		j.failure = b.tidy()

@@ -96,11 +96,36 @@ func (f *frames) last(kind wire.Kind, body any) {
 	}
 }
 
+// A command that prints many small pieces without being given input in between has them carried in fewer: what it costs to
+// carry them must not exceed what it costs to print them. One that is given input may be in a conversation, which must not
+// wait.
+const (
+	smallPiece  = 4 << 10 // bytes
+	smallPieces = 64      // of them in a row are carried at once
+	gatherTime  = time.Millisecond
+)
+
+// gather counts the pieces of a stream, and waits before the next one where that should be larger.
+type gather struct {
+	small int   // pieces in a row
+	fed   int64 // how much input there had been before the first of them
+}
+
+func (g *gather) wait(n int, fed int64) {
+	if g.small++; n >= smallPiece || fed != g.fed {
+		g.small, g.fed = 0, fed
+	}
+	if g.small > smallPieces {
+		time.Sleep(gatherTime)
+	}
+}
+
 // pump carries one stream until its last writer is gone. Beyond the limit it counts and discards, and far beyond it
 // ends the run.
 func (j *job) pump(kind wire.Kind, from *os.File) {
 	buf := make([]byte, roomAhead+readSize+chunkTail)
 	left, total, end := j.limits.Output, int64(0), wire.OutputEnd(j.limits.Output)
+	var pieces gather
 	for {
 		n, err := from.Read(buf[roomAhead : roomAhead+readSize])
 		if n > 0 {
@@ -117,6 +142,7 @@ func (j *job) pump(kind wire.Kind, from *os.File) {
 			if total > end {
 				j.stop(causeOutput)
 			}
+			pieces.wait(n, j.fed.Load())
 		}
 		if err != nil {
 			return // the last writer is gone, or the run was given up

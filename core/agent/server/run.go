@@ -67,6 +67,8 @@ type job struct {
 	cpu    atomic.Int64 // nanoseconds
 
 	metered atomic.Int64 // nanoseconds counted by the meter
+	boxed   atomic.Int64 // nanoseconds by the clock for which commands have run in its box
+	fed     atomic.Int64 // bytes of standard input that were passed on
 	most    int64        // the largest resident set of one process, bytes
 
 	looking sync.Mutex
@@ -347,6 +349,7 @@ func (j *job) report(wall time.Duration) wire.Exit {
 		WaitedMs:       j.waited.Milliseconds(),
 		LostMs:         j.lost.Milliseconds(),
 		PartnerMs:      j.partner.Milliseconds(),
+		BoxedMs:        time.Duration(j.boxed.Load()).Milliseconds(),
 		HeldBy:         j.held,
 		Unsaved:        j.unsaved,
 	}
@@ -357,10 +360,23 @@ func (j *job) report(wall time.Duration) wire.Exit {
 	return e
 }
 
+// counting counts what is written.
+type counting struct {
+	io.Writer
+	n *atomic.Int64
+}
+
+// Write writes.
+func (c counting) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
 // feed carries standard input, and detects that the host is gone. A command that does not read blocks it, and thereby
 // the sender; keepAlive detects that the host is gone then.
 func (j *job) feed(req *request, in *bufio.Reader, stdin *os.File, dead <-chan struct{}) {
-	_, err := io.Copy(struct{ io.Writer }{stdin}, req.body)
+	_, err := io.Copy(counting{stdin, &j.fed}, req.body)
 	_ = stdin.Close() // repeated at the end of the run
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 		return // the command reads no more; the rest stays with the sender

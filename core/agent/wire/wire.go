@@ -247,6 +247,7 @@ type Exit struct {
 	WaitedMs        int64             `json:"waited_ms,omitempty"`  // of a run that the clock ended: for how long the process that waited longest for a processor did
 	LostMs          int64             `json:"lost_ms,omitempty"`    // of wall_ms, at most: that the limit by the clock did not count
 	PartnerMs       int64             `json:"partner_ms,omitempty"` // of lost_ms: what the run that it talked with had lost
+	BoxedMs         int64             `json:"boxed_ms,omitempty"`   // of a harness's run: of wall_ms, for which its commands have run in the box
 	MemoryPeakBytes int64             `json:"memory_peak_bytes"`
 	HeldBy          map[string]string `json:"held_by,omitempty"` // limit → what enforced it; "" if nothing did
 	Unsaved         string            `json:"unsaved,omitempty"` // of a run in the box: why what it left could not be kept

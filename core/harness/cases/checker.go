@@ -71,6 +71,12 @@ func (c *Checker) Judge(t *Test, o *Outcome, code int, stdout, stderr string) (f
 	return fmt.Sprintf("it ended with exit code %d (%s)", code, shorten(said))
 }
 
+// UseUp sets the outcome of a test whose submission brought its checker or interactor to a limit of that one's own: it is
+// the submission that went over the limit.
+func (o *Outcome) UseUp(c *Checker, limit, how string) {
+	o.Verdict, o.Why, o.Share = limit, "what it printed brought the "+c.Word+" to a limit: "+how, 0
+}
+
 func shortest(text string) string {
 	text = strings.TrimSpace(text)
 	return text[:min(len(text), maxQuote)]
