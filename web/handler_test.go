@@ -121,7 +121,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = web.Handler(web.Config{URL: u, Log: logrus.New()}, web.Handlers{API: http.NotFoundHandler(), Judge0: http.NotFoundHandler(), Tango: http.NotFoundHandler(), Jobe: http.NotFoundHandler(), Events: http.NotFoundHandler(), Pages: http.NotFoundHandler()})
 	require.ErrorContains(t, err, "https://drover.example.org")
-	_, err = web.Listen("256.0.0.1:1", nil)
+	_, err = web.Listen("256.0.0.1:1", nil, logrus.New())
 	require.ErrorContains(t, err, "--listen")
 }
 
@@ -129,7 +129,7 @@ func TestAnAddressThatIsNoneIsRefused(t *testing.T) {
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
-	s, err := web.Listen("127.0.0.1:0", nil)
+	s, err := web.Listen("127.0.0.1:0", nil, logrus.New())
 	require.NoError(t, err)
 	loop := s.Service(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first")

@@ -1,13 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	stdlog "log"
 	"net"
 	"net/http"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/net/netutil"
 
 	"drover/core"
@@ -33,9 +36,9 @@ type Server struct {
 	stop     context.CancelFunc // ends streams
 }
 
-// Listen listens on address (HOST:PORT), by TLS if it is given a certificate. Returns
+// Listen listens on address (HOST:PORT), by TLS if it is given a certificate. Faults of connections are logged. Returns
 // UNAVAILABLE if the address cannot be used.
-func Listen(address string, certificate *tls.Certificate) (*Server, error) {
+func Listen(address string, certificate *tls.Certificate, log logrus.FieldLogger) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeUnavailable, address, "the web cannot listen on %s: choose another --listen address", address)
@@ -51,10 +54,19 @@ func Listen(address string, certificate *tls.Certificate) (*Server, error) {
 		listener: listener, stop: stop,
 		server: &http.Server{
 			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes, ErrorLog: stdlog.New(faults{log}, "", 0),
 			BaseContext: func(net.Listener) context.Context { return live },
 		},
 	}, nil
+}
+
+// faults logs what net/http would print by itself.
+type faults struct{ log logrus.FieldLogger }
+
+// Write implements io.Writer.
+func (f faults) Write(line []byte) (int, error) {
+	f.log.Warn(string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // Addr is the address it listens on, with the port that a port of 0 became.

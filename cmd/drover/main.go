@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/course"
@@ -24,8 +25,13 @@ import (
 
 func main() {
 	startCollector()
+	unix.Umask(ownOnly)
 	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
+
+// ownOnly is the umask of the program: what it writes may hold secrets and people's work, so others read nothing unless
+// a mode is set explicitly. The agent of a VM sets its own.
+const ownOnly = 0o077
 
 // run is the whole program, and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/wiring"
 	"drover/core/coretest/tier"
 	"drover/web/browsertest"
 )
@@ -38,13 +39,14 @@ func TestPeopleUseTheSite(t *testing.T) {
 	h := newTestCluster(t)
 	b := browsertest.Start(t)
 	up := h.up("--listen", "127.0.0.1:0")
-	link := regexp.MustCompile(`(http://\S+)/sign-in/link\?token=\S+`)
-	await(t, "the site is up", func() bool { return link.MatchString(up.said()) })
-	found := link.FindStringSubmatch(up.said())
-	s := &campus{testCluster: h, url: found[1], b: b}
+	site := regexp.MustCompile(`the site is at (http://\S+)`)
+	await(t, "the site is up", func() bool { return strings.Contains(up.said(), wiring.AdminLinkFile) })
+	link, err := os.ReadFile(filepath.Join(h.cfg.Data, wiring.AdminLinkFile))
+	require.NoError(t, err)
+	s := &campus{testCluster: h, url: site.FindStringSubmatch(up.said())[1], b: b}
 	s.said("pool", "set", "default")
 
-	root := s.enter(found[0])
+	root := s.enter(strings.TrimSpace(string(link)))
 	s.foundClass(t.TempDir())
 	root.Goto(s.url + "/users")
 	root.Await("tess")

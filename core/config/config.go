@@ -123,6 +123,12 @@ type Config struct {
 	sources map[string]Source // by name in the file
 }
 
+// The formats of logs.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
 // What a host does after a failed self-test.
 const (
 	SelfTestOn   = "on"

@@ -90,6 +90,12 @@ func (c *Config) checkRedis() error {
 	return c.checkRedisAt("redis", "namespace", c.Redis, c.Namespace)
 }
 
+// lacksPassword reports whether a URL has a user and no password. Clients of Redis then sign in as nobody.
+func lacksPassword(user *url.Userinfo) bool {
+	password, _ := user.Password()
+	return user.Username() != "" && password == ""
+}
+
 // checkRedisAt checks a URL and its namespace, which the settings of these names have.
 func (c *Config) checkRedisAt(setting, space string, at URL, namespace string) error {
 	if err := c.checkURL(setting, at, redisSchemes...); err != nil {
@@ -102,6 +108,11 @@ func (c *Config) checkRedisAt(setting, space string, at URL, namespace string) e
 	_, kind, _ := strings.Cut(parsed.Scheme, "+")
 	query := parsed.Query()
 	switch {
+	case lacksPassword(parsed.User):
+		return c.problem(setting, "it names the user %s and no password, and Redis would take the connection for one of its user default: "+
+			"write the password into a file and name that with redis_password_file, or leave the user away", parsed.User.Username())
+	case query.Has("sentinel_username") && !query.Has(sentinelPassword):
+		return c.problem(setting, "it has sentinel_username and no password of the Sentinels: name the file of it with sentinel_password_file")
 	case parsed.Scheme == "unix" && len(parsed.Path) > maxSocketPath:
 		return c.problem(setting, "the socket's path %s is longer than the %d bytes that Linux allows: choose a shorter --data", parsed.Path, maxSocketPath)
 	case kind != "" && parsed.Hostname() == "":

@@ -148,7 +148,7 @@ func (c *Config) checkLogs() error {
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel) {
 		problems = append(problems, c.problem("log_level", "%q is no level: use debug, info, warn or error", c.LogLevel))
 	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
+	if c.LogFormat != LogText && c.LogFormat != LogJSON {
 		problems = append(problems, c.problem("log_format", "%q is no format: use text or json", c.LogFormat))
 	}
 	return errors.Join(problems...)

@@ -45,7 +45,7 @@ func listen(t *testing.T, now func() time.Time) *listening {
 	none := http.NotFoundHandler()
 	h, err := web.Handler(web.Config{URL: &url.URL{Scheme: "http", Host: "school.example"}, Log: log}, web.Handlers{API: as, Judge0: none, Tango: none, Jobe: none, Events: none, Pages: none})
 	require.NoError(t, err)
-	s, err := web.Listen("127.0.0.1:0", nil)
+	s, err := web.Listen("127.0.0.1:0", nil, log)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

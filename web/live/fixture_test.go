@@ -127,7 +127,7 @@ func (w *fixture) enrol() {
 // site serves API and events, and lets users in by their name alone.
 func (w *fixture) site(log logrus.FieldLogger, keeper *session.Keeper, p services.Deps) {
 	w.t.Helper()
-	s, err := web.Listen("127.0.0.1:0", nil)
+	s, err := web.Listen("127.0.0.1:0", nil, log)
 	require.NoError(w.t, err)
 	w.url = "http://" + s.Addr()
 	at, err := url.Parse(w.url)

@@ -75,7 +75,7 @@ func NewLog(cfg *config.Config, to io.Writer) (*logrus.Logger, error) {
 	log := logrus.New()
 	log.SetOutput(to)
 	log.SetLevel(level)
-	if cfg.LogFormat == "json" {
+	if cfg.LogFormat == config.LogJSON {
 		log.SetFormatter(&logrus.JSONFormatter{})
 	} else {
 		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true})

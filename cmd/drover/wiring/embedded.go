@@ -262,7 +262,10 @@ func up(c *cli.Context, cfg *config.Config, signals *service.Signals) error {
 	if err != nil {
 		return err
 	}
-	err = e.Announce(c.Context, c.App.Writer)
+	var text strings.Builder
+	if err = e.Announce(c.Context, &text); err == nil {
+		err = announcing(cfg, log, c.App.Writer, text.String())
+	}
 	if err == nil && cfg.Listen != "" {
 		err = e.addSite(c, log)
 	}
@@ -281,7 +284,7 @@ func (e *EmbeddedCluster) addSite(c *cli.Context, log logrus.FieldLogger) error 
 	if err != nil {
 		return err
 	}
-	if err := f.announce(c.Context, c.App.Writer); err != nil {
+	if err := f.announce(c, e.Cluster.Config, log); err != nil {
 		return errors.Join(err, f.Server.Close())
 	}
 	e.services = append(e.services, f.Services()...)

@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -38,7 +35,8 @@ func WebCommand() *cli.Command {
 	return &cli.Command{
 		Name: "web", Usage: "answer browsers and programs: the site of a cluster", OnUsageError: terminal.UsageError,
 		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
-			access.SiteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it prints a link for the first.",
+			access.SiteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it writes\n" +
+			"a link for the first into the file "+AdminLinkFile+" of the data folder.",
 		Flags:  terminal.WithSettings(nil, "web"),
 		Action: joined(serveSite),
 	}
@@ -54,7 +52,7 @@ func serveSite(c *cli.Context, h *access.Cluster, signals *service.Signals) erro
 	if err != nil {
 		return err
 	}
-	if err := f.announce(c.Context, c.App.Writer); err != nil {
+	if err := f.announce(c, h.Config, log); err != nil {
 		return errors.Join(err, f.Server.Close())
 	}
 	services := append(f.Services(), h.Ledger(), neighbours(h, log))
@@ -90,7 +88,7 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 		watch:    &requests.Watch{},
 	}
 	h.SetFeeds(f.watch)
-	if f.Server, err = web.Listen(access.ListenAddress(h.Config), certificate); err != nil {
+	if f.Server, err = web.Listen(access.ListenAddress(h.Config), certificate, log); err != nil {
 		return nil, err
 	}
 	if f.URL, err = access.SiteURL(h.Config, f.Server.Addr()); err == nil {
@@ -215,22 +213,4 @@ func languagesOf[L any](setting, file string, parse func([]byte) ([]L, error)) (
 		return nil, core.Wrap(err, core.CodeInvalid, file, "the table of languages %s (setting %s) cannot be read", file, setting)
 	}
 	return parse(text)
-}
-
-// announce prints where the site is, and how its first admin gets in.
-func (f *Website) announce(ctx context.Context, w io.Writer) error {
-	text := "the site is at " + f.URL.String() + "\n"
-	admin, secret, err := f.Accounts.Bootstrap(ctx)
-	if core.Is(err, core.CodeLimit) { // it has started often within an hour
-		text += "no admin can sign in yet: use a link that an earlier start printed\n"
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	if secret != "" {
-		text += fmt.Sprintf("no admin can sign in yet: sign in once as %s, within %s, by\n%s\n", admin, strings.TrimSuffix(account.LinkLife.String(), "0m0s"), account.Link{Secret: secret}.At(f.URL).URL)
-	}
-	_, err = io.WriteString(w, text)
-	return err
 }
