@@ -47,17 +47,22 @@ type upload struct {
 func (k *call) repeatable() bool { return k.method != http.MethodPost || k.key != "" || k.again }
 
 // ask makes a call whose answer is a T.
-func ask[T any](ctx context.Context, c *Client, k call) (T, error) {
-	return repeat(ctx, c, &k, func(ctx context.Context) (T, error) {
-		var out T
+func ask[T any](ctx context.Context, c *Client, k call) (out T, err error) {
+	err = c.read(ctx, &k, &out)
+	return out, err
+}
+
+// read makes a call and reads its answer, all of it before any of it is set.
+func (c *Client) read(ctx context.Context, k *call, out any) error {
+	return c.repeat(ctx, k, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, k.timeout())
 		defer cancel()
-		r, err := c.send(ctx, &k)
+		r, err := c.send(ctx, k)
 		if err != nil {
-			return out, err
+			return err
 		}
 		defer r.Body.Close() //nolint:errcheck // only read from
-		return out, c.decode(r, &out)
+		return c.decode(r, out)
 	})
 }
 
@@ -209,8 +214,9 @@ func (c *Client) away(err error) error {
 	return core.Wrap(err, core.CodeUnavailable, c.Server, "the site %s does not answer", c.Server)
 }
 
-// repeat repeats a call as long as that may help and does no harm.
-func repeat[T any](ctx context.Context, c *Client, k *call, try func(ctx context.Context) (T, error)) (T, error) {
+// repeat repeats a call as long as that may help and does no harm. It is not generic: with the library's part of it, it
+// would be compiled anew for each type of answer.
+func (c *Client) repeat(ctx context.Context, k *call, try func(ctx context.Context) error) error {
 	options := []backoff.RetryOption{backoff.WithBackOff(c.pauses()), backoff.WithMaxElapsedTime(c.Timeout)}
 	if c.Timeout < 0 || !k.repeatable() {
 		options = append(options, backoff.WithMaxTries(1))
@@ -218,8 +224,8 @@ func repeat[T any](ctx context.Context, c *Client, k *call, try func(ctx context
 	if c.Again != nil {
 		options = append(options, backoff.WithNotify(func(err error, wait time.Duration) { c.Again(plain(err), wait) }))
 	}
-	out, err := backoff.Retry(ctx, func() (T, error) { return try(ctx) }, options...)
-	return out, plain(err)
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, try(ctx) }, options...)
+	return plain(err)
 }
 
 func (c *Client) pauses() *backoff.ExponentialBackOff {

@@ -14,7 +14,11 @@ import (
 func (c *Client) download(ctx context.Context, parts ...string) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k := call{method: http.MethodGet, path: parts, accept: "application/octet-stream, application/problem+json", header: http.Header{"Accept-Encoding": {"identity"}}}
-	r, err := repeat(ctx, c, &k, func(ctx context.Context) (*http.Response, error) { return c.send(ctx, &k) }) //nolint:bodyclose // newContent closes it
+	var r *http.Response
+	err := c.repeat(ctx, &k, func(ctx context.Context) (err error) {
+		r, err = c.send(ctx, &k) //nolint:bodyclose // newContent closes it
+		return err
+	})
 	if err != nil {
 		cancel(nil)
 		return nil, 0, err
