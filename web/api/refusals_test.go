@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/stretchr/testify/require"
@@ -48,17 +49,32 @@ func TestWhatTheDescriptionForbidsIsRefused(t *testing.T) {
 			if w.kind != "" {
 				r.Header.Set("Content-Type", w.kind)
 			}
-			got := httptest.NewRecorder()
+			got := &timed{httptest.NewRecorder(), 0}
 			what := fmt.Sprintf("%s: %s: %.300s %s %.300s", op.ID, w.why, w.query, w.header, w.body)
 			require.NotPanics(t, func() { handler.ServeHTTP(got, r) }, what)
 			require.Equal(t, w.status, got.Code, "%s\n%s", what, got.Body)
 			require.Equal(t, "application/problem+json", got.Header().Get("Content-Type"), what)
+			if w.why == "no JSON" {
+				require.Positive(t, got.within, "%s: the body may come as slowly as it likes", what)
+			}
 			var p api.Problem
 			require.NoError(t, json.Unmarshal(got.Body.Bytes(), &p), what)
 			require.True(t, w.at == "" || slices.ContainsFunc(p.Errors, func(f api.Fault) bool { return strings.HasPrefix(f.Location, w.at) }), "%s\n%s", what, got.Body)
 		}
 	}
 	require.Greater(t, n, 1000)
+}
+
+// timed is an answer that notes within which time the body has to come.
+type timed struct {
+	*httptest.ResponseRecorder
+
+	within time.Duration
+}
+
+func (r *timed) SetReadDeadline(at time.Time) error {
+	r.within = time.Until(at)
+	return nil
 }
 
 // wrongs makes what an operation has to refuse.
