@@ -77,7 +77,12 @@ func TestTasks(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"t2-1", "t4-1"}, queue, "a release goes to the front")
 		before = k.picture(t)
-		k.add(t, "t1", "t3")
+		for _, id := range []string{"t1", "t3"} {
+			refused(t, k.Store.EnqueueTask(t.Context(), core.Task{ID: id, Generation: 1, Kind: "none"}), core.CodeEnded)
+		}
+		knows, err := k.Store.KnowsEnds(t.Context(), []string{"t1-1", "t2-1", "t3-1", "t9-1"})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, false, true, false}, knows)
 		k.changed(t, before)
 		_, err = k.Store.ExchangeTasks(t.Context(), k.call(1, 1))
 		refused(t, err, core.CodeStale)
