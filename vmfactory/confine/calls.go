@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,10 @@ var allowed = strings.Fields(`
 	timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime timerfd_settime64
 	uname sysinfo getrandom`)
 
+// Allowed lists the calls that VMs can make, if their arguments are allowed. What they make is bounded, kind by kind: see
+// vmfactory/providertest/attack.
+func Allowed() []string { return slices.Clone(allowed) }
+
 // refused calls answer EPERM.
 var refused = strings.Fields(`
 	setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
@@ -76,9 +81,13 @@ var idle = strings.Fields(`sync syncfs fsync fdatasync sync_file_range fadvise64
 // kernel memory that no cgroup counts, two for each folder.
 var unsupported = strings.Fields(`setxattr lsetxattr fsetxattr`)
 
-// uncounted calls make memory that belongs to no process; they are refused where only a watchdog over processes
+// uncounted calls make memory that belongs to no process, or keep memory that a process has given back (a pipe that
+// vmsplice filled keeps 2 MB for each 4 KB of a huge page); they are refused where only a watchdog over processes
 // limits memory.
-var uncounted = []string{"memfd_create", "shmget", "semget", "msgget"}
+var uncounted = []string{"memfd_create", "shmget", "semget", "msgget", "vmsplice"}
+
+// landlock makes sets of any number of rules, 80 bytes each, which belong to no process either.
+var landlock = []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
 
 // If agent and user code have one user, the kernel lets user code do to the agent what a user may do to its own
 // processes. As init of its namespace the agent is safe from SIGKILL and SIGSTOP, and it ignores signals that kill

@@ -246,6 +246,9 @@ func verdicts(native *arch.Info, s Situation) map[int]bpf.RetConstant {
 	if s.Watched {
 		put(uncounted, answer(unix.ENOSYS))
 	}
+	if s.Watched && !s.OneUser { // otherwise the agent needs it, for the box
+		put(landlock, answer(unix.ENOSYS))
+	}
 	if s.Pinned { // as where there are no others
 		put([]string{"sched_setaffinity"}, answer(0))
 	}

@@ -29,6 +29,13 @@ func TestAttacks(t *testing.T) {
 	attack.Run(t, newLXC, attack.LXC)
 }
 
+// TestObjects has real containers make all kinds of objects.
+func TestObjects(t *testing.T) {
+	tier.OnlyInAll(t, tier.LXC)
+	able(t)
+	attack.Objects(t, newLXC)
+}
+
 // TestSelfTest shows that a host with real containers proves itself, firmly.
 func TestSelfTest(t *testing.T) {
 	tier.OnlyInAll(t, tier.LXC)

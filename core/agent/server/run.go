@@ -45,6 +45,7 @@ type job struct {
 	began   time.Time
 	before  reading       // of the cgroups, at the start
 	floor   int64         // the agent's own peak of resident bytes: a child counts them until its exec
+	stocks  stocks        // of the host at the start
 	over    chan struct{} // closed when the run has ended and everything is dead
 	failure error         // why the VM is bad; read after over
 	stretch time.Duration // by which its limit by the clock may be put off
@@ -201,7 +202,7 @@ func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
 	}
-	j.began, j.before, j.floor = time.Now(), j.gauges().read(), ownPeak()
+	j.began, j.before, j.floor, j.stocks = time.Now(), j.gauges().read(), ownPeak(), j.agent.tree.stocks()
 	if j.talks {
 		j.listens()
 	}

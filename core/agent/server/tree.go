@@ -46,6 +46,7 @@ type process struct {
 	headless    bool // its first thread has ended
 	threads     int
 	anon        int64 // bytes that are its own: resident, swapped, page tables
+	tables      int64 // of them, page tables
 	file        int64 // resident bytes of mapped files
 	peak        int64 // most that ever was resident, mapped files included
 	careless    bool  // it ignores the end of its children
@@ -230,8 +231,11 @@ func (t *tree) statusOf(pid int, name string) (process, bool) {
 			p.file = number(value) << 10
 		case "SigIgn":
 			p.careless = ignoresChildren(value)
-		case "RssAnon", "RssShmem", "VmSwap", "VmPTE":
+		case "RssAnon", "RssShmem", "VmSwap":
 			p.anon += number(value) << 10
+		case "VmPTE":
+			p.tables = number(value) << 10
+			p.anon += p.tables
 		}
 	}
 	return p, true
@@ -254,8 +258,8 @@ func (t *tree) ending(pid int) bool {
 	return len(fields) <= flagsAt || number(fields[flagsAt])&exiting != 0
 }
 
-// share returns what the process adds to the memory of all, with shared pages divided by those that share them. It
-// walks the process's page tables. Returns false if the kernel does not report it.
+// share returns what the process adds to the memory of all besides page tables, with shared pages divided by those that
+// share them. It walks the process's page tables. Returns false if the kernel does not report it.
 func (t *tree) share(pid int) (int64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

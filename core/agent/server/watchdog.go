@@ -84,7 +84,7 @@ func (j *job) judge(memory int64, pids int) time.Duration {
 		return lookMost // the next look may do better; killAll does not depend on it
 	case memory > 0 && used > memory, j.in == nil && j.limits.Memory > 0 && j.agent.tree.sockets()*socketMost > j.limits.Memory:
 		j.stop(causeMemory)
-	case j.in == nil && j.agent.tree.manyLocks():
+	case j.in == nil && j.agent.tree.manyLocks(), j.mapsTooMuch(memory > 0):
 		j.stop(causeMemory)
 	}
 	return pause(memory, used, pids, tasks, threadTime()-before)
@@ -146,9 +146,9 @@ func (j *job) look(limit int64) (used int64, tasks, sessions int, err error) {
 		for _, p := range found {
 			share, known := j.agent.tree.share(p.pid)
 			if !known || p.headless {
-				share = p.anon
+				share = p.anon - p.tables
 			}
-			used += share
+			used += share + p.tables
 		}
 	}
 	j.saw.sum = max(j.saw.sum, used)

@@ -80,5 +80,6 @@ func kernelProbes() []Probe {
 		{More + 23, "a submission forges its grade: a module beside its harness, answers from its memory, files and variables, a report of its own", "no points", nil, forgeries},
 		{More + 24, "spinners in sessions of their own, where the kernel shares processors out among sessions", "a cgroup holds them, or each further session is behind the host's", nil, ownSessions},
 		{More + 25, "the same for a VM that runs at the same time, and which pages others map (pagemap, smaps)", "cannot be told from chance", nil, neighbourTells},
+		{More + 26, "as many objects of each kind as system calls make, and what they pin: mapped files, pages in pipes, page tables, sockets", "memory and open files of the host within the VM's limits", []string{"../local/objects_test/TestObjects", "../lxc/conformance_test/TestObjects"}, quickObjects},
 	}
 }
