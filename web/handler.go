@@ -67,7 +67,7 @@ func Handler(cfg Config, d Handlers) (http.Handler, error) {
 }
 
 // errAway is all that strangers see of an internal fault.
-var errAway = errors.New("it does not answer")
+var errAway = errors.New("it cannot be used now")
 
 // untold returns the checks with errors that reveal no addresses and paths of the cluster.
 func untold(checks map[string]service.Check) map[string]service.Check {

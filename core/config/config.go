@@ -120,6 +120,7 @@ type Config struct {
 
 	others  []CellAt          // of Cells
 	file    string            // the file that was read; "" if none
+	inFile  []string          // settings whose URL in it has a password
 	sources map[string]Source // by name in the file
 }
 

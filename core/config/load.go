@@ -44,6 +44,7 @@ func load(m machine, flags map[string]string, environ []string) (*Config, error)
 	if err != nil {
 		return nil, err
 	}
+	c.findPasswords()
 	if err := errors.Join(c.fill(m), c.readCells(), c.readPasswords()); err != nil {
 		return nil, err
 	}

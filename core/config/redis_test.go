@@ -13,10 +13,10 @@ import (
 func TestRedisURLs(t *testing.T) {
 	t.Parallel()
 	for url, wrong := range map[string]string{
-		"redis+sentinel://h1:26379/0?master_name=m&addr=h2:26379":   "",
-		"rediss+sentinel://drover@h1:26379?master_name=m":           "user drover and no password",
-		"rediss+sentinel://drover:s3cret@h1:26379?master_name=m":    "",
-		"redis+sentinel://h1?master_name=m&sentinel_username=w":     "sentinel_password_file",
+		"redis+sentinel://h1:26379/0?master_name=m&addr=h2:26379": "",
+		"rediss+sentinel://drover@h1:26379?master_name=m":         "user drover and no password",
+		"rediss+sentinel://drover:s3cret@h1:26379?master_name=m":  "",
+		"redis+sentinel://h1?master_name=m&sentinel_username=w":   "sentinel_password_file",
 		"redis://drover@h1":                                         "redis_password_file",
 		"redis://drover:@h1":                                        "redis_password_file",
 		"redis://:s3cret@h1":                                        "",

@@ -184,28 +184,6 @@ var sentences = map[core.Code]string{
 	core.CodeVersion:  "this Redis is of schema %s: stop the programs of the other version, or use another --namespace",
 }
 
-// fault makes a core error of an error from Redis or the connection. If the caller's own context ended, its error is
-// returned unchanged.
-func fault(ctx context.Context, err error, id string) error {
-	if err == nil {
-		return nil
-	}
-	var refused redis.Error
-	if errors.As(err, &refused) {
-		word, detail, _ := strings.Cut(refused.Error(), " ")
-		if sentence, ok := sentences[core.Code(word)]; ok {
-			return core.Errorf(core.Code(word), detail, sentence, detail)
-		}
-		if word == "OOM" {
-			return core.Errorf(core.CodeFull, id, "Redis is full (maxmemory): raise it, or wait until work has ended")
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return core.Wrap(err, core.CodeUnavailable, id, "Redis did not do it")
-}
-
 // callID returns a new name for one call, so that a script that runs twice takes effect once.
 func callID() string { return rand.Text() }
 

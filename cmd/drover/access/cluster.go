@@ -93,7 +93,7 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	}
 	h.Repositories = repositoriesOf(cfg, h.Webhooks)
 	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell())); err != nil {
-		return nil, noCluster(err, cfg)
+		return nil, withoutRedis(err, cfg)
 	}
 	if err = h.firstFolder(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -177,18 +177,6 @@ func redisOptions(cfg *config.Config, at config.CellAt) redisstore.Options {
 		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes), MaxOutputBytes: int64(cfg.LiveOutput),
 	}
 }
-
-// noCluster adds how to start a cluster if none can be reached.
-func noCluster(err error, cfg *config.Config) error {
-	if !core.Is(err, core.CodeUnavailable) {
-		return err
-	}
-	return core.Errorf(core.CodeUnavailable, "", "there is no cluster at %s (%s): %v.\n%s", cfg.OwnCell().Redis, cfg.Source("redis"), err, howToStart)
-}
-
-const howToStart = `Start one with: drover up
-or name a running one with --data DIR, or --redis URL, --store URL and --blobs URL, or DROVER_DATA, or DROVER_REDIS, DROVER_STORE and DROVER_BLOBS;
-to run a single command without a cluster: drover run --embedded -- CMD`
 
 // Close closes the connections.
 func (h *Cluster) Close() error {

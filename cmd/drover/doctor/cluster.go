@@ -140,7 +140,7 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 		return err
 	}
 	for _, host := range hosts {
-		about, late := "host "+host.Name, time.Since(time.UnixMilli(host.Deadline))
+		about, late := "host "+host.Name, h.Now().Sub(time.UnixMilli(host.Deadline))
 		for _, pool := range slices.Sorted(maps.Keys(host.Fetching)) {
 			f.warn(about, "wait until it is there", "makes no VMs of pool %s yet: %s", pool, host.Fetching[pool])
 		}
@@ -160,6 +160,8 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 		case late > 2*h.Config.Down:
 			f.warn(about, "start an overseer, or do its work once: drover overseer --once",
 				"its heartbeat is late by %s, and no overseer has judged it", late.Round(time.Second))
+		case !runsJobs(host):
+			f.ok(about, "up; it runs no jobs: it has neither a vmfactory nor a testrunner")
 		case !host.Ready:
 			f.warn(about, "its vmfactory does so by itself; is it running?", "has not reconciled with this Redis yet and takes no work")
 		case host.Drain:
@@ -169,6 +171,14 @@ func (f *Findings) hosts(ctx context.Context, h *access.Cluster) error {
 		}
 	}
 	return nil
+}
+
+// runsJobs reports whether a host has a vmfactory or a testrunner. One that has only others is no host of VMs.
+func runsJobs(host core.HostInfo) bool {
+	return slices.ContainsFunc(host.Owners, func(owner string) bool {
+		role, _, _ := strings.Cut(owner, "@")
+		return role == string(core.RoleVMFactory) || role == string(core.RoleTestrunner)
+	})
 }
 
 // probation reports a host on probation.

@@ -18,6 +18,7 @@ import (
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
 	"drover/cmd/drover/wiring"
+	"drover/core"
 	"drover/core/config"
 )
 
@@ -97,20 +98,45 @@ func examine(ctx context.Context, cfg *config.Config) (Findings, error) {
 	} else {
 		f.ok("settings", "from the environment, flags and defaults; there is no file")
 	}
+	f.files(cfg)
+	f.site(ctx, cfg, time.Now())
 	if err := f.machine(ctx, cfg); err != nil {
 		return nil, err
 	}
 	h, err := access.OpenCluster(ctx, cfg)
 	if err != nil {
-		what, mend, _ := strings.Cut(err.Error(), "\n")
-		f.fail("cluster", strings.ReplaceAll(mend, "\n", " "), "%s", what)
+		f.apart(ctx, cfg, err)
 		return f, nil
 	}
 	return f, errors.Join(f.cluster(ctx, h), h.Close())
 }
 
+// apart reports which parts of a cluster keep it from being used as a whole, which err says. Where there is no cluster at
+// all, that its stores are missing is not said.
+func (f *Findings) apart(ctx context.Context, cfg *config.Config, err error) {
+	before := len(*f)
+	for _, part := range access.TryParts(ctx, cfg) {
+		if part.Err != nil && !(core.Is(part.Err, core.CodeNotFound) && len(*f) > before && cfg.Source("redis") == config.Default) {
+			f.broken(part.Name, part.Err)
+		}
+	}
+	if len(*f) == before {
+		f.broken("cluster", err)
+	}
+}
+
+// broken reports a fault. The lines after its first are what helps.
+func (f *Findings) broken(about string, err error) {
+	what, mend, _ := strings.Cut(err.Error(), "\n")
+	f.fail(about, strings.ReplaceAll(mend, "\n", " "), "%s", what)
+}
+
 func (f *Findings) cluster(ctx context.Context, h *access.Cluster) error {
-	if err := f.redis(ctx, h); err != nil {
+	writes := h.Redis.CheckWrites(ctx)
+	if writes != nil {
+		f.broken("redis", writes)
+	}
+	if err := f.redis(ctx, h, writes == nil); err != nil {
 		return err
 	}
 	f.ping(ctx, "store", h.Config.Store.String(), h.Store.Ping)
@@ -118,7 +144,12 @@ func (f *Findings) cluster(ctx context.Context, h *access.Cluster) error {
 		_, err := h.Blobs.ID(ctx)
 		return cmp.Or(err, h.Blobs.Ping(ctx))
 	})
-	for _, look := range []func(context.Context, *access.Cluster) error{f.ledger, f.owners, f.warnings, f.hosts, f.pools} {
+	looks := []func(context.Context, *access.Cluster) error{f.ledger, f.owners, f.warnings, f.hosts, f.pools}
+	if core.Is(writes, core.CodeUnavailable) {
+		// No heartbeat arrives, so everything looks as if it were down.
+		looks = []func(context.Context, *access.Cluster) error{f.ledger, f.pools}
+	}
+	for _, look := range looks {
 		if err := look(ctx, h); err != nil {
 			return err
 		}
@@ -135,7 +166,7 @@ func (f *Findings) ping(ctx context.Context, about, url string, ping func(contex
 }
 
 // redis checks the server's version, durability and clock.
-func (f *Findings) redis(ctx context.Context, h *access.Cluster) error {
+func (f *Findings) redis(ctx context.Context, h *access.Cluster, writes bool) error {
 	facts, err := h.Redis.Server(ctx)
 	if err != nil {
 		return err
@@ -153,6 +184,9 @@ func (f *Findings) redis(ctx context.Context, h *access.Cluster) error {
 	if err := f.around(ctx, h, facts); err != nil {
 		return err
 	}
+	if !writes {
+		delete(facts, aofStatus) // which may be why it takes no writes
+	}
 	f.RedisKeeps(facts)
 	skew, err := h.Redis.Skew(ctx)
 	if err != nil {
@@ -162,12 +196,15 @@ func (f *Findings) redis(ctx context.Context, h *access.Cluster) error {
 	return nil
 }
 
+// aofStatus is the field of INFO that says whether the last write of the AOF succeeded.
+const aofStatus = "aof_last_write_status"
+
 // RedisKeeps checks that Redis keeps what it acknowledged.
 func (f *Findings) RedisKeeps(facts map[string]string) {
 	if facts["aof_enabled"] == "0" {
 		f.warn("redis durability", "redis-cli CONFIG SET appendonly yes, and appendonly yes in redis.conf", "AOF is off: a restart forgets what waits until the sweep has put it back")
 	}
-	if facts["aof_last_write_status"] == "err" {
+	if facts[aofStatus] == "err" {
 		f.fail("redis durability", "see Redis' log; free its disk", "the last write of the AOF failed")
 	}
 	if policy := facts["maxmemory_policy"]; policy != "" && policy != "noeviction" {

@@ -298,5 +298,5 @@ func (r Role) services() []service.Service {
 
 // checksOf returns the checks of every component's /healthz.
 func checksOf(h *access.Cluster) map[string]service.Check {
-	return map[string]service.Check{"redis": h.Redis.Ping, "store": h.Store.Ping, "blobs": h.Blobs.Ping}
+	return map[string]service.Check{"redis": h.Redis.CheckWrites, "store": h.Store.Ping, "blobs": h.Blobs.Ping}
 }

@@ -36,7 +36,7 @@ func WebCommand() *cli.Command {
 		Name: "web", Usage: "answer browsers and programs: the site of a cluster", OnUsageError: terminal.UsageError,
 		Description: "Any number may run at once, behind a proxy that gives each request to any of them. It listens on\n" +
 			access.SiteAddress + ", unless --listen says otherwise. Where no admin can sign in yet it writes\n" +
-			"a link for the first into the file "+AdminLinkFile+" of the data folder.",
+			"a link for the first into the file " + AdminLinkFile + " of the data folder.",
 		Flags:  terminal.WithSettings(nil, "web"),
 		Action: joined(serveSite),
 	}
@@ -75,7 +75,7 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 	if err := h.InFirstCell("the site"); err != nil {
 		return nil, err
 	}
-	certificate, err := certificateOf(h.Config)
+	certificate, err := CertificateOf(h.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 		return nil, errors.Join(err, f.Server.Close())
 	}
 	f.address = h.TellAddress(f.URL)
-	f.warn(log)
+	f.warn(h, certificate, log)
 	return f, nil
 }
 
@@ -107,8 +107,8 @@ func (f *Website) Services() []service.Service {
 	return []service.Service{f.Server.Service(f.handler), {Name: "watch", Run: f.watch.Run}, f.address, f.scores}
 }
 
-// certificateOf returns the site's certificate; nil if it speaks http.
-func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
+// CertificateOf returns the site's certificate; nil if it speaks http.
+func CertificateOf(cfg *config.Config) (*tls.Certificate, error) {
 	if cfg.TLSCert == "" {
 		return nil, nil
 	}
@@ -120,8 +120,35 @@ func certificateOf(cfg *config.Config) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// warn logs what an operator should know about the site's address.
-func (f *Website) warn(log logrus.FieldLogger) {
+// renewWithin is how long before its end a certificate should have been renewed.
+const renewWithin = 14 * 24 * time.Hour
+
+// CheckCertificate says what is wrong with the site's certificate at a time, and whether browsers refuse it for that;
+// "" for nothing. The site's address may be empty.
+func CheckCertificate(pair *tls.Certificate, site string, now time.Time) (problem string, refused bool) {
+	is := pair.Leaf
+	switch u, err := url.Parse(site); {
+	case now.After(is.NotAfter):
+		return "has expired: it was good until " + is.NotAfter.UTC().Format(time.DateTime) + " UTC", true
+	case now.Before(is.NotBefore):
+		return "is not good yet: it begins at " + is.NotBefore.UTC().Format(time.DateTime) + " UTC", true
+	case err == nil && u.Hostname() != "" && is.VerifyHostname(u.Hostname()) != nil:
+		return "is not for " + u.Hostname() + ", the name in the setting site_url", true
+	case now.Add(renewWithin).After(is.NotAfter):
+		return "expires soon: at " + is.NotAfter.UTC().Format(time.DateTime) + " UTC", false
+	}
+	return "", false
+}
+
+// warn logs what an operator should know about the site's certificate and address.
+func (f *Website) warn(h *access.Cluster, certificate *tls.Certificate, log logrus.FieldLogger) {
+	if certificate != nil {
+		if problem, refused := CheckCertificate(certificate, h.Config.SiteURL, time.Now()); refused {
+			log.Error("the site's certificate " + problem + ": browsers refuse it")
+		} else if problem != "" {
+			log.Warn("the site's certificate " + problem)
+		}
+	}
 	host, _, err := net.SplitHostPort(f.Server.Addr())
 	if err != nil || f.URL.Scheme == "https" {
 		return
