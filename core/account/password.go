@@ -38,7 +38,15 @@ func (d *Service) SignIn(ctx context.Context, name, password, address string) (S
 		name = u.Handle
 	}
 	place := network(address)
-	if err := d.mayTry(ctx, name, place); err != nil {
+	refuse := func(answer error, why string) (SignedIn, error) {
+		if err := d.recordSignIn(ctx, name, u.Handle, place, why); err != nil {
+			return SignedIn{}, err
+		}
+		return SignedIn{}, answer
+	}
+	if err := d.mayTry(ctx, name, place); core.Is(err, core.CodeFull) {
+		return refuse(err, tooOften)
+	} else if err != nil {
 		return SignedIn{}, err
 	}
 	a := school.Account{}
@@ -56,12 +64,15 @@ func (d *Service) SignIn(ctx context.Context, name, password, address string) (S
 	case err != nil:
 		return SignedIn{}, err
 	case !right:
-		return SignedIn{}, ErrWrong
+		return refuse(ErrWrong, wrongPassword)
 	case u.Disabled:
-		return SignedIn{}, disabled(u.Handle)
+		return refuse(disabled(u.Handle), isDisabled)
 	}
 	if stale {
 		d.rehash(ctx, a, password)
+	}
+	if err := d.recordSignIn(ctx, name, u.Handle, place, ""); err != nil {
+		return SignedIn{}, err
 	}
 	_, err = d.Limits.Take(ctx, friend("known", u.Handle, place), acquaintance, 1)
 	return in, err

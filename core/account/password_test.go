@@ -272,3 +272,35 @@ func TestGivePassword(t *testing.T) {
 	require.Contains(t, w.entries("ann"), "root gives ann a password, to be changed at the next sign-in")
 	w.requireNowhere(good, good2)
 }
+
+// Sign-ins by password are in the audit log, refused ones, too, and each refused one is reported. Nothing of what was typed
+// is there: it may be a password in the wrong field. Many tries make few entries.
+func TestSignInsAreAudited(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.password("ann", good)
+	var told []string
+	w.Refused = func(handle, address, why string) { told = append(told, handle+" "+address+" "+why) }
+	before := len(w.entries(""))
+	for range 3 {
+		require.Empty(t, w.signIn("Ann@school.example", good, home))
+		require.Equal(t, core.CodeForbidden, w.signIn("ann", good2, home))
+		require.Equal(t, core.CodeForbidden, w.signIn(good, good, home))
+	}
+	require.Len(t, told, 6)
+	require.Equal(t, []string{"ann " + home + " the name or the password is wrong", " " + home + " the name or the password is wrong"}, told[:2])
+	require.Len(t, w.entries(""), before+3, "one of a kind, name and address")
+	require.Equal(t, []string{"drover refuses a sign-in from " + home + ": the name or the password is wrong"}, w.entries("sign-in"))
+	of := w.entries("ann")
+	require.Equal(t, []string{
+		"ann signs in by a password, from " + home, "drover refuses a sign-in from " + home + ": the name or the password is wrong",
+	}, of[len(of)-2:])
+	w.after(2 * time.Hour)
+	require.Equal(t, core.CodeForbidden, w.signIn("ann", good2, home))
+	require.Len(t, w.entries("ann"), len(of)+1, "and one an hour later")
+	for w.signIn("ann", good2, away) != core.CodeFull {
+	}
+	of = w.entries("ann")
+	require.Contains(t, of[len(of)-1], away+": there were too many tries")
+	w.requireNowhere(good, good2)
+}

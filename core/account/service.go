@@ -21,6 +21,10 @@ type Service struct {
 	Hasher *Hasher
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: lower-case ULIDs
+
+	// Refused is called for each sign-in by password that is refused: with the user's handle, "" for nobody's, the
+	// address, and why. It may be nil.
+	Refused func(handle, address, why string)
 }
 
 // Mailer accepts the tasks that send mail, as core/requests/intake does.

@@ -83,6 +83,9 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 	if err != nil {
 		return nil, err
 	}
+	accounts.Refused = func(handle, address, why string) {
+		log.WithFields(logrus.Fields{"user": handle, "address": address}).Warn("a sign-in was refused: " + why)
+	}
 	f := &Website{
 		Accounts: accounts,
 		watch:    &requests.Watch{},
