@@ -77,7 +77,7 @@ func openS3(ctx context.Context, rest string) (*Store, error) {
 		folder += "/"
 	}
 	return &Store{spool: os.TempDir(), bucket: &s3Bucket{
-		client: client, name: bucket, folder: folder, copies: s3Copies, idle: transport.CloseIdleConnections,
+		client: newS3Client(client), name: bucket, folder: folder, copies: s3Copies, idle: transport.CloseIdleConnections,
 	}}, nil
 }
 

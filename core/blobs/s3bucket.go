@@ -3,6 +3,8 @@ package blobs
 import (
 	"context"
 	"io"
+	"iter"
+	"net/http"
 	"strings"
 	"time"
 
@@ -16,9 +18,25 @@ const (
 	s3Copies = 5 << 30
 )
 
+// s3Client has the methods of the library's client that a bucket uses, as values: of a type that an interface leads to, the
+// linker keeps every exported method, since templates find methods by name, and the client has more than a hundred.
+type s3Client struct {
+	GetObject       func(ctx context.Context, bucket, key string, opts minio.GetObjectOptions) (io.ReadCloser, minio.ObjectInfo, http.Header, error)
+	PutObject       func(ctx context.Context, bucket, key string, content io.Reader, size int64, opts minio.PutObjectOptions) (minio.UploadInfo, error)
+	ComposeObject   func(ctx context.Context, to minio.CopyDestOptions, from ...minio.CopySrcOptions) (minio.UploadInfo, error)
+	CopyObject      func(ctx context.Context, to minio.CopyDestOptions, from minio.CopySrcOptions) (minio.UploadInfo, error)
+	StatObject      func(ctx context.Context, bucket, key string, opts minio.StatObjectOptions) (minio.ObjectInfo, error)
+	RemoveObject    func(ctx context.Context, bucket, key string, opts minio.RemoveObjectOptions) error
+	ListObjectsIter func(ctx context.Context, bucket string, opts minio.ListObjectsOptions) iter.Seq[minio.ObjectInfo]
+}
+
+func newS3Client(c *minio.Client) s3Client {
+	return s3Client{minio.Core{Client: c}.GetObject, c.PutObject, c.ComposeObject, c.CopyObject, c.StatObject, c.RemoveObject, c.ListObjectsIter}
+}
+
 // s3Bucket is a bucket of an S3 service, or a folder of one.
 type s3Bucket struct {
-	client *minio.Client
+	client s3Client
 	name   string
 	folder string // what all keys begin with: nothing, or a path and a slash
 	copies uint64 // bytes that the service copies at once
@@ -27,7 +45,7 @@ type s3Bucket struct {
 }
 
 func (b *s3Bucket) open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
-	r, about, _, err := minio.Core{Client: b.client}.GetObject(ctx, b.name, b.folder+key, minio.GetObjectOptions{})
+	r, about, _, err := b.client.GetObject(ctx, b.name, b.folder+key, minio.GetObjectOptions{})
 	return r, about.Size, err
 }
 
