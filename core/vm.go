@@ -141,4 +141,6 @@ type Hosts interface {
 	Down(ctx context.Context, host string, down time.Duration) error
 	// ForgetHost removes a down host. Returns CONFLICT if it is not down or its owners are still there.
 	ForgetHost(ctx context.Context, host string) error
+	// RemovedHosts returns which of the hosts were removed. Those that Redis lost with its memory were not.
+	RemovedHosts(ctx context.Context, hosts []string) (map[string]bool, error)
 }

@@ -21,8 +21,10 @@ const leaseTries = 8
 type leaseGround struct {
 	lease.Ground
 
-	revision int64                       // of the calendar
+	revision int64 // of the calendar
+	clock    core.RedisClock
 	hosts    map[string]*core.HostInfo   // by name
+	removed  map[string]bool             // hosts that hold something of leases, and that somebody had removed
 	leased   map[string]core.LeasedState // pools of leases that Redis has, by their names; what this turn writes is in it
 }
 
@@ -93,15 +95,32 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := o.now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	cal.Ground = lease.NewGround(now.UnixMilli(), hosts, pools, slices.Clone(o.calendar.Leases), o.cfg.Leases)
 	for i := range hosts {
 		cal.hosts[hosts[i].Name] = &hosts[i]
 	}
+	if cal.removed, err = o.deps.Hosts.RemovedHosts(ctx, cal.absent(o.calendar.Leases)); err != nil {
+		return nil, err
+	}
+	if cal.clock, err = o.deps.Queue.ReadClock(ctx); err != nil {
+		return nil, err
+	}
+	now := cal.clock.Now - cal.clock.Ahead().Milliseconds()
+	cal.Ground = lease.NewGround(now, hosts, pools, slices.Clone(o.calendar.Leases), o.cfg.Leases)
 	return cal, nil
+}
+
+// absent lists the hosts that hold something of leases, and that Redis does not have.
+func (cal *leaseGround) absent(leases []core.Lease) (names []string) {
+	for i := range leases {
+		for _, r := range leases[i].Reservations {
+			for _, a := range r.Allocations {
+				if a.State == core.AllocationHeld && cal.hosts[a.Host] == nil && !slices.Contains(names, a.Host) {
+					names = append(names, a.Host)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // put writes a lease, and returns CONFLICT if somebody wrote to the calendar meanwhile.
@@ -148,7 +167,7 @@ func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.D
 	switch due.Kind {
 	case core.EventStart:
 		if err := o.startLease(ctx, cal, &l); err != nil {
-			if cal.Now < l.Event(due.Kind).At+startWithin.Milliseconds() {
+			if !cal.givesUp(&l, err) {
 				return err
 			}
 			return errors.Join(err, o.failStart(ctx, cal, l, err, counts))
@@ -175,6 +194,24 @@ func (o *Overseer) leaseEvent(ctx context.Context, cal *leaseGround, due lease.D
 	return nil
 }
 
+// givesUp reports whether a start is not to be tried again: it was tried for long, and is refused. No answer is no
+// refusal, nor is that Redis lacks something that the store has.
+func (cal *leaseGround) givesUp(l *core.Lease, why error) bool {
+	if cal.Now < l.Event(core.EventStart).Begun+startWithin.Milliseconds() {
+		return false
+	}
+	switch core.CodeOf(why) {
+	case core.CodeInvalid, core.CodeForbidden, core.CodeLimit:
+		return true
+	case core.CodeNotFound:
+		return slices.ContainsFunc(l.Pools(), func(name string) bool {
+			return !slices.ContainsFunc(cal.Pools, func(p core.Pool) bool { return p.Name == name })
+		})
+	default:
+		return false
+	}
+}
+
 // failStart undoes what was begun of a start, and gives the lease up.
 func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease, why error, counts Counts) error {
 	if gone, err := o.closeLease(ctx, cal, &l, 0); err != nil || !gone {
@@ -190,12 +227,28 @@ func (o *Overseer) failStart(ctx context.Context, cal *leaseGround, l core.Lease
 	return err
 }
 
-// heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing.
+// heal gives leases other hosts for what their hosts cannot hold any more, and tries again what is missing. While Redis
+// has just begun to serve its memory, what it does not know yet is no reason. A lease that is used, or soon, loses what is
+// on a host that stays away; one that is not keeps that, since the host may be back by then, unless somebody removed it.
 func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) error {
+	if cal.clock.AbsentFor(0) < core.AbsentLong {
+		return nil
+	}
 	for i := range cal.Leases {
 		l := cal.Leases[i]
-		if !lease.DueToHeal(l, cal.Now, o.cfg.Leases.Healing) && !cal.forgotten(&l) {
+		if l.State != core.LeasePending && l.State != core.LeaseStarting && l.State != core.LeaseActive {
 			continue
+		}
+		cal.Gone = cal.removed
+		cal.Far = !lease.DueToHeal(l, cal.Now, o.cfg.Leases.Healing)
+		switch {
+		case cal.Far && !cal.lacks(&l):
+			continue
+		case !cal.Far:
+			cal.Gone = make(map[string]bool)
+			for _, host := range cal.absent(cal.Leases[i : i+1]) {
+				cal.Gone[host] = true
+			}
 		}
 		next, did := cal.Heal(l, cal.there(&l))
 		if len(did) == 0 {
@@ -218,17 +271,13 @@ func (o *Overseer) heal(ctx context.Context, cal *leaseGround, counts Counts) er
 	return nil
 }
 
-// forgotten reports whether a lease holds something on a host that the cluster does not have any more: it will not come
-// back, so nothing is gained by waiting.
-func (cal *leaseGround) forgotten(l *core.Lease) bool {
-	for i := range l.Reservations {
-		for _, a := range l.Reservations[i].Allocations {
-			if a.State == core.AllocationHeld && cal.hosts[a.Host] == nil {
-				return true
-			}
-		}
-	}
-	return false
+// lacks reports whether a lease holds less than it is to have, or something on a host that somebody removed.
+func (cal *leaseGround) lacks(l *core.Lease) bool {
+	return slices.ContainsFunc(l.Reservations, func(r core.Reservation) bool {
+		return r.Held() < r.Needs() || slices.ContainsFunc(r.Allocations, func(a core.Allocation) bool {
+			return a.State == core.AllocationHeld && cal.removed[a.Host]
+		})
+	})
 }
 
 // there returns how many VMs of a lease's pool a host has that are made.

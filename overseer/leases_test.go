@@ -336,7 +336,7 @@ type failing struct {
 
 func (f *failing) SetLeased(ctx context.Context, s core.LeasedPoolSetting) error {
 	if s.Pool.Name == f.pool && s.Open {
-		return core.Errorf(core.CodeUnavailable, s.Pool.Name, "it is refused")
+		return core.Errorf(core.CodeInvalid, s.Pool.Name, "it is refused")
 	}
 	return f.LeasedPools.SetLeased(ctx, s)
 }

@@ -52,7 +52,7 @@ func newLeasing(t *testing.T, b *coretest.Backend, hosts int) *leasing {
 
 func (l *leasing) overseer(deps overseer.Deps) *overseer.Overseer {
 	l.t.Helper()
-	deps.Clock = l.clock
+	deps.Clock, deps.Queue = l.clock, coretest.Clocked{Queue: deps.Queue, Now: l.clock.Now}
 	o, err := overseer.New(overseer.Config{
 		Beat: beat, Suspect: suspect, Down: down, Leases: lease.Rules{Lead: 15 * time.Minute, Healing: time.Hour},
 	}, deps)

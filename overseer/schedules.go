@@ -19,6 +19,7 @@ import (
 const (
 	schedulesEvery = 5 * time.Second // between two looks at all schedules
 	purgeCron      = "17 3 * * *"    // of the built-in purge
+	lastAhead      = time.Hour       // by which a schedule may be ahead, since the clocks of those who make one differ
 )
 
 // schedules makes the tasks that are due. Several overseers make one for each moment, because its id is derived from
@@ -26,10 +27,11 @@ const (
 // other schedules.
 func (o *Overseer) schedules(ctx context.Context) (Counts, error) {
 	counts := Counts{}
-	now, err := o.now(ctx)
+	clock, err := o.deps.Queue.ReadClock(ctx)
 	if err != nil {
 		return counts, err
 	}
+	now := time.UnixMilli(clock.Now).Add(-clock.Ahead())
 	all, err := o.deps.Store.ListSchedules(ctx)
 	if err == nil {
 		all, err = o.builtIn(ctx, all, now)
@@ -92,6 +94,12 @@ func (o *Overseer) due(ctx context.Context, s core.Schedule, now time.Time) (boo
 			o.log.WithError(err).WithField("schedule", s.Name).Error("a schedule is never due, because its times cannot be read")
 		}
 		return false, nil
+	}
+	if ahead := time.UnixMilli(max(s.Since, s.Last)).Sub(now); ahead > lastAhead {
+		// They were written by a clock that was ahead: until it has come there, nothing would be due.
+		s.Since, s.Last = min(s.Since, now.UnixMilli()), min(s.Last, now.UnixMilli())
+		_, err = o.deps.Store.PutSchedule(ctx, s)
+		return false, err
 	}
 	moment, ok := times.Last(time.UnixMilli(max(s.Since, s.Last)), now)
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/coretest"
 	"drover/core/requests/intake"
 	"drover/core/service/clock"
 	"drover/core/store/sqlite"
@@ -69,10 +70,15 @@ func (h *half) PutSchedule(ctx context.Context, s core.Schedule) (int64, error) 
 	return h.ResultStore.PutSchedule(ctx, s)
 }
 
+// timeless is a Redis of which nothing is asked but its clock.
+type timeless struct{ core.Queue }
+
+func (timeless) ReadClock(context.Context) (core.RedisClock, error) { return core.RedisClock{}, nil }
+
 func (c *calendar) overseer(store core.ResultStore) *overseer.Overseer {
 	c.t.Helper()
 	in := &intake.Intake{Store: store, Tasks: deaf{}, Now: c.clock.Now}
-	o, err := overseer.New(overseer.Config{}, overseer.Deps{Store: store, Intake: in, Clock: c.clock, Log: c.log})
+	o, err := overseer.New(overseer.Config{}, overseer.Deps{Store: store, Intake: in, Queue: coretest.Clocked{Queue: timeless{}, Now: c.clock.Now}, Clock: c.clock, Log: c.log})
 	require.NoError(c.t, err)
 	return o
 }
@@ -249,7 +255,7 @@ func TestSchedulesGoByRedisClock(t *testing.T) {
 	const ahead = 30 * 24 * time.Hour
 	wrong, err := overseer.New(overseer.Config{}, overseer.Deps{
 		Store: c.store, Intake: &intake.Intake{Store: c.store, Tasks: deaf{}, Now: c.clock.Now}, Clock: fast{c.clock, ahead}, Log: c.log,
-		Skew: func(context.Context) (time.Duration, error) { return ahead, nil },
+		Queue: coretest.Clocked{Queue: timeless{}, Now: c.clock.Now},
 	})
 	require.NoError(t, err)
 	counts, err := wrong.Schedules(t.Context())
@@ -261,6 +267,28 @@ func TestSchedulesGoByRedisClock(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, counts["tasks"])
 	require.Equal(t, []string{"gradebook 01 12:10"}, c.made())
+}
+
+// A moment that was recorded while Redis' clock was a month ahead keeps nobody from making what is due.
+func TestASchedulesMomentInTheFutureIsNone(t *testing.T) {
+	t.Parallel()
+	c := newCalendar(t, "2026-07-01T12:00:30Z")
+	c.put(core.Schedule{Name: "often", Cron: "*/10 * * * *", Kind: "gradebook"})
+	counts, err := c.overseer(c.store).Schedules(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, counts["tasks"])
+	c.clock.at = c.clock.at.Add(time.Hour)
+	counts, err = c.overseer(c.store).Schedules(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, counts["tasks"])
+	c.done()
+	c.clock.at = c.clock.at.AddDate(0, -1, 0)
+	for range 2 {
+		_, err = c.overseer(c.store).Schedules(t.Context())
+		require.NoError(t, err)
+		c.clock.at = c.clock.at.Add(10 * time.Minute)
+	}
+	require.Equal(t, []string{"gradebook 01 13:00", "gradebook 01 13:10"}, c.made())
 }
 
 // fast is a clock that is ahead of another.

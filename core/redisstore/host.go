@@ -49,7 +49,17 @@ func (s *Store) hostNames(ctx context.Context) (hostNames, error) {
 			return hostNames{}, fault(ctx, now.Err(), "")
 		}
 	}
-	return hostNames{due.Val(), ownersByHost(owners.Val()), num(within.Val()), now.Val()}, nil
+	all := hostNames{due.Val(), ownersByHost(owners.Val()), num(within.Val()), now.Val()}
+	listed := make(map[string]bool, len(all.due))
+	for _, z := range all.due {
+		listed[str(z.Member)] = true
+	}
+	for host := range all.owners { // until a consistency check lists it again
+		if !listed[host] {
+			all.due = append(all.due, redis.Z{Member: host})
+		}
+	}
+	return all, nil
 }
 
 // ListHosts implements core.Hosts, in one round trip for the names, and one for every hostsAtOnce hosts.
@@ -81,6 +91,30 @@ func (s *Store) ListHosts(ctx context.Context) ([]core.HostInfo, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b core.HostInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// RemovedHosts implements core.Hosts: the epoch of a host that was removed is still there.
+func (s *Store) RemovedHosts(ctx context.Context, hosts []string) (map[string]bool, error) {
+	out := make(map[string]bool)
+	if len(hosts) == 0 {
+		return out, nil
+	}
+	fields := make([]string, len(hosts))
+	for i, host := range hosts {
+		fields[i] = "host:" + host
+	}
+	epochs, err := s.db.HMGet(ctx, s.space.Key("epochs"), fields...).Result()
+	if err != nil {
+		return nil, fault(ctx, err, "")
+	}
+	all, err := s.hostNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, host := range hosts {
+		out[host] = epochs[i] != nil && !slices.ContainsFunc(all.due, func(z redis.Z) bool { return str(z.Member) == host })
+	}
 	return out, nil
 }
 

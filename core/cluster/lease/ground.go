@@ -14,7 +14,8 @@ type Host struct {
 	Serves []string          // pools whose VMs it makes
 	Broken []string          // pools of these whose VMs cannot be made there now
 	Labels map[string]string // what requirements ask for
-	Out    string            // why it holds no reservations now; "": it does
+	Out    string            // why it gets no reservations now; "": it does
+	Keeps  bool              // although it is out, it goes on holding those that it has
 }
 
 // Ground is what leases are decided by.
@@ -24,6 +25,13 @@ type Ground struct {
 	Pools    []core.Pool
 	Leases   []core.Lease  // all open ones
 	Cleaning time.Duration // time between two leases of the same room
+
+	// Gone are hosts that are no more. Of another one that is not among the hosts Redis knows nothing yet, so it goes on
+	// holding what it has.
+	Gone map[string]bool
+	// Far heals leases that begin in a while: what becomes of hosts until then nobody knows, so of what they have only
+	// that on hosts that are gone is lost, and what is missing is found.
+	Far bool
 }
 
 // over returns when a lease is to be over, and its VMs gone.

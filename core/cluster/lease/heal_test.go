@@ -135,7 +135,7 @@ func TestWhatHostsCannotHold(t *testing.T) {
 	t.Parallel()
 	other := active(held(lasting("a", 0, 2, units(1)), 0, "h1"))
 	for want, change := range map[string]func(g *lease.Ground){
-		"(is gone)":                                 func(g *lease.Ground) { g.Hosts = g.Hosts[1:] },
+		"(is gone)":                                 func(g *lease.Ground) { g.Hosts, g.Gone = g.Hosts[1:], map[string]bool{g.Hosts[0].Name: true} },
 		"(drained)":                                 func(g *lease.Ground) { g.Hosts[0].Out = "drained" },
 		"(does not serve pool p)":                   func(g *lease.Ground) { g.Hosts[0].Serves = []string{"q"} },
 		"(VMs of pool p cannot be made there)":      func(g *lease.Ground) { g.Hosts[0].Broken = []string{"p"} },

@@ -25,9 +25,12 @@ func NewGround(now int64, hosts []core.HostInfo, pools []core.Pool, leases []cor
 func HostOf(h *core.HostInfo) Host {
 	return Host{
 		Name: h.Name, Size: h.Capacity(), MaxVMs: h.MaxVMs, Serves: h.Serves, Broken: slices.Sorted(maps.Keys(h.Broken)),
-		Labels: h.Settings.Labels, Out: out(h),
+		Labels: h.Settings.Labels, Out: out(h), Keeps: out(h) == counting,
 	}
 }
+
+// counting is why a host gets no reservations that Redis has just come to know.
+const counting = "its VMs are being counted since Redis began anew"
 
 // out returns why a host holds no reservations now; "" if it does. A late heartbeat is no reason yet: the host is down
 // soon, or up again.
@@ -42,7 +45,7 @@ func out(h *core.HostInfo) string {
 	case h.Probation != nil:
 		return "it is on probation"
 	case !h.Ready:
-		return "its VMs are being counted since Redis began anew"
+		return counting
 	}
 	return ""
 }

@@ -27,8 +27,11 @@ func newKeeper(b *book, l *core.Lease) *keeper {
 // keeps returns how many units of an allocation its host goes on holding, and why not more.
 func (k *keeper) keeps(n *need, a *core.Allocation, i, j int) (int, string) {
 	at, known := k.book.at[a.Host]
-	if !known {
+	switch {
+	case k.book.ground.Gone[a.Host]:
 		return 0, "is gone"
+	case !known || k.book.ground.Far || k.book.hosts[at].Keeps:
+		return a.Units, ""
 	}
 	if why := n.refuses(&k.book.hosts[at]); why != "" {
 		return 0, why

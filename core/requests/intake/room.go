@@ -20,8 +20,8 @@ type room struct {
 }
 
 type refusal struct {
-	until time.Time
-	why   error
+	at  time.Time
+	why error
 }
 
 func roomOf(s *core.Spec) room { return room{s.Pool, s.Submitter, s.Priority} }
@@ -34,7 +34,7 @@ func (in *Intake) lately(s *core.Spec) error {
 	if !ok {
 		return nil
 	}
-	if in.now().Before(r.until) {
+	if age := in.now().Sub(r.at); age >= 0 && age < rememberFor {
 		return r.why
 	}
 	delete(in.full, roomOf(s))
@@ -47,5 +47,5 @@ func (in *Intake) remember(s *core.Spec, why error) {
 	if in.full == nil || len(in.full) >= rememberMost {
 		in.full = map[room]refusal{}
 	}
-	in.full[roomOf(s)] = refusal{in.now().Add(rememberFor), why}
+	in.full[roomOf(s)] = refusal{in.now(), why}
 }
