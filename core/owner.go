@@ -110,7 +110,6 @@ func (r *Registration) Whole() Size {
 // HostInfo is one host as operators see it.
 type HostInfo struct {
 	Name     string         `json:"name"`
-	Cell     string         `json:"cell,omitempty"` // whose Redis has it; "" is the first cell. A Redis does not know it
 	State    HostState      `json:"state"`
 	Drain    bool           `json:"drain"`
 	Epoch    int64          `json:"epoch"`

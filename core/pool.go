@@ -20,7 +20,6 @@ type Pool struct {
 	Peer     bool   `json:"peer,omitempty"`     // each VM has a peer: a second container, for the trusted part of a request
 	Quiet    bool   `json:"quiet,omitempty"`    // each VM has processor cores of its own, where a host has cores to spare
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
-	Cell     string `json:"cell,omitempty"`     // in whose Redis it is, from its making to its removal; "" is the first cell
 
 	// Of a pool of a lease, which only Redis has; see LeasedPools.
 	Of        string `json:"of,omitempty"`         // pool whose VMs it reserves
@@ -141,9 +140,6 @@ func (p Pool) Check() error {
 		return err
 	}
 	if err := CheckName("provider", p.Provider); err != nil {
-		return err
-	}
-	if err := CheckCell(p.Cell); err != nil {
 		return err
 	}
 	if p.Image != "" {

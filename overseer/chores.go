@@ -2,7 +2,6 @@ package overseer
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"drover/core/cluster/placement"
@@ -40,11 +39,6 @@ func (o *Overseer) table() []Chore {
 	}
 	if o.deps.Oversee != nil {
 		chores = append(chores, Chore{Name: "sign", Every: signEvery, Run: o.sign(signWithin), Whole: o.sign(onceWithin)})
-	}
-	if c.Cell != "" {
-		chores = slices.DeleteFunc(chores, func(chore Chore) bool {
-			return slices.Contains([]string{"leases", "statistics", "schedules", "scale"}, chore.Name)
-		})
 	}
 	return chores
 }

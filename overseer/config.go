@@ -13,9 +13,6 @@ import (
 
 // Config are the overseer's settings. The zero value of a setting that Defaults has is replaced by its default.
 type Config struct {
-	// Cell is the cell that it heals; "" is the first, whose overseers also see to what all cells have together: leases,
-	// statistics, schedules and host groups.
-	Cell    string
 	Beat    time.Duration // between an owner's heartbeats, the same in the whole cluster
 	Suspect time.Duration // age of a host's last heartbeat after which it gets no new work
 	Down    time.Duration // age of an owner's or host's last heartbeat after which it is fenced

@@ -9,7 +9,7 @@ import (
 
 // history copies changes of state into the result store.
 func (o *Overseer) history(ctx context.Context) (Counts, error) {
-	done, err := history.Copier{Cell: o.cfg.Cell, Events: o.deps.History.Events, Store: o.deps.Store, Now: o.now}.Run(ctx)
+	done, err := history.Copier{Events: o.deps.History.Events, Store: o.deps.Store, Now: o.now}.Run(ctx)
 	if done.Gaps > 0 {
 		o.log.Warn("Redis was wiped or set back, or dropped events before they were copied: the history has a gap")
 	}
@@ -19,12 +19,8 @@ func (o *Overseer) history(ctx context.Context) (Counts, error) {
 // statistics samples the cluster, counts what ended, and deletes what is old. Redis may be away while results are
 // counted, and the other way round.
 func (o *Overseer) statistics(ctx context.Context) (Counts, error) {
-	sees := o.deps.Sampled
-	if sees.Hosts == nil {
-		sees = history.Cluster{Hosts: o.deps.Hosts.ListHosts, Waiting: o.deps.Queue.Waiting}
-	}
 	c := history.Counter{
-		Store: o.deps.Store, Cluster: sees,
+		Store: o.deps.Store, Cluster: history.Cluster{Hosts: o.deps.Hosts.ListHosts, Waiting: o.deps.Queue.Waiting},
 		Now: o.clock.Now, Keep: o.cfg.KeepHistory,
 	}
 	sampled := c.Sample(ctx)

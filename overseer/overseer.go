@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
-	"drover/core/cluster/history"
 	"drover/core/cluster/placement"
 	"drover/core/cluster/recovery"
 	"drover/core/service/clock"
@@ -97,8 +96,6 @@ type Deps struct {
 	Expected func(ctx context.Context) (map[string]float64, error)
 	// Oversee records the overseer's heartbeat, whose next one is due within the given time; may be nil.
 	Oversee func(ctx context.Context, within time.Duration) error
-	// Sampled is what statistics measure: the hosts and queues of all cells; without Hosts those of this one.
-	Sampled history.Cluster
 	Elastic Elastic     // hosts that are made when work waits; without Instances there are none
 	Metrics *metric.Set // gets the metrics; may be nil
 	Log     logrus.FieldLogger

@@ -260,11 +260,11 @@ func fromHistory(c *cli.Context, h *access.Cluster) (t simulate.Trace, s simulat
 
 // clusterAsSet returns the hosts and pools of the cluster.
 func clusterAsSet(c *cli.Context, h *access.Cluster) (s simulate.Settings, err error) {
-	hosts, err := h.Seen.ListHosts(c.Context)
+	hosts, err := h.Redis.ListHosts(c.Context)
 	if err != nil {
 		return s, err
 	}
-	pools, err := h.Seen.ListPools(c.Context)
+	pools, err := h.Redis.ListPools(c.Context)
 	if err != nil {
 		return s, err
 	}

@@ -22,18 +22,16 @@ import (
 //	for      the commands that read it; none means all of them
 //	usage    what it means, for help and documents
 type Config struct {
-	Redis                URL      `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the cluster's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
-	RedisPasswordFile    string   `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
-	SentinelPasswordFile string   `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
-	Store                URL      `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH for one machine, or mongodb://USER@HOST:PORT,HOST:PORT/DATABASE?replicaSet=NAME or mongodb+srv://USER@NAME/DATABASE"`
-	StorePasswordFile    string   `koanf:"store_password_file" usage:"file that holds the password for a store URL of MongoDB, so that no list of processes shows it"`
-	Blobs                URL      `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
-	Namespace            string   `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
-	Cells                []string `koanf:"cells" usage:"further cells, each a cluster of its own with another Redis, under the same site: NAME=URL or NAME=URL#NAMESPACE, without a password, which redis_password_file has for all; the namespace is drover-NAME, in braces on a Redis Cluster, unless it is named"`
-	Cell                 string   `koanf:"cell" shown:"first" usage:"the cell that this component belongs to, or that this command asks"`
-	Host                 string   `koanf:"host" shown:"the machine's name" usage:"name of this host in the cluster"`
-	Data                 string   `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
-	Run                  string   `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
+	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the cluster's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
+	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
+	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
+	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH for one machine, or mongodb://USER@HOST:PORT,HOST:PORT/DATABASE?replicaSet=NAME or mongodb+srv://USER@NAME/DATABASE"`
+	StorePasswordFile    string `koanf:"store_password_file" usage:"file that holds the password for a store URL of MongoDB, so that no list of processes shows it"`
+	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
+	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
+	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the cluster"`
+	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
+	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`
 
 	Server        string        `koanf:"server" for:"client" usage:"the site that commands of users ask instead of a cluster, such as https://drover.example.org; see drover login"`
 	Logins        string        `koanf:"logins" shown:"logins.json in drover's folder of the user's configuration" for:"client" usage:"file of the sites where one is signed in, with their tokens"`
@@ -118,7 +116,6 @@ type Config struct {
 	LeasesEvery      time.Duration `koanf:"leases_every" default:"2s" for:"overseer" usage:"between looks at leases: for events that are due, and hosts that cannot hold what is reserved"`
 	KeepTombstones   time.Duration `koanf:"keep_tombstones" default:"1h" for:"overseer" usage:"how long Redis remembers ended ids, longer than any retry"`
 
-	others  []CellAt          // of Cells
 	file    string            // the file that was read; "" if none
 	inFile  []string          // settings whose URL in it has a password
 	sources map[string]Source // by name in the file
@@ -173,13 +170,12 @@ func (c *Config) In(dir string) *Config {
 	in.sources, in.Pools, in.Provider = maps.Clone(c.sources), slices.Clone(c.Pools), slices.Clone(c.Provider)
 	in.Monitors, in.TaskRates = slices.Clone(c.Monitors), slices.Clone(c.TaskRates)
 	in.MonitorEvery = slices.Clone(c.MonitorEvery)
-	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "store_password_file", "blobs", "cells", "cell"} {
+	for _, name := range []string{"data", "run", "redis", "redis_password_file", "sentinel_password_file", "store", "store_password_file", "blobs"} {
 		delete(in.sources, name)
 	}
 	in.Data, in.Run = dir, filepath.Join(dir, "run", c.Host)
 	in.RedisPasswordFile, in.SentinelPasswordFile, in.StorePasswordFile = "", "", ""
 	in.Redis, in.Store, in.Blobs = "", "", ""
-	in.Cells, in.Cell, in.others = nil, "", nil
 	in.fillURLs()
 	return &in
 }

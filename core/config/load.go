@@ -45,7 +45,7 @@ func load(m machine, flags map[string]string, environ []string) (*Config, error)
 		return nil, err
 	}
 	c.findPasswords()
-	if err := errors.Join(c.fill(m), c.readCells(), c.readPasswords()); err != nil {
+	if err := errors.Join(c.fill(m), c.readPasswords()); err != nil {
 		return nil, err
 	}
 	return c, c.Validate()

@@ -16,13 +16,7 @@ const sentinelPassword = "sentinel_password"
 
 // readPasswords puts the passwords in files into the URLs of Redis, the result store and the mail server.
 func (c *Config) readPasswords() error {
-	var others []error
-	for i := range c.others {
-		others = append(others, c.readPassword(&c.others[i].Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "cells",
-			"the URL of a cell (from %s) cannot be read"))
-	}
 	return errors.Join(
-		errors.Join(others...),
 		c.readPassword(&c.Redis, "redis_password_file", c.RedisPasswordFile, URL.withPassword, "redis",
 			"the Redis URL (from %s) has a password too, or cannot be read: keep one of the two"),
 		c.readPassword(&c.Redis, "sentinel_password_file", c.SentinelPasswordFile, URL.withSentinelPassword, "redis",
@@ -84,24 +78,20 @@ func (u URL) withSentinelPassword(password string) (URL, bool) {
 	return URL(parsed.String()), true
 }
 
-// checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a Redis Cluster a
-// namespace that keeps all keys on one shard, a socket a path that Linux accepts.
-func (c *Config) checkRedis() error {
-	return c.checkRedisAt("redis", "namespace", c.Redis, c.Namespace)
-}
-
 // lacksPassword reports whether a URL has a user and no password. Clients of Redis then sign in as nobody.
 func lacksPassword(user *url.Userinfo) bool {
 	password, _ := user.Password()
 	return user.Username() != "" && password == ""
 }
 
-// checkRedisAt checks a URL and its namespace, which the settings of these names have.
-func (c *Config) checkRedisAt(setting, space string, at URL, namespace string) error {
-	if err := c.checkURL(setting, at, redisSchemes...); err != nil {
+// checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a Redis Cluster a
+// namespace that keeps all keys on one shard, a socket a path that Linux accepts.
+func (c *Config) checkRedis() error {
+	const setting, space = "redis", "namespace"
+	if err := c.checkURL(setting, c.Redis, redisSchemes...); err != nil {
 		return err
 	}
-	parsed, err := url.Parse(string(at))
+	parsed, err := url.Parse(string(c.Redis))
 	if err != nil {
 		return c.problem(setting, "it is not a URL: %s", usageOf(setting))
 	}
@@ -123,8 +113,8 @@ func (c *Config) checkRedisAt(setting, space string, at URL, namespace string) e
 		return c.problem(setting, "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
 	case kind == "cluster" && strings.Trim(parsed.Path, "/") != "":
 		return c.problem(setting, "a Redis Cluster has only one database: leave %s away", parsed.Path)
-	case kind == "cluster" && !strings.HasPrefix(namespace, "{"):
-		return c.problem(space, "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", namespace)
+	case kind == "cluster" && !strings.HasPrefix(c.Namespace, "{"):
+		return c.problem(space, "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", c.Namespace)
 	}
 	return nil
 }

@@ -34,7 +34,6 @@ func (c *Config) Validate() error {
 func (c *Config) checkURLs() error {
 	return errors.Join(
 		c.checkRedis(),
-		c.checkCells(),
 		c.checkStore(),
 		c.checkURL("blobs", c.Blobs),
 		c.checkListen(),

@@ -17,20 +17,12 @@ type Watch struct {
 	Feed core.Feed
 	Last func(ctx context.Context, n int) ([]core.Event, error) // as core.History's LastEvents
 
-	Others []Source // what other cells tell
-
 	once  sync.Once
 	looks chan struct{} // bounds the looks at one time
 
 	mu        sync.Mutex
 	listeners map[string]map[*Listener]bool // by the id for which they wait
 	newest    string                        // id of the newest event
-}
-
-// Source tells what happens in one cell.
-type Source interface {
-	core.Feed
-	LastEvents(ctx context.Context, n int) ([]core.Event, error)
 }
 
 // Settings of a Watch's reads.
@@ -129,21 +121,10 @@ func signal(to chan struct{}) {
 
 // Run wakes listeners until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	for _, other := range w.Others {
-		running.Go(func() { w.read(ctx, other, other.LastEvents) })
-	}
-	w.read(ctx, w.Feed, w.Last)
-	running.Wait()
-	return nil
-}
-
-// read wakes listeners by what one feed has, until ctx ends. Each feed has its own ids of events.
-func (w *Watch) read(ctx context.Context, feed core.Feed, lately func(ctx context.Context, n int) ([]core.Event, error)) {
 	last, known := "", false
 	for ctx.Err() == nil {
 		if !known {
-			newest, err := lately(ctx, 1)
+			newest, err := w.Last(ctx, 1)
 			if err != nil {
 				pause(ctx, watchRetry)
 				continue
@@ -154,7 +135,7 @@ func (w *Watch) read(ctx context.Context, feed core.Feed, lately func(ctx contex
 			w.know(last)
 			w.wakeAll() // events during an outage are not read one by one
 		}
-		events, more, err := feed.Next(ctx, last, w.wanted(), watchRead)
+		events, more, err := w.Feed.Next(ctx, last, w.wanted(), watchRead)
 		if err != nil {
 			known = false
 			pause(ctx, watchRetry)
@@ -165,6 +146,7 @@ func (w *Watch) read(ctx context.Context, feed core.Feed, lately func(ctx contex
 		}
 		w.tell(events, more)
 	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -113,11 +113,7 @@ func (d *Service) pace(ctx context.Context, pool string) (pace, error) {
 	if len(p.took) < paceLeast {
 		return p, nil
 	}
-	cluster, err := d.clusterOf(ctx, pool)
-	if err != nil {
-		return p, err
-	}
-	vms, err := cluster.ListVMs(ctx, "")
+	vms, err := d.Cluster.ListVMs(ctx, "")
 	for i := range vms {
 		if vms[i].Pool == pool && vms[i].State != core.VMQuarantined && vms[i].State != core.VMLost {
 			p.vms++

@@ -18,10 +18,8 @@ type Service struct {
 	Intake  Intake
 	Queue   Queue
 	Cluster Cluster
-	// ClusterOf returns what there is to run requests of one pool; nil: Cluster has all.
-	ClusterOf func(ctx context.Context, pool string) (Cluster, error)
-	Output    core.Output
-	Blobs     core.Blobs
+	Output  core.Output
+	Blobs   core.Blobs
 
 	Submissions Submissions
 	Watch       *Watch // of Follow; its Run must be running
@@ -87,14 +85,6 @@ type Cluster interface {
 	Rooms(ctx context.Context) ([]core.Room, int64, error)
 	Waiting(ctx context.Context) ([]core.QueueInfo, error)
 	Room(ctx context.Context, specs ...core.Spec) error
-}
-
-// clusterOf returns the part of the cluster that has a pool.
-func (d *Service) clusterOf(ctx context.Context, pool string) (Cluster, error) {
-	if d.ClusterOf == nil {
-		return d.Cluster, nil
-	}
-	return d.ClusterOf(ctx, pool)
 }
 
 func (d *Service) now() time.Time {

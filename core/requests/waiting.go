@@ -212,18 +212,14 @@ func (d *Service) TasksRun(ctx context.Context) (bool, error) {
 
 // trouble returns what prevents a pool's requests from being run; ReasonTurn if nothing does.
 func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fault string, err error) {
-	cluster, err := d.clusterOf(ctx, name)
-	if err != nil {
-		return "", "", "", err
-	}
-	pool, err := cluster.GetPool(ctx, name)
+	pool, err := d.Cluster.GetPool(ctx, name)
 	switch {
 	case err == nil && pool.Paused:
 		return ReasonPaused, "", "", nil
 	case err != nil && !core.Is(err, core.CodeNotFound): // a pool that Redis has lost comes back
 		return "", "", "", err
 	}
-	owners, err := cluster.ListOwners(ctx)
+	owners, err := d.Cluster.ListOwners(ctx)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -236,7 +232,7 @@ func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fau
 	case !running(core.RoleTestrunner):
 		return ReasonNoTestrunner, "", "", nil
 	}
-	hosts, err := cluster.ListHosts(ctx)
+	hosts, err := d.Cluster.ListHosts(ctx)
 	for _, h := range hosts {
 		if what := h.Fetching[name]; what != "" {
 			return ReasonFetching, h.Name, what, nil
@@ -251,7 +247,7 @@ func (d *Service) trouble(ctx context.Context, name string) (r Reason, host, fau
 	if r, fault = hostless(pool, hosts); r != ReasonTurn || pool.Lease != "" || !slices.ContainsFunc(hosts, keepsForLeases) {
 		return r, "", fault, nil
 	}
-	pools, err := cluster.ListPools(ctx)
+	pools, err := d.Cluster.ListPools(ctx)
 	if err == nil && reserved(pool, pools, hosts) {
 		r = ReasonReserved
 	}
@@ -301,16 +297,12 @@ func reserved(p core.Pool, pools []core.Pool, hosts []core.HostInfo) bool {
 
 // failing says when requests of a broken pool fail, and on which host the fault is that they name then.
 func (d *Service) failing(ctx context.Context, name string, s *poolState) error {
-	cluster, err := d.clusterOf(ctx, name)
-	if err != nil {
-		return err
-	}
-	outages, err := cluster.Outages(ctx)
+	outages, err := d.Cluster.Outages(ctx)
 	o, is := outages[name]
 	if err != nil || !is {
 		return err
 	}
-	p, err := cluster.GetPool(ctx, name)
+	p, err := d.Cluster.GetPool(ctx, name)
 	switch {
 	case core.Is(err, core.CodeNotFound): // it is gone since
 		return nil

@@ -18,9 +18,7 @@ import (
 	"drover/core/classes"
 	"drover/core/classes/lti"
 	"drover/core/cloud"
-	"drover/core/cluster/cells"
 	"drover/core/cluster/join"
-	"drover/core/cluster/lease"
 	"drover/core/cluster/operate"
 	"drover/core/config"
 	"drover/core/redisstore"
@@ -36,9 +34,7 @@ import (
 // Cluster is a connection to a cluster: its Redis, its stores, its intake.
 type Cluster struct {
 	Config *config.Config
-	Redis  *redisstore.Store // of the cell in the settings
-	Cells  *cells.Cells      // all cells
-	Seen   *cells.Cells      // the cells that a command lists: all, or the one that its settings name
+	Redis  *redisstore.Store
 	Store  school.ResultStore
 	Blobs  core.Blobs
 	Intake *intake.Intake
@@ -53,8 +49,6 @@ type Cluster struct {
 	watch     requests.Watch // of all followers of requests in this program
 	unwatch   func()         // ends it
 	unwatched chan struct{}  // closed when watch has ended; nil: it was not started
-
-	opened opened // Redis of other cells
 
 	learning sync.Mutex
 	BlobsID  string // of blobs; "" until the store has answered
@@ -92,7 +86,7 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 		return nil, err
 	}
 	h.Repositories = repositoriesOf(cfg, h.Webhooks)
-	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell())); err != nil {
+	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		return nil, withoutRedis(err, cfg)
 	}
 	if err = h.firstFolder(ctx); err != nil {
@@ -108,12 +102,8 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	h.Now = clock.NewShared(h.Redis.Skew).Now
-	if err := h.openCells(); err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
 	h.Intake = &intake.Intake{
-		Store: h.Store, Queue: h.Cells, Pools: h.Cells, Tasks: h.Cells, Blobs: h.Blobs,
-		Now: h.Now, Cells: cfg.CellNames(),
+		Store: h.Store, Queue: h.Redis, Pools: h.Redis, Tasks: h.Redis, Blobs: h.Blobs, Now: h.Now,
 	}
 	return h, nil
 }
@@ -143,15 +133,15 @@ func (h *Cluster) Classes() *classes.Service {
 // Requests makes the service of requests.
 func (h *Cluster) Requests() *requests.Service {
 	return &requests.Service{
-		Store: h.Store, Intake: h.Intake, Queue: h.Cells, Cluster: h.Cells, Output: h.Cells, Blobs: h.Blobs, Submissions: h.Classes(),
-		Watch: &h.watch, ClusterOf: func(ctx context.Context, pool string) (requests.Cluster, error) { return h.Cells.OfPool(ctx, pool) },
+		Store: h.Store, Intake: h.Intake, Queue: h.Redis, Cluster: h.Redis, Output: h.Redis, Blobs: h.Blobs, Submissions: h.Classes(),
+		Watch: &h.watch,
 	}
 }
 
 // follow yields the events of a request, see requests.Service.Follow.
 func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) iter.Seq2[requests.Event, error] {
 	h.watching.Do(func() {
-		h.SetFeeds(&h.watch)
+		h.watch.Feed, h.watch.Last = h.Redis, h.Redis.LastEvents
 		watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 		h.unwatch, h.unwatched = stop, make(chan struct{})
 		go func() {
@@ -165,15 +155,14 @@ func (h *Cluster) follow(ctx context.Context, a core.Actor, id, last string) ite
 // Operate makes the service of operators.
 func (h *Cluster) Operate() *operate.Service {
 	return &operate.Service{
-		Cluster: withLeases{h.Cells, &lease.Audit{Consistency: h.Cells, Leases: h.Leases()}}, Store: h.Store, Intake: h.Intake,
-		Unreachable: h.Cells.Away,
-		Elastic:     h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels,
+		Cluster: withLeases{h.Redis, h.Consistency()}, Store: h.Store, Intake: h.Intake,
+		Elastic: h.Store, CheckGroup: cloud.Check, AllowsLabels: h.Leases().AllowsLabels,
 	}
 }
 
-func redisOptions(cfg *config.Config, at config.CellAt) redisstore.Options {
+func redisOptions(cfg *config.Config) redisstore.Options {
 	return redisstore.Options{
-		URL: at.Redis.Reveal(), Namespace: at.Namespace,
+		URL: cfg.Redis.Reveal(), Namespace: cfg.Namespace,
 		MaxWaiting: cfg.MaxWaiting, MaxSpecBytes: int64(cfg.MaxWaitingBytes), MaxOutputBytes: int64(cfg.LiveOutput),
 	}
 }
@@ -187,7 +176,6 @@ func (h *Cluster) Close() error {
 	if h.Redis != nil {
 		errs = append(errs, h.Redis.Close())
 	}
-	errs = append(errs, h.opened.close())
 	if h.unwatched != nil {
 		<-h.unwatched // a read in progress ends with its connection
 	}

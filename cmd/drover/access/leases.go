@@ -5,9 +5,9 @@ import (
 
 	"drover/core"
 	"drover/core/classes"
-	"drover/core/cluster/cells"
 	"drover/core/cluster/lease"
 	"drover/core/config"
+	"drover/core/redisstore"
 	"drover/core/requests/intake"
 )
 
@@ -37,18 +37,15 @@ func (h *Cluster) Leases() *lease.Service {
 	}
 }
 
-// Consistency makes the consistency check of the cell, that of leases and of the result store included.
+// Consistency makes the consistency check of the cluster, that of leases and of the result store included.
 func (h *Cluster) Consistency() core.Consistency {
-	check := &intake.Audit{Consistency: h.Redis, Intake: h.CellIntake(), Redis: h.Redis}
-	if h.Config.Cell != "" { // leases are in the first cell
-		return check
-	}
+	check := &intake.Audit{Consistency: h.Redis, Intake: h.Intake, Redis: h.Redis}
 	return &lease.Audit{Consistency: check, Leases: h.Leases()}
 }
 
-// withLeases is the view of all cells with that check.
+// withLeases is a Redis with that check.
 type withLeases struct {
-	*cells.Cells
+	*redisstore.Store
 
 	all core.Consistency
 }

@@ -30,7 +30,7 @@ func TryParts(ctx context.Context, cfg *config.Config) []Part {
 }
 
 func tryRedis(ctx context.Context, cfg *config.Config) error {
-	r, err := redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell()))
+	r, err := redisstore.Open(ctx, redisOptions(cfg))
 	if err != nil {
 		return withoutRedis(err, cfg)
 	}
@@ -76,7 +76,7 @@ func isThere(cfg *config.Config, setting, scheme string, at config.URL) error {
 // withoutRedis adds to an error of connecting what an operator can do. There is no cluster if its Redis would be that
 // of drover up in a data folder that has no store; a cluster that is away is started again, or its Redis is.
 func withoutRedis(err error, cfg *config.Config) error {
-	at, from := cfg.OwnCell().Redis, cfg.Source("redis")
+	at, from := cfg.Redis, cfg.Source("redis")
 	switch {
 	case !core.Is(err, core.CodeUnavailable):
 		return err

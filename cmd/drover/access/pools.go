@@ -42,7 +42,6 @@ const DefaultPool = "default"
 // defaults as drover pool set.
 func (h *Cluster) FirstPool(ctx context.Context, log logrus.FieldLogger) error {
 	p := core.DefaultPool(DefaultPool)
-	p.Cell = h.Config.Cell
 	if !h.Makes(p) {
 		return nil
 	}

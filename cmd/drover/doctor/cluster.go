@@ -52,8 +52,6 @@ func (f *Findings) warnings(ctx context.Context, h *access.Cluster) error {
 	for _, w := range v.Warnings {
 		about := "pool " + w.Pool
 		switch w.Kind {
-		case operate.WarnCell:
-			f.fail("cell "+w.Cell, "start its Redis, or mend its URL in the setting cells", "its Redis does not answer; the other cells go on")
 		case operate.WarnMissing:
 			f.missing(w.Role, overseen)
 		case operate.WarnAway:

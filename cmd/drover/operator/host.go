@@ -44,7 +44,7 @@ func listHosts(c *cli.Context, h *access.Cluster) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	hosts, err := h.Seen.ListHosts(c.Context)
+	hosts, err := h.Redis.ListHosts(c.Context)
 	if err != nil {
 		return err
 	}

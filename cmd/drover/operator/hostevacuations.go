@@ -17,7 +17,7 @@ func listEvacuations(c *cli.Context, h *access.Cluster) error {
 	if c.NArg() > 1 {
 		return core.Errorf(core.CodeInvalid, "", "%s takes at most one argument, the host", c.Command.HelpName)
 	}
-	moves, err := h.Seen.Evacuations(c.Context)
+	moves, err := h.Redis.Evacuations(c.Context)
 	if err != nil {
 		return err
 	}

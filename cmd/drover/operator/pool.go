@@ -17,7 +17,6 @@ import (
 	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
 	"drover/core"
-	"drover/core/config"
 )
 
 // PoolCommand is drover pool.
@@ -80,16 +79,12 @@ func setPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.Cells.GetPool(c.Context, name)
+	p, err := h.Redis.GetPool(c.Context, name)
 	if core.Is(err, core.CodeNotFound) {
 		p, err = core.DefaultPool(name), nil
-		p.Cell = h.Config.Cell
 	}
 	if err != nil {
 		return err
-	}
-	if h.Config.Source("cell") != config.Default {
-		p.Cell = h.Config.Cell // another one than it has is refused
 	}
 	if err := applyPoolFlags(c, &p); err != nil {
 		return err
@@ -157,15 +152,15 @@ func listPools(c *cli.Context, h *access.Cluster) error {
 	if err := terminal.NoArgs(c); err != nil {
 		return err
 	}
-	pools, err := h.Seen.ListPools(c.Context)
+	pools, err := h.Redis.ListPools(c.Context)
 	if err != nil {
 		return err
 	}
-	waiting, err := h.Seen.Waiting(c.Context)
+	waiting, err := h.Redis.Waiting(c.Context)
 	if err != nil {
 		return err
 	}
-	vms, err := h.Seen.ListVMs(c.Context, "")
+	vms, err := h.Redis.ListVMs(c.Context, "")
 	if err != nil {
 		return err
 	}
@@ -248,7 +243,7 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	p, err := h.Seen.GetPool(c.Context, name)
+	p, err := h.Redis.GetPool(c.Context, name)
 	if err != nil {
 		return err
 	}
@@ -259,11 +254,11 @@ func showPool(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	hosts, err := h.Seen.ListHosts(c.Context)
+	hosts, err := h.Redis.ListHosts(c.Context)
 	if err != nil {
 		return err
 	}
-	outages, err := h.Seen.Outages(c.Context)
+	outages, err := h.Redis.Outages(c.Context)
 	if err != nil {
 		return err
 	}
@@ -283,7 +278,6 @@ func poolRows(p core.Pool, image string) []table.Row {
 		rows = append(rows, table.Row{"reserves VMs of pool", p.Of}, table.Row{"for lease", terminal.Clean(p.LeaseName) + ", " + p.Lease})
 	}
 	return append(rows, []table.Row{
-		{"cell", cmp.Or(p.Cell, core.FirstCell)},
 		{"provider", p.Provider},
 		{"image", image},
 		{"warm", p.Warm},

@@ -33,7 +33,7 @@ func listVMs(c *cli.Context, h *access.Cluster) error {
 		}
 		none = "no VMs on host " + host + ": is its vmfactory running? see drover host list"
 	}
-	vms, err := h.Seen.ListVMs(c.Context, host)
+	vms, err := h.Redis.ListVMs(c.Context, host)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ import (
 	"drover/core"
 	"drover/core/blobs"
 	"drover/core/classes"
-	"drover/core/cluster/history"
 	"drover/core/config"
 	"drover/core/school"
 	"drover/core/service"
@@ -208,9 +207,6 @@ func newFactory(ctx context.Context, s Surroundings, adjust func(*vmfactory.Conf
 
 func newTaskrunner(s Surroundings) (Role, error) {
 	cfg := s.Cluster.Config
-	if err := s.Cluster.InFirstCell("a taskrunner"); err != nil {
-		return Role{}, err
-	}
 	rates, err := cfg.Rates(school.TaskKinds().Rates())
 	if err != nil {
 		return Role{}, err
@@ -268,16 +264,14 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 	if err != nil {
 		return nil, Role{}, err
 	}
-	in := s.Cluster.CellIntake()
 	o, err := overseer.New(overseer.Config{
-		Cell: cfg.Cell, MonitorEvery: every, MonitorCommand: cfg.MonitorCommand,
+		MonitorEvery: every, MonitorCommand: cfg.MonitorCommand,
 		Beat: cfg.Beat, Suspect: cfg.Suspect, Down: cfg.Down, Monitors: monitors(cfg), MaxAttempts: cfg.MaxAttempts, MaxDeaths: maxDeaths(cfg),
 		KeepFinished: cfg.KeepFinished, KeepTombstones: cfg.KeepTombstones, KeepHistory: cfg.KeepHistory, ConsistencyEvery: cfg.ConsistencyEvery,
 		Leases: access.LeaseRules(cfg), LeasesEvery: cfg.LeasesEvery,
 	}, overseer.Deps{
 		Owners: s.Cluster.Redis, Hosts: s.Cluster.Redis, Pools: s.Cluster.Redis, Queue: s.Cluster.Redis, Evacuations: s.Cluster.Redis, Placements: s.Cluster.Redis, Reports: s.Cluster.Redis,
-		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: in, Cancel: in.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log, Metrics: s.Metrics,
-		Sampled: history.Cluster{Hosts: s.Cluster.Cells.ListHosts, Waiting: s.Cluster.Cells.Waiting},
+		History: s.Cluster.Redis, Consistency: s.Cluster.Consistency(), Store: s.Cluster.Store, Intake: s.Cluster.Intake, Cancel: s.Cluster.Intake.Cancel, Skew: s.Cluster.Redis.Skew, Log: s.Log, Metrics: s.Metrics,
 		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis,
 		Elastic: overseer.Elastic{Instances: s.Cluster.Store, Cluster: s.Cluster.StoreID, Secret: joinSecret(s.Cluster.Joins())},
 		Expected: func(ctx context.Context) (map[string]float64, error) {

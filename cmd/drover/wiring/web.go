@@ -72,9 +72,6 @@ type Website struct {
 
 // NewWebsite listens where the settings say.
 func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
-	if err := h.InFirstCell("the site"); err != nil {
-		return nil, err
-	}
 	certificate, err := CertificateOf(h.Config)
 	if err != nil {
 		return nil, err
@@ -88,9 +85,8 @@ func NewWebsite(h *access.Cluster, log logrus.FieldLogger) (*Website, error) {
 	}
 	f := &Website{
 		Accounts: accounts,
-		watch:    &requests.Watch{},
+		watch:    &requests.Watch{Feed: h.Redis, Last: h.Redis.LastEvents},
 	}
-	h.SetFeeds(f.watch)
 	if f.Server, err = web.Listen(access.ListenAddress(h.Config), certificate, log); err != nil {
 		return nil, err
 	}

@@ -9,8 +9,7 @@ import (
 	"drover/core"
 )
 
-// markCopied is how far the stream of events was copied: the id of the last event. That of another cell than the first
-// has its name behind it.
+// markCopied is how far the stream of events was copied: the id of the last event.
 const markCopied = "history"
 
 const (
@@ -26,7 +25,6 @@ type Store interface {
 
 // Copier copies changes of state from the stream of events into the result store.
 type Copier struct {
-	Cell   string                                                        // whose events they are; "" is the first
 	Events func(ctx context.Context, after string) ([]core.Event, error) // as core.History has them
 	Store  Store
 	Now    func(ctx context.Context) (time.Time, error) // by Redis' clock
@@ -38,11 +36,7 @@ type Copied struct{ Changes, Gaps int }
 // Run copies what happened since the last run, of whichever overseer. The event that was copied last must still be
 // there: if it is not, Redis was wiped or set back, or has dropped it, and a gap is noted.
 func (c Copier) Run(ctx context.Context) (done Copied, err error) {
-	name := markCopied
-	if c.Cell != "" {
-		name += "-" + c.Cell
-	}
-	mark, err := c.Store.Mark(ctx, name)
+	mark, err := c.Store.Mark(ctx, markCopied)
 	for round := 0; err == nil && round < copyPages; round++ {
 		var events []core.Event
 		var gap []core.StateChange
@@ -62,14 +56,14 @@ func (c Copier) Run(ctx context.Context) (done Copied, err error) {
 		}
 		last := events[len(events)-1].ID
 		moved := false
-		if moved, err = c.Store.MoveMark(ctx, name, mark, last); err != nil {
+		if moved, err = c.Store.MoveMark(ctx, markCopied, mark, last); err != nil {
 			break
 		}
 		if moved {
 			done.Changes, done.Gaps = done.Changes+len(changes)-len(gap), done.Gaps+len(gap)
 			mark = last
 		} else { // another overseer copied the same
-			mark, err = c.Store.Mark(ctx, name)
+			mark, err = c.Store.Mark(ctx, markCopied)
 		}
 	}
 	return done, err

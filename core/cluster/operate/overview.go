@@ -86,11 +86,7 @@ func (o *Service) readOverview(ctx context.Context) (v Overview, err error) {
 		}
 	}
 	v.count(outages)
-	var unreachable []string
-	if o.Unreachable != nil {
-		unreachable = o.Unreachable()
-	}
-	v.warn(unreachable)
+	v.warn()
 	return v, err
 }
 

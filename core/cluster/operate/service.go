@@ -18,8 +18,6 @@ type Service struct {
 	// CheckGroup checks a host group with its profile; nil: without it.
 	CheckGroup func(core.HostGroup) error
 	Now        func() time.Time // nil: time.Now
-	// Unreachable lists the cells whose Redis did not answer when all were last asked; nil: there is one Redis.
-	Unreachable func() []string
 	// AllowsLabels returns CONFLICT if a host must not have these labels only; nil: it may have any.
 	AllowsLabels func(ctx context.Context, host string, labels map[string]string) error
 

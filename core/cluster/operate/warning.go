@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"slices"
 
 	"drover/core"
@@ -12,7 +11,6 @@ type WarningKind string
 
 // What an operator has to see at once.
 const (
-	WarnCell    WarningKind = "cell"    // the Redis of the Cell does not answer; the rest shows the other cells
 	WarnMissing WarningKind = "missing" // no living process has the Role
 	WarnAway    WarningKind = "away"    // requests of the Pool wait, and all hosts that make its VMs are Away
 	WarnUnmade  WarningKind = "unmade"  // requests of the Pool wait, and no host makes its VMs
@@ -23,7 +21,6 @@ const (
 // Warning is one reason why work waits, or why nothing is healed. The surface that shows it adds the remedy.
 type Warning struct {
 	Kind    WarningKind  `json:"kind"`
-	Cell    string       `json:"cell,omitempty"`
 	Role    core.Role    `json:"role,omitempty"`
 	Pool    string       `json:"pool,omitempty"`
 	Waiting int          `json:"waiting,omitempty"` // requests of the pool
@@ -44,11 +41,8 @@ type Away struct {
 const MaxAway = 3
 
 // warn lists the reasons why work waits: what is missing first, then by pool.
-func (v *Overview) warn(unreachable []string) {
+func (v *Overview) warn() {
 	v.Warnings = []Warning{}
-	for _, name := range unreachable {
-		v.Warnings = append(v.Warnings, Warning{Kind: WarnCell, Cell: cmp.Or(name, core.FirstCell)})
-	}
 	for _, role := range v.Missing {
 		v.Warnings = append(v.Warnings, Warning{Kind: WarnMissing, Role: role})
 	}

@@ -111,9 +111,7 @@ func (a *Audit) compare(ctx context.Context) (strays, error) {
 		return strays{}, err
 	}
 	found := strays{requests: requests}
-	if a.Intake.first() {
-		found.tasks, err = a.compareAll(ctx, a.tasks())
-	}
+	found.tasks, err = a.compareAll(ctx, a.tasks())
 	return found, err
 }
 

@@ -79,9 +79,6 @@ func (in *Intake) changed(ctx context.Context, s core.Spec, c core.Change) (core
 	if s.Limits, err = pool.Within(s.Limits); err != nil {
 		return s, err
 	}
-	if pool.Cell != was.Cell && was.Name != "" {
-		return s, invalid(&s, "pool %s is in %s, pool %s in %s: cancel request %s and submit it to the other pool", was.Name, core.CellText(was.Cell), pool.Name, core.CellText(pool.Cell), s.ID)
-	}
 	if err := in.checkSize(ctx, pool); err != nil {
 		return s, err
 	}

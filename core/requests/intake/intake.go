@@ -42,8 +42,6 @@ type Intake struct {
 	Now   func() time.Time // nil: time.Now
 	NewID func() string    // nil: lower-case ULIDs
 	Batch int              // most rows that one round of Sweep or Expire reads; 0: 500
-	Cells []string         // names of the cells beside the first
-	Scope *Scope           // of which cell's work it takes care; nil: of all that the store has
 
 	mu      sync.Mutex // guards what follows
 	swept   string     // id after which Sweep continues
@@ -114,9 +112,6 @@ func (in *Intake) SetPool(ctx context.Context, p core.Pool) error {
 	if p.Lease != "" {
 		return core.Errorf(core.CodeInvalid, p.Name, "pool %s is that of lease %s, which sets it: change the lease, or pool %s", p.Name, p.Lease, p.Of)
 	}
-	if err := in.stays(ctx, p); err != nil {
-		return err
-	}
 	if err := in.Store.PutPool(ctx, p); err != nil {
 		return err
 	}
@@ -144,7 +139,7 @@ func (in *Intake) RemovePool(ctx context.Context, name string) error {
 // so that it is whole.
 func (in *Intake) dropPool(ctx context.Context, p core.Pool) error {
 	err := in.Pools.RemovePool(ctx, p.Name, false)
-	if !core.Is(err, core.CodeConflict) || in.stays(ctx, p) != nil { // or another cell has it by now
+	if !core.Is(err, core.CodeConflict) {
 		return err
 	}
 	return errors.Join(err, in.Store.PutPool(ctx, p))
@@ -158,7 +153,7 @@ func (in *Intake) RestorePools(ctx context.Context) (int, error) {
 	}
 	restored := make(map[string]bool)
 	for range maxRestores {
-		all, err := in.scopedPools(ctx)
+		all, err := in.Store.Pools(ctx)
 		if err != nil {
 			return len(restored), err
 		}

@@ -82,12 +82,9 @@ func (in *Intake) SweepRemoved(ctx context.Context) (int, error) {
 		if err != nil {
 			return total, errors.Join(append(troubles, err)...)
 		}
-		read := len(specs)
-		if read > 0 {
-			after = specs[read-1].ID
+		if len(specs) > 0 {
+			after = specs[len(specs)-1].ID
 		}
-		specs, err = in.scoped(ctx, specs)
-		troubles = append(troubles, err)
 		for i := range specs {
 			gone, err := in.remove(ctx, specs[i].ID, platform)
 			troubles = append(troubles, err)
@@ -95,7 +92,7 @@ func (in *Intake) SweepRemoved(ctx context.Context) (int, error) {
 				total++
 			}
 		}
-		if read < in.batch() || ctx.Err() != nil {
+		if len(specs) < in.batch() || ctx.Err() != nil {
 			return total, gather("not all requests that are to be deleted could be", troubles...)
 		}
 	}

@@ -18,11 +18,8 @@ import (
 // others; the error lists all failures.
 func (in *Intake) Sweep(ctx context.Context) (int, error) {
 	n, err := in.round(ctx, &in.swept, in.requests(in.sweepPage))
-	if !in.first() {
-		return n, gather("the sweep met trouble", err)
-	}
 	tasks, taskErr := in.round(ctx, &in.tasks, in.sweepTasks)
-	batches, batchErr := in.whole().sweepBatches(ctx)
+	batches, batchErr := in.sweepBatches(ctx)
 	return n + tasks + batches, gather("the sweep met trouble", err, taskErr, batchErr)
 }
 
@@ -30,11 +27,8 @@ func (in *Intake) Sweep(ctx context.Context) (int, error) {
 // a one-shot overseer.
 func (in *Intake) SweepAll(ctx context.Context) (int, error) {
 	n, err := in.all(ctx, in.requests(in.sweepPage))
-	if !in.first() {
-		return n, gather("the sweep met trouble", err)
-	}
 	tasks, taskErr := in.all(ctx, in.sweepTasks)
-	batches, batchErr := in.whole().sweepBatches(ctx)
+	batches, batchErr := in.sweepBatches(ctx)
 	return n + tasks + batches, gather("the sweep met trouble", err, taskErr, batchErr)
 }
 
@@ -127,9 +121,6 @@ func (in *Intake) requests(handle func(ctx context.Context, specs []core.Spec) (
 		if len(specs) == in.batch() {
 			next = specs[len(specs)-1].ID
 		}
-		if specs, err = in.scoped(ctx, specs); err != nil {
-			return after, 0, err
-		}
 		if len(specs) > 0 {
 			n, err = handle(ctx, specs)
 		}
@@ -162,7 +153,7 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 		return 0, ends
 	}
 	troubles := each(lost, func(spec core.Spec) error {
-		_, err := in.whole().supersede(ctx, spec)
+		_, err := in.supersede(ctx, spec)
 		return err
 	})
 	verdicts, err := in.again(ctx, lost)
