@@ -35,3 +35,22 @@ func (o *Overseer) Leases(ctx context.Context) (Counts, error) { return o.leases
 
 // Scale does the chore once.
 func (o *Overseer) Scale(ctx context.Context) (Counts, error) { return o.scale(ctx) }
+
+// Chores are the names of all chores.
+func (o *Overseer) Chores() (names []string) {
+	for _, c := range o.chores {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Do does one chore once.
+func (o *Overseer) Do(ctx context.Context, name string) error {
+	for _, c := range o.chores {
+		if c.Name == name {
+			_, err := c.Run(ctx)
+			return err
+		}
+	}
+	return nil
+}

@@ -30,11 +30,11 @@ func (s *Store) hostNames(ctx context.Context) (hostNames, error) {
 		return hostNames{}, err
 	}
 	var due *redis.ZSliceCmd
-	var owners *redis.StringSliceCmd
+	var owners *redis.ZSliceCmd
 	var now *redis.TimeCmd
 	var within *redis.StringCmd
 	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
-		due, owners = p.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1), p.ZRange(ctx, s.space.Key("owners"), 0, -1)
+		due, owners = p.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1), p.ZRangeWithScores(ctx, s.space.Key("owners"), 0, -1)
 		if home == s.db {
 			now = p.Time(ctx)
 		}
@@ -49,16 +49,19 @@ func (s *Store) hostNames(ctx context.Context) (hostNames, error) {
 			return hostNames{}, fault(ctx, now.Err(), "")
 		}
 	}
-	all := hostNames{due.Val(), ownersByHost(owners.Val()), num(within.Val()), now.Val()}
-	listed := make(map[string]bool, len(all.due))
+	all := hostNames{due: due.Val(), within: num(within.Val()), now: now.Val()}
+	known := make(map[string]bool, len(all.due))
 	for _, z := range all.due {
-		listed[str(z.Member)] = true
+		known[str(z.Member)] = true
 	}
-	for host := range all.owners { // until a consistency check lists it again
-		if !listed[host] {
-			all.due = append(all.due, redis.Z{Member: host})
+	names := make([]string, len(owners.Val()))
+	for i, z := range slices.Backward(owners.Val()) { // the one due last first
+		names[i] = str(z.Member)
+		if _, host, err := core.ParseOwner(names[i]); err == nil && !known[host] { // until a consistency check lists it again
+			known[host], all.due = true, append(all.due, redis.Z{Score: z.Score, Member: host})
 		}
 	}
+	all.owners = ownersByHost(names)
 	return all, nil
 }
 

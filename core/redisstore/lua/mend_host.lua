@@ -16,7 +16,7 @@ if redis.call('EXISTS', K.host(host)) == 0 then
   event('mend', '-', host)
   return 1
 end
-redis.call('ZADD', K.hosts, 'NX', 1, host)
+redis.call('ZADD', K.hosts, 'NX', clock, host)
 if epoch ~= last then
   redis.call('HSET', K.epochs, 'host:' .. host, int(math.max(tonumber(epoch or 0), tonumber(last or 0))))
   redis.call('HSET', K.host(host), 'epoch', next_epoch('host:' .. host, clock))
