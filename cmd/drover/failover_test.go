@@ -148,34 +148,3 @@ func TestAFailoverThatForgetsTheLastMoments(t *testing.T) {
 	h.awaitLeft(0)
 	c.stop(ids)
 }
-
-// Rule 21. All of a cluster in braces is on one shard of a real Redis Cluster, and goes on when
-// that loses its primary.
-func TestAClusterOnARedisCluster(t *testing.T) {
-	t.Parallel()
-	tier.OnlyInAll(t, tier.Journey)
-	servers, err := redisserver.StartCluster(context.Background(), 3, 1, "--appendonly", "yes", "--appendfsync", "no")
-	if err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
-	t.Cleanup(func() { _ = servers.Stop() })
-	h := newTestClusterOn(t, servers.URL(), "DROVER_NAMESPACE={drover}")
-	h.pool()
-	c := h.crew()
-	ids := h.submit(60, freshly...)
-	h.awaitLeft(45)
-	for _, node := range servers.Nodes {
-		n, err := adminOf(t, node).Exists(t.Context(), "{drover}:meta").Result()
-		if _, elsewhere := redis.IsMovedError(err); !elsewhere && n == 1 {
-			require.NoError(t, node.Kill())
-			break
-		}
-	}
-	h.awaitLeft(0)
-	c.stop(ids)
-	out, errs, _ := h.run("doctor")
-	require.Contains(t, out, "3 shards; the keys are on the one of 127.0.0.1:", errs)
-	out, errs, code := h.run("run", "--namespace", "drover", "--", "true")
-	require.Equal(t, terminal.ExitUsage, code, out+errs)
-	require.Contains(t, errs, "{drover}")
-}

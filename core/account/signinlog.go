@@ -50,4 +50,3 @@ const (
 	tooOften      = "there were too many tries"
 	isDisabled    = "the user is disabled"
 )
-

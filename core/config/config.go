@@ -22,13 +22,13 @@ import (
 //	for      the commands that read it; none means all of them
 //	usage    what it means, for help and documents
 type Config struct {
-	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the cluster's Redis: redis://HOST:PORT/DB, unix:///PATH, redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT or redis+cluster://HOST:PORT?addr=HOST:PORT; rediss for TLS"`
+	Redis                URL    `koanf:"redis" shown:"the socket of 'drover up' in the data folder" usage:"the cluster's Redis: redis://HOST:PORT/DB, unix:///PATH or redis+sentinel://HOST:PORT/DB?master_name=NAME&addr=HOST:PORT; rediss for TLS"`
 	RedisPasswordFile    string `koanf:"redis_password_file" usage:"file that holds the password for the Redis URL, so that no list of processes shows it"`
 	SentinelPasswordFile string `koanf:"sentinel_password_file" usage:"file that holds the password of the Sentinels, if they ask for one"`
 	Store                URL    `koanf:"store" shown:"drover.db in the data folder" usage:"the result store: sqlite:///PATH for one machine, or mongodb://USER@HOST:PORT,HOST:PORT/DATABASE?replicaSet=NAME or mongodb+srv://USER@NAME/DATABASE"`
 	StorePasswordFile    string `koanf:"store_password_file" usage:"file that holds the password for a store URL of MongoDB, so that no list of processes shows it"`
 	Blobs                URL    `koanf:"blobs" shown:"blobs in the data folder" usage:"where files are kept: file:///PATH, or s3://BUCKET/FOLDER?region=REGION&endpoint=URL&use_path_style=true with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile"`
-	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with; {drover} in braces for a Redis Cluster"`
+	Namespace            string `koanf:"namespace" default:"drover" usage:"what every Redis key begins with"`
 	Host                 string `koanf:"host" shown:"the machine's name" usage:"name of this host in the cluster"`
 	Data                 string `koanf:"data" shown:"/var/lib/drover for root, else drover in the user's data folder" usage:"folder of what must survive a restart"`
 	Run                  string `koanf:"run" shown:"run/HOST in the data folder" usage:"folder of sockets, locks and VMs of this host"`

@@ -179,7 +179,6 @@ func TestRefusals(t *testing.T) {
 		"pool twice":          {flags: map[string]string{"pools": "a,a"}, want: []string{"named twice"}},
 		"no pool":             {file: "pools: []", want: []string{"names no pool"}},
 		"host name":           {flags: map[string]string{"host": "a_b"}, want: []string{"setting host (from flag --host)"}},
-		"open brace":          {flags: map[string]string{"namespace": "{x"}, want: []string{"closing brace"}},
 		"namespace":           {flags: map[string]string{"namespace": "a:b"}, want: []string{"setting namespace"}},
 		"log level":           {flags: map[string]string{"log_level": "loud"}, want: []string{"debug, info, warn or error"}},
 		"log format":          {flags: map[string]string{"log_format": "xml"}, want: []string{"text or json"}},
@@ -232,13 +231,6 @@ func TestUnknownFlagIsABug(t *testing.T) {
 	t.Parallel()
 	_, err := load(workstation(t), map[string]string{"nothing": "1"}, nil)
 	require.True(t, core.Is(err, core.CodeInternal), "%v", err)
-}
-
-func TestNamespaceOfARedisCluster(t *testing.T) {
-	t.Parallel()
-	c, err := load(workstation(t), map[string]string{"namespace": "{drover}"}, nil)
-	require.NoError(t, err)
-	require.Equal(t, "{drover}", c.Namespace)
 }
 
 func TestPasswordFile(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // redisSchemes are what a Redis URL may begin with.
-var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
+var redisSchemes = []string{"redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel"}
 
 // sentinelPassword is the parameter of a URL of Sentinels that holds their password.
 const sentinelPassword = "sentinel_password"
@@ -84,10 +84,10 @@ func lacksPassword(user *url.Userinfo) bool {
 	return user.Username() != "" && password == ""
 }
 
-// checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a Redis Cluster a
-// namespace that keeps all keys on one shard, a socket a path that Linux accepts.
+// checkRedis checks what the kind of URL requires: Sentinels need the name of the primary, a socket a path
+// that Linux accepts.
 func (c *Config) checkRedis() error {
-	const setting, space = "redis", "namespace"
+	const setting = "redis"
 	if err := c.checkURL(setting, c.Redis, redisSchemes...); err != nil {
 		return err
 	}
@@ -111,10 +111,6 @@ func (c *Config) checkRedis() error {
 		return c.problem(setting, "it does not say what the Sentinels call the primary: add ?master_name=NAME, as in their sentinel.conf")
 	case kind == "sentinel" && (query.Has("username") || query.Has("password")):
 		return c.problem(setting, "the server's user stands in front of the host (USER@HOST), and its password in redis_password_file")
-	case kind == "cluster" && strings.Trim(parsed.Path, "/") != "":
-		return c.problem(setting, "a Redis Cluster has only one database: leave %s away", parsed.Path)
-	case kind == "cluster" && !strings.HasPrefix(c.Namespace, "{"):
-		return c.problem(space, "on a Redis Cluster all keys must be on one shard: write the namespace in braces, {%s}", c.Namespace)
 	}
 	return nil
 }

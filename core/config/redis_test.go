@@ -25,13 +25,10 @@ func TestRedisURLs(t *testing.T) {
 		"redis+sentinel://h1:26379/0":                               "master_name=NAME",
 		"redis+sentinel://h1:26379/0?master_name=m&password=s3cret": "redis_password_file",
 		"redis+sentinel://?master_name=m":                           "names no host",
-		"redis+cluster://h1:7000?addr=h2:7000":                      "",
-		"rediss+cluster://h1:7000":                                  "",
-		"redis+cluster://h1:7000/1":                                 "only one database",
-		"redis+cluster:":                                            "names no host",
+		"redis+cluster://h1:7000":                                   "redis+cluster:",
 		"redis+other://h1":                                          "redis+other:",
 	} {
-		_, err := load(workstation(t), map[string]string{"redis": url, "namespace": "{drover}"}, nil)
+		_, err := load(workstation(t), map[string]string{"redis": url}, nil)
 		if wrong == "" {
 			require.NoError(t, err, url)
 			continue
@@ -40,8 +37,6 @@ func TestRedisURLs(t *testing.T) {
 		require.ErrorContains(t, err, wrong)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err := load(workstation(t), map[string]string{"redis": "redis+cluster://h1:7000", "namespace": "grading"}, nil)
-	require.ErrorContains(t, err, "{grading}")
 }
 
 func TestSentinelPasswordFile(t *testing.T) {
@@ -62,8 +57,8 @@ func TestSentinelPasswordFile(t *testing.T) {
 		require.NotContains(t, v.Value, "s3cr")
 	}
 	require.Empty(t, c.In("/tmp/cluster").SentinelPasswordFile)
-	for _, url := range []string{"redis://h1", "redis+cluster://h1", "redis+sentinel://h1?master_name=m&sentinel_password=other"} {
-		_, err := load(workstation(t), map[string]string{"redis": url, "namespace": "{d}", "sentinel_password_file": flags["sentinel_password_file"]}, nil)
+	for _, url := range []string{"redis://h1", "redis+sentinel://h1?master_name=m&sentinel_password=other"} {
+		_, err := load(workstation(t), map[string]string{"redis": url, "sentinel_password_file": flags["sentinel_password_file"]}, nil)
 		require.ErrorContains(t, err, "setting sentinel_password_file")
 		require.NotContains(t, err.Error(), "other")
 	}

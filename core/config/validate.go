@@ -112,14 +112,7 @@ func (c *Config) checkNames() error {
 			problems = append(problems, c.problem(name, "%w", err))
 		}
 	}
-	namespace := c.Namespace
-	if inner, ok := strings.CutPrefix(namespace, "{"); ok {
-		namespace = strings.TrimSuffix(inner, "}")
-		if namespace == inner {
-			problems = append(problems, c.problem("namespace", "%q has no closing brace", c.Namespace))
-		}
-	}
-	check("namespace", "namespace", namespace)
+	check("namespace", "namespace", c.Namespace)
 	check("host", "host", c.Host)
 	for _, list := range []struct {
 		setting, what string

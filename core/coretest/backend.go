@@ -21,10 +21,10 @@ import (
 
 // Backend is one Redis that a test runs on.
 type Backend struct {
-	Name      string               // mini, real or cluster
-	URL       string               // as the restricted user
-	Namespace string               // the test's own
-	Admin     *redis.Client        // on a Redis Cluster: of the node that has the namespace
+	Name      string // mini or real
+	URL       string // as the restricted user
+	Namespace string // the test's own
+	Admin     *redis.Client
 	Mini      *miniredis.Miniredis // nil on the real one
 }
 
@@ -105,32 +105,6 @@ func addUser(ctx context.Context, t testing.TB, admin *redis.Client, name, passw
 	})
 }
 
-// OnRedisCluster gives the test a namespace and a user of its own on a Redis Cluster of three
-// nodes that the tests of the package share.
-func OnRedisCluster(t testing.TB) *Backend {
-	t.Helper()
-	ctx := context.Background()
-	c, err := sharedRedisCluster()
-	if err != nil {
-		Missing(t, "redis-server", err)
-	}
-	name, password := newNamespace(), rand.Text()
-	b := &Backend{
-		Name: "cluster", Namespace: "{" + name + "}",
-		URL: strings.Replace(c.URL(), "://", "://"+name+":"+password+"@", 1),
-	}
-	for _, s := range c.Nodes {
-		node := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket})
-		t.Cleanup(func() { require.NoError(t, node.Close()) })
-		addUser(ctx, t, node, name, password, b.Namespace)
-		if _, elsewhere := redis.IsMovedError(node.Exists(ctx, b.Namespace+":meta").Err()); !elsewhere {
-			b.Admin = node
-		}
-	}
-	require.NotNil(t, b.Admin)
-	return b
-}
-
 // Open opens a Store on the backend, closed at the end of the test.
 func (b *Backend) Open(t testing.TB) *redisstore.Store {
 	t.Helper()
@@ -173,9 +147,4 @@ func newNamespace() string { return "t-" + strings.ToLower(rand.Text()[:12]) }
 // sharedServer is the one redis-server of the test binary; it ends with it.
 var sharedServer = sync.OnceValues(func() (*redisserver.Server, error) {
 	return redisserver.Start(context.Background(), "--appendonly", "no")
-})
-
-// sharedRedisCluster is the one Cluster of the test binary; it ends with it.
-var sharedRedisCluster = sync.OnceValues(func() (*redisserver.Cluster, error) {
-	return redisserver.StartCluster(context.Background(), 3, 0, "--appendonly", "no")
 })

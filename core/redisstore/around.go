@@ -11,53 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Around describes the Sentinels or the Redis Cluster around the server that has our keys, for doctor.
+// Around describes the Sentinels around the server that has our keys, for doctor.
 type Around struct {
-	Kind    string // sentinel or cluster; "" for a server that, as far as we know, is alone
-	Primary string // address of the server, as the Sentinels or the Redis Cluster name it
-
+	Primary   string // address of the server, as the Sentinels name it
 	Name      string // what the Sentinels call it
 	Sentinels int    // their number, as they report it
 	Silent    map[string]error
 	Quorum    error // why they could not elect another primary now; nil if they could
-
-	Shards int // of the Redis Cluster
 }
 
-// Around queries the Sentinels or the Redis Cluster that the URL names. Returns UNAVAILABLE if none answers.
-func (s *Store) Around(ctx context.Context) (Around, error) {
-	switch {
-	case s.link.sentinel != nil:
-		return s.aroundSentinel(ctx)
-	case s.link.cluster != nil:
-		home := Around{Kind: "cluster"}
-		nodes, ok := s.db.(*redis.ClusterClient)
-		if !ok {
-			return home, core.Errorf(core.CodeInternal, "", "the client of a Redis Cluster is none")
-		}
-		shards, err := nodes.ClusterShards(ctx).Result()
-		if err != nil {
-			return home, fault(ctx, err, "")
-		}
-		primary, err := nodes.MasterForKey(ctx, s.space.Key("meta"))
-		if err != nil {
-			return home, fault(ctx, err, "")
-		}
-		home.Primary = primary.Options().Addr
-		for _, shard := range shards {
-			if len(shard.Slots) > 0 {
-				home.Shards++
-			}
-		}
-		return home, nil
-	}
-	return Around{}, nil
-}
-
-// aroundSentinel queries every Sentinel that the URL names.
-func (s *Store) aroundSentinel(ctx context.Context) (Around, error) {
+// Around queries every Sentinel that the URL names; ok is false if it names none. Returns UNAVAILABLE if none answers.
+func (s *Store) Around(ctx context.Context) (a Around, ok bool, err error) {
 	conf := s.link.sentinel
-	a := Around{Kind: "sentinel", Name: conf.MasterName, Silent: make(map[string]error)}
+	if conf == nil {
+		return Around{}, false, nil
+	}
+	a = Around{Name: conf.MasterName, Silent: make(map[string]error)}
 	for _, addr := range conf.SentinelAddrs {
 		c := redis.NewSentinelClient(&redis.Options{
 			Addr: addr, Username: conf.SentinelUsername, Password: conf.SentinelPassword, TLSConfig: conf.TLSConfig,
@@ -74,7 +43,7 @@ func (s *Store) aroundSentinel(ctx context.Context) (Around, error) {
 			a.Silent[addr] = err
 		}
 		if err := c.Close(); err != nil {
-			return a, err
+			return a, true, err
 		}
 	}
 	if len(a.Silent) == len(conf.SentinelAddrs) {
@@ -82,7 +51,7 @@ func (s *Store) aroundSentinel(ctx context.Context) (Around, error) {
 		for _, err := range a.Silent {
 			all = errors.Join(all, err)
 		}
-		return a, core.Wrap(all, core.CodeUnavailable, conf.MasterName, "no Sentinel answers")
+		return a, true, core.Wrap(all, core.CodeUnavailable, conf.MasterName, "no Sentinel answers")
 	}
-	return a, nil
+	return a, true, nil
 }

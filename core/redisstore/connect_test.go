@@ -24,23 +24,18 @@ func TestSentinelURL(t *testing.T) {
 func TestOpenRefusesURLs(t *testing.T) {
 	t.Parallel()
 	for url, mend := range map[string]string{
-		"redis://me:s3cret@host:port":                          "unix:///path/to/socket",
-		"http://host":                                          "redis://host:port/db",
-		"redis+ring://host":                                    "sentinel or cluster",
-		"redis+sentinel://me:s3cret@host":                      "master_name=NAME",
-		"redis+sentinel://host?master_name=m&password=s3cret":  "in front of the host",
-		"redis+sentinel://host?master_name=m&colour=s3cret":    "addr=host2:26379",
-		"http+sentinel://me:s3cret@host?master_name=m":         "redis+sentinel://",
-		"redis+cluster://me:s3cret@host:7000/1":                "only one",
-		"redis+cluster://me:s3cret@host:7000?addr=s3cret":      "addr=host2:port2",
-		"redis+cluster://me:s3cret@host:7000?master_name=spam": "redis+cluster://host:port",
+		"redis://me:s3cret@host:port":                         "unix:///path/to/socket",
+		"http://host":                                         "redis://host:port/db",
+		"redis+ring://host":                                   "stands sentinel",
+		"redis+sentinel://me:s3cret@host":                     "master_name=NAME",
+		"redis+sentinel://host?master_name=m&password=s3cret": "in front of the host",
+		"redis+sentinel://host?master_name=m&colour=s3cret":   "addr=host2:26379",
+		"http+sentinel://me:s3cret@host?master_name=m":        "redis+sentinel://",
+		"redis+cluster://me:s3cret@host:7000":                 "stands sentinel",
 	} {
-		_, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: "{t}"})
+		_, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: "t"})
 		refused(t, err, core.CodeInvalid)
 		require.ErrorContains(t, err, mend, url)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err := redisstore.Open(t.Context(), redisstore.Options{URL: "redis+cluster://h:7000", Namespace: "grading"})
-	refused(t, err, core.CodeInvalid)
-	require.ErrorContains(t, err, "--namespace '{grading}'")
 }

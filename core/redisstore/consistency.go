@@ -85,12 +85,8 @@ func (s *Store) readAll(ctx context.Context) (reading, error) {
 	r := make(reading)
 	seen := make(map[string]bool)
 	prefix := string(s.space) + ":"
-	home, err := s.home(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for cursor := uint64(0); ; {
-		keys, next, err := home.Scan(ctx, cursor, globQuote(prefix)+"*", step).Result()
+		keys, next, err := s.db.Scan(ctx, cursor, prefix+"*", step).Result()
 		if err != nil {
 			return nil, err
 		}
@@ -107,10 +103,6 @@ func (s *Store) readAll(ctx context.Context) (reading, error) {
 			return r, s.readTombstones(ctx, r)
 		}
 	}
-}
-
-func globQuote(s string) string {
-	return strings.NewReplacer(`[`, `\[`, `]`, `\]`, `*`, `\*`, `?`, `\?`, `\`, `\\`).Replace(s)
 }
 
 // readKeys reads some keys, with values if their patterns are known.

@@ -25,29 +25,17 @@ type hostNames struct {
 }
 
 func (s *Store) hostNames(ctx context.Context) (hostNames, error) {
-	home, err := s.home(ctx)
-	if err != nil {
-		return hostNames{}, err
-	}
 	var due *redis.ZSliceCmd
 	var owners *redis.ZSliceCmd
 	var now *redis.TimeCmd
 	var within *redis.StringCmd
-	_, err = s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.db.Pipelined(ctx, func(p redis.Pipeliner) error {
 		due, owners = p.ZRangeWithScores(ctx, s.space.Key("hosts"), 0, -1), p.ZRangeWithScores(ctx, s.space.Key("owners"), 0, -1)
-		if home == s.db {
-			now = p.Time(ctx)
-		}
-		within = p.HGet(ctx, s.space.Key("meta"), "load_age")
+		now, within = p.Time(ctx), p.HGet(ctx, s.space.Key("meta"), "load_age")
 		return nil
 	})
 	if err != nil && err != redis.Nil { //nolint:errorlint // it comes as it is: no host has measured anything
 		return hostNames{}, fault(ctx, err, "")
-	}
-	if home != s.db { // of several servers any might be asked for the time
-		if now = home.Time(ctx); now.Err() != nil {
-			return hostNames{}, fault(ctx, now.Err(), "")
-		}
 	}
 	all := hostNames{due: due.Val(), within: num(within.Val()), now: now.Val()}
 	known := make(map[string]bool, len(all.due))

@@ -27,9 +27,8 @@ type life struct {
 // servers holds what a store knows of the server's incarnation, and whether that may have changed.
 //
 // Every connection of the repeating client checks the incarnation when it begins. A connection that stays open may
-// later lead to another incarnation without notice: its server was demoted and promoted again, or its node of a Redis
-// Cluster took over our slot. So every reply other than an answer or a refusal raises a doubt, and a script that
-// names the incarnation first checks again.
+// later lead to another incarnation without notice: its server was demoted and promoted again. So every reply other than
+// an answer or a refusal raises a doubt, and a script that names the incarnation first checks again.
 type servers struct {
 	now     atomic.Pointer[life]
 	doubts  atomic.Int64
@@ -48,48 +47,38 @@ func (s *Store) noteLife(ctx context.Context, cn *redis.Conn) error {
 		s.served.now.CompareAndSwap(nil, its)
 		return err
 	}
-	_, err := s.look(ctx, cn)
-	return err
+	return s.look(ctx, cn)
 }
 
-// look asks a server for its incarnation, and reports whether the server could say: in a Redis Cluster only the node
-// that has our keys can. A replica is refused, since its data is outdated.
-func (s *Store) look(ctx context.Context, at redis.Cmdable) (bool, error) {
+// look asks the server for its incarnation. A replica is refused, since its data is outdated, and so is a node of a Redis
+// Cluster, which has some of the keys only.
+func (s *Store) look(ctx context.Context, at redis.Cmdable) error {
 	ctx = context.WithValue(ctx, isLook{}, true)
-	if s.link.cluster != nil {
-		err := at.Exists(ctx, s.space.Key("meta")).Err()
-		if _, moved := redis.IsMovedError(err); moved {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
 	text, err := at.Info(ctx, "server", "replication").Result()
 	if err != nil {
-		return false, err
+		return err
 	}
 	run, data := infoField(text, "run_id"), infoField(text, "master_replid")
 	switch {
 	case run == "" || data == "":
-		return false, core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id and replication id in INFO")
+		return core.Errorf(core.CodeUnavailable, "", "this Redis does not say its run id and replication id in INFO")
 	case infoField(text, "role") != "master":
-		return false, core.Errorf(core.CodeUnavailable, "",
+		return core.Errorf(core.CodeUnavailable, "",
 			"this Redis is a replica: name the primary, or its Sentinels with redis+sentinel://")
-	case s.link.cluster == nil && infoField(text, "redis_mode") == "cluster":
-		return false, core.Errorf(core.CodeInvalid, "", "this Redis is a node of a Redis Cluster: name it redis+cluster://host:port")
+	case infoField(text, "redis_mode") == "cluster":
+		return core.Errorf(core.CodeInvalid, "", "this Redis is a node of a Redis Cluster: name one that is none, or its Sentinels with redis+sentinel://")
 	}
 	const enough = 20 // digits of 40: the run id identifies the process, the replication id its data
 	incarnation := run[:min(enough, len(run))] + "." + data[:min(enough, len(data))]
 	if old := s.served.now.Load(); old != nil && old.incarnation == incarnation {
-		return true, nil
+		return nil
 	}
 	its, youth, err := s.readClock(ctx, at, incarnation, "")
 	if err != nil {
-		return false, err
+		return err
 	}
 	s.served.now.Store(&life{incarnation: incarnation, start: its.Began, grown: time.Now().Add(max(0, youth-its.Age(its.Began)))})
-	return true, nil
+	return nil
 }
 
 // readClock records the incarnation that a connection leads to, and reads what ages are told by, and for how long that
@@ -151,8 +140,8 @@ func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
 	if doubts == s.served.settled.Load() {
 		return nil
 	}
-	told, err := s.look(ctx, at)
-	if told {
+	err := s.look(ctx, at)
+	if err == nil {
 		s.served.settled.Store(doubts)
 	}
 	return err
@@ -199,24 +188,6 @@ type wary struct {
 // watched makes a client of one server check the server's incarnation.
 func (s *Store) watched(c *redis.Client) *redis.Client {
 	c.AddHook(wary{func(ctx context.Context) error { return s.sure(ctx, c) }, s.doubt})
-	return c
-}
-
-// watchedNodes does the same for every node of a Redis Cluster, and looks up which node has our slot when one fails:
-// the client itself does so only once a minute. With looks false, for a client whose calls name no incarnation, it
-// checks none.
-func (s *Store) watchedNodes(c *redis.ClusterClient, looks bool) *redis.ClusterClient {
-	c.OnNewNode(func(node *redis.Client) {
-		w := wary{func(context.Context) error { return nil }, func() { c.ReloadState(context.Background()) }}
-		if looks {
-			w.sure = func(ctx context.Context) error { return s.sure(ctx, node) }
-			w.doubt = func() {
-				s.doubt()
-				c.ReloadState(context.Background())
-			}
-		}
-		node.AddHook(w)
-	})
 	return c
 }
 

@@ -171,94 +171,14 @@ func TestARepromotedServerIsAnotherIncarnation(t *testing.T) {
 	require.NotEqual(t, second, s.Incarnation())
 }
 
-// takeOver makes a replica the primary of its shard, and waits until the one before knows.
-func takeOver(t *testing.T, replica, primary *redis.Client) {
-	t.Helper()
-	ctx := t.Context()
-	require.NoError(t, replica.Do(ctx, "cluster", "failover", "takeover").Err())
-	require.Eventually(t, func() bool {
-		_, elsewhere := redis.IsMovedError(primary.Exists(ctx, "{t}:meta").Err())
-		return elsewhere && replica.Exists(ctx, "{t}:meta").Err() == nil
-	}, testTimeout, 20*time.Millisecond)
-}
-
-// In a Redis Cluster only the node that has the namespace tells its life, whatever other nodes a
-// client talks to, and also when that changes under connections that stay.
-func TestTheLifeOfACluster(t *testing.T) {
+// A node of a Redis Cluster has some of the keys only.
+func TestANodeOfARedisClusterIsRefused(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	// No node takes another for dead: who has the namespace is decided here.
-	c, err := redisserver.StartCluster(ctx, 3, 1, "--cluster-node-timeout", "600000")
+	s, err := redisserver.Start(t.Context(), "--cluster-enabled", "yes")
 	if err != nil {
 		coretest.Missing(t, "redis-server", err)
 	}
-	t.Cleanup(func() { _ = c.Stop() })
-	s, h := ready(t, c.URL(), "{t}")
-	lives := func() {
-		nodes, ok := s.Client().(*redis.ClusterClient)
-		require.True(t, ok)
-		require.NoError(t, nodes.ForEachShard(ctx, func(ctx context.Context, node *redis.Client) error {
-			return node.Ping(ctx).Err()
-		}))
-	}
-	home := 0
-	admins := make([]*redis.Client, len(c.Nodes))
-	for i, node := range c.Nodes {
-		admins[i] = admin(t, node)
-		if _, elsewhere := redis.IsMovedError(admins[i].Exists(ctx, "{t}:meta").Err()); !elsewhere {
-			home = i
-		}
-	}
-	runID := func(i int) string {
-		text, err := admins[i].Info(ctx, "server").Result()
-		require.NoError(t, err)
-		return redisstore.InfoField(text, "run_id")[:20]
-	}
-	lives()
-	first := s.Incarnation()
-	require.Equal(t, runID(home), first[:20])
-
-	replica := home + 3
-	follows(t, admins[replica], admins[home])
-	takeOver(t, admins[replica], admins[home])
-	require.False(t, exchanged(t, s, h.Call(2, 1)).Ready)
-	second := s.Incarnation()
-	require.Equal(t, runID(replica), second[:20])
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
-	require.NoError(t, err)
-	require.True(t, exchanged(t, s, h.Call(3, 0)).Ready)
-
-	// Back again: to the first node lead connections that were made in its first life.
-	follows(t, admins[home], admins[replica])
-	takeOver(t, admins[home], admins[replica])
-	got := exchanged(t, s, h.Call(4, 1))
-	require.False(t, got.Ready)
-	require.Empty(t, got.Claims)
-	require.Equal(t, first[:20], s.Incarnation()[:20], "it is the same process")
-	require.NotEqual(t, first, s.Incarnation(), "and another incarnation")
-	lives()
-
-	_, err = s.Reconcile(ctx, h.Factory, h.Made, "h1", map[string]core.Found{"vm-h1-1": {Pool: "p1", Usable: true}}, nil)
-	require.NoError(t, err)
-	require.True(t, exchanged(t, s, h.Call(5, 0)).Ready)
-	follows(t, admins[replica], admins[home])
-	require.NoError(t, c.Nodes[home].Kill())
-	require.NoError(t, admins[replica].Do(ctx, "cluster", "failover", "takeover").Err())
-	require.False(t, exchanged(t, s, h.Call(6, 1)).Ready)
-	require.Equal(t, second[:20], s.Incarnation()[:20])
-	coretest.RequireSound(t, s)
-}
-
-// A Redis Cluster's node is not taken for a server, nor a server for a Redis Cluster.
-func TestAClusterIsNamedAsOne(t *testing.T) {
-	t.Parallel()
-	c, err := redisserver.StartCluster(t.Context(), 1, 0)
-	if err != nil {
-		coretest.Missing(t, "redis-server", err)
-	}
-	t.Cleanup(func() { _ = c.Stop() })
-	_, err = redisstore.Open(t.Context(), redisstore.Options{URL: c.Nodes[0].URL(), Namespace: "{t}"})
-	require.ErrorContains(t, err, "redis+cluster://host:port")
-	_, h := ready(t, c.URL(), "{t}")
-	require.Len(t, h.Exchange(t, 2, 2).Claims, 2)
+	t.Cleanup(func() { _ = s.Stop() })
+	_, err = redisstore.Open(t.Context(), redisstore.Options{URL: s.URL(), Namespace: "t"})
+	require.ErrorContains(t, err, "a node of a Redis Cluster")
 }

@@ -81,7 +81,6 @@ func TestKeys(t *testing.T) {
 		"drover:web:session:ab":               s.Key("web_session", "ab"),
 		"drover:cache:fields:ab":              s.Key("cache", "fields", "ab"),
 		"drover:notice:testrunner@h1#0":       s.Key("notice", "testrunner@h1#0"),
-		"{drover}:queue:p1:low:dirty":         redisstore.Space("{drover}").Key("queue", "p1", "low", "dirty"),
 		"drover:vms:tasks:dirty:clean":        s.Key("clean", "tasks", "dirty"),
 		"drover:owner:vmfactory@vmfactory#10": s.Key("owner", "vmfactory@vmfactory#10"),
 	} {

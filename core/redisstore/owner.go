@@ -217,11 +217,7 @@ func (s *Store) ListOwners(ctx context.Context) ([]core.OwnerInfo, error) {
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}
-	home, err := s.home(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, err := home.Time(ctx).Result()
+	now, err := s.db.Time(ctx).Result()
 	if err != nil {
 		return nil, fault(ctx, err, "")
 	}

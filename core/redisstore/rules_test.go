@@ -9,9 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"drover/core"
-	"drover/core/coretest"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -43,12 +40,11 @@ var rules = []struct {
 	{"18 a host is forgotten after fencing only; what will not die is quarantined", []string{"core/redisstore TestModel", "core/redisstore TestForgetHost", "vmfactory TestAVMThatWillNotDieIsQuarantined"}, []string{"TestThreeOverseersEvacuateAHostOnce", "TestAVMThatCannotBeDestroyedIsQuarantined"}},
 	{"19 what ended leaves a tombstone; each structure is trimmed", []string{"core/redisstore TestModel", "core/redisstore TestTombstonesAndTrim", "core/redisstore TestEventsAreCapped", "core/redisstore TestOutputIsBounded"}, []string{"TestASubmitThatReachesRedisAfterTheEnd"}},
 	{"20 another schema may not join", []string{"core/redisstore TestSchemasDoNotMix"}, []string{"TestAnotherSchemaMayNotJoin"}},
-	{"21 braces keep a cluster on one shard", []string{"core/redisstore TestAClusterInBraces", "core/redisstore TestKeys"}, []string{"TestAClusterOnARedisCluster", "TestRedisWipedWhileClaimsAreInFlight"}},
 }
 
 func TestEachRuleIsAttacked(t *testing.T) {
 	t.Parallel()
-	require.Len(t, rules, 21)
+	require.Len(t, rules, 20)
 	for _, r := range rules {
 		require.NotEmpty(t, r.tests, r.rule)
 		require.NotEmpty(t, r.processes, "rule %s is not attacked on real processes", r.rule)
@@ -120,30 +116,4 @@ func numbersOf(t *testing.T, folder, name string) []string {
 	list := ruleList.FindSubmatch(commentOf(t, folder, name))
 	require.NotNil(t, list, "%s does not begin with the rules that it attacks", name)
 	return ruleNumber.FindAllString(string(list[1]), -1)
-}
-
-// Rule 21: in a namespace in braces every key has them, so that a Redis Cluster keeps all on one
-// shard, and everything works, also the consistency check, whose patterns meet the braces.
-func TestAClusterInBraces(t *testing.T) {
-	t.Parallel()
-	b := coretest.Mini(t)
-	b.Namespace = "{" + b.Namespace + "}"
-	b.Mini.SetTime(start)
-	x := &suite{Cluster: coretest.NewCluster(t, b.Open(t), "h1", "p1"), b: b}
-	one := x.claim(t, 1, "a")
-	x.claim(t, 2, "b")
-	x.Exchange(t, 3, 0, end(one, core.OutcomeDone))
-	x.Submit(t, coretest.Spec("c", "p1", "ann"))
-	require.NoError(t, x.Store.Append(t.Context(), one.Key, one.Token, []core.OutputChunk{{Stream: "stdout", Data: []byte("x")}}))
-	keys, err := b.Admin.Keys(t.Context(), "*").Result()
-	require.NoError(t, err)
-	require.Greater(t, len(keys), 15)
-	for _, key := range keys {
-		require.True(t, strings.HasPrefix(key, b.Namespace+":"), key)
-	}
-	coretest.RequireSound(t, x.Store)
-	require.NoError(t, b.Admin.HSet(t.Context(), x.key("attempts"), "nobody", "1").Err())
-	found, err := x.Store.CheckConsistency(t.Context())
-	require.NoError(t, err)
-	require.Len(t, found, 1, "the consistency check reads what is in braces")
 }

@@ -294,10 +294,10 @@ func TestOpenRefuses(t *testing.T) {
 	require.Equal(t, core.CodeUnavailable, its.Code)
 	b := coretest.Mini(t)
 	opts := b.Options()
-	opts.Namespace = "{t}"
+	opts.Namespace = "t"
 	s, err := redisstore.Open(ctx, opts)
 	require.NoError(t, err)
-	require.Equal(t, "{t}:owners", s.Namespace().Key("owners"), "one shard of a cluster")
+	require.Equal(t, "t:owners", s.Namespace().Key("owners"))
 	h := coretest.NewCluster(t, s, "h1", "p1")
 	h.AddVMs(t, 1)
 	h.Submit(t, coretest.Spec("a", "p1", "ann"))

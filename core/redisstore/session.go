@@ -12,7 +12,7 @@ import (
 const sessionMark = time.Hour
 
 // Sessions keeps the data of the site's sessions, by the hashes of their tokens. It is a store of
-// github.com/alexedwards/scs. Unlike the library's own it works on a Redis Cluster and with Sentinel, and an ended
+// github.com/alexedwards/scs. Unlike the library's own it works with Sentinel, and an ended
 // session stays ended.
 type Sessions struct{ store *Store }
 

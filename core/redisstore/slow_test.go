@@ -389,18 +389,12 @@ func (of crowd) tour(t *testing.T, x *suite, round int, step func(do func())) {
 	}
 }
 
-// What is called here works on the embedded server, and on a Redis Cluster, whose nodes refuse a script that
-// names keys of others.
-func TestEveryScriptOnEachServer(t *testing.T) {
+// What is called here works on the embedded server.
+func TestEveryScriptOnTheEmbeddedServer(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(testing.TB) *coretest.Backend{"mini": coretest.Mini, "cluster": coretest.OnRedisCluster} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			x := newSuite(t, open(t), false)
-			smallCrowd.come(t, x, 0)
-			smallCrowd.tour(t, x, 0, func(do func()) { do() })
-		})
-	}
+	x := newSuite(t, coretest.Mini(t), false)
+	smallCrowd.come(t, x, 0)
+	smallCrowd.tour(t, x, 0, func(do func()) { do() })
 }
 
 // epochOf is an owner's epoch.

@@ -51,8 +51,8 @@ const Schema = 14
 
 // Options are a Store's settings.
 type Options struct {
-	URL       string // redis://, rediss:// or unix:// as go-redis reads them, redis+sentinel://, redis+cluster://
-	Namespace string // default "drover"; on a Redis Cluster in braces, so that all keys are on one shard
+	URL       string // redis://, rediss:// or unix:// as go-redis reads them, redis+sentinel://
+	Namespace string // default "drover"
 
 	MaxWaiting   int   // accepted, unfinished requests in all; default 1,000,000
 	MaxSpecBytes int64 // bytes that their specs may take, including their keys and 96 bytes each for the hash; default 1 GiB
@@ -69,8 +69,8 @@ type Options struct {
 // Store implements core.Queue, Claims, Owners, VMs, Hosts, Pools, Output, Tasks, Evacuations, Reports, History, Feed,
 // Limiter, Cache and Consistency on Redis. It is safe for concurrent use.
 type Store struct {
-	db     redis.UniversalClient // repeats calls by itself
-	once   redis.UniversalClient // for calls that must not be repeated, or that block
+	db     *redis.Client // repeats calls by itself
+	once   *redis.Client // for calls that must not be repeated, or that block
 	link   link
 	space  Space
 	opts   Options
@@ -112,17 +112,13 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.MaxOutputBytes == 0 {
 		opts.MaxOutputBytes = 256 << 20
 	}
-	bare := strings.TrimSuffix(strings.TrimPrefix(opts.Namespace, "{"), "}")
-	if err := core.CheckName("namespace", bare); err != nil {
+	if err := core.CheckName("namespace", opts.Namespace); err != nil {
 		return nil, err
 	}
 	l, err := parseURL(opts.URL)
 	if err != nil {
 		// Not wrapped: the cause could quote the URL, which may hold a password.
 		return nil, core.Errorf(core.CodeInvalid, "", "the Redis URL cannot be read: %s", err.Error())
-	}
-	if err := l.checkSpace(opts.Namespace); err != nil {
-		return nil, err
 	}
 	s := &Store{link: l, space: Space(opts.Namespace), opts: opts}
 	s.served.looking = make(chan struct{}, 1)
@@ -151,7 +147,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error { return errors.Join(s.db.Close(), s.once.Close()) }
 
 // Client returns the connection, for code that only reads: doctor, benchmarks, tests.
-func (s *Store) Client() redis.UniversalClient { return s.db }
+func (s *Store) Client() *redis.Client { return s.db }
 
 // Namespace returns the prefix of every key.
 func (s *Store) Namespace() Space { return s.space }

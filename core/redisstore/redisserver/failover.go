@@ -98,8 +98,7 @@ func (f *Failover) Stop() error {
 	return nil
 }
 
-// The ports that servers listen on lie below those that the kernel gives out by itself, and so do those of the buses of
-// a Redis Cluster, which are 10,000 higher. A killed server keeps its port so: another program that was given it and
+// The ports that servers listen on lie below those that the kernel gives out by itself. A killed server keeps its port so: another program that was given it and
 // answered as Redis does would be taken for the server, and its Sentinels would see no failure.
 const (
 	firstPort = 12_000

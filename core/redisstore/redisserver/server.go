@@ -1,5 +1,5 @@
 // Package redisserver starts real redis-servers for this process alone: one, a
-// primary with replicas and Sentinels, or a Redis Cluster. For tests and
+// primary with replicas and Sentinels. For tests and
 // drover-lab. They die with the process, however that dies.
 package redisserver
 
