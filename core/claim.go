@@ -63,6 +63,23 @@ type Exchanged struct {
 	Cancelled map[string]string // cancelled keys in its slots → who cancelled them; only if the call was a heartbeat
 	Draining  bool
 	Ready     bool // false: the host must reconcile first, nothing was claimed
+
+	Incarnation string // of Redis
+}
+
+// HeldClaim is a claim as its owner holds it.
+type HeldClaim struct {
+	Claim
+
+	Phase string        // as last reported
+	Limit time.Duration // as last reported, what is left of it
+}
+
+// Reclaimed says what Redis has of the claims that an owner holds.
+type Reclaimed struct {
+	Incarnation string // of Redis, to name in the next call
+	Held        []bool // per claim; false: it is not the owner's any more
+	PutBack     int    // how many of them Redis had lost
 }
 
 // Claims is how owners take and finish work.
@@ -74,6 +91,11 @@ type Claims interface {
 	// follows within limit (0: the phase's default); after that its owner counts as hung. Returns STALE if the token
 	// is not the slot's.
 	Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error
+	// Reclaim makes sure that Redis has the claims that an owner holds. One that it does not have was taken away if this
+	// is still the incarnation in which the owner made sure of them last. In another ("" is always another) Redis lost
+	// it with its memory, and it is put back, unless the request has ended, another owner has claimed it, or its VM is
+	// being destroyed. Returns FENCED.
+	Reclaim(ctx context.Context, owner, host string, epoch int64, incarnation string, claims []HeldClaim) (Reclaimed, error)
 	// Wait returns when the host's bell rings, when something is cancelled for owner, or after poll. It is only a
 	// hint: callers must not rely on it and poll. With host "" it ignores the bell: an owner that wants no work must
 	// not take a ring meant for others.
@@ -156,6 +178,9 @@ type Queue interface {
 	// change that Redis had, and whether an owner has claimed the request: then nothing is changed, nor if Redis had
 	// another change than from. Returns NOTFOUND if Redis does not have the request (had is -1 then) or the pool; FULL.
 	Change(ctx context.Context, spec Spec, from int) (had int, claimed bool, err error)
+	// Recalled reports whether owners that lived before this incarnation of Redis have had the time to come back and put
+	// back what they hold (Claims.Reclaim): until then, what Redis does not have may be running.
+	Recalled(ctx context.Context) (bool, error)
 	// Withdraw removes a waiting or parked request whose end is recorded in the
 	// store. Returns false if it is not waiting.
 	Withdraw(ctx context.Context, key string) (bool, error)

@@ -44,13 +44,15 @@ type Registration struct {
 	CPU         int           // of the host
 	MemoryBytes int64         // of the host
 	DiskBytes   int64         // of the host, for its VMs; 0: not known
+	Former      int64         // the epoch of this very process that Redis does not accept any more; 0: it begins
 	Process     string        // identifies the process uniquely, for all time; "": not known, and no process may declare it dead
 }
 
 // Registered is the answer to a Registration: the owner's epoch, and the slots of its predecessor.
 type Registered struct {
-	Epoch int64
-	Left  []Held
+	Epoch       int64
+	Left        []Held
+	Incarnation string // of Redis
 }
 
 // Held is one slot: a piece of work that an owner holds.
@@ -86,6 +88,8 @@ type Beat struct {
 	Cancelled map[string]string // cancelled keys in its slots → who cancelled them
 	Draining  bool              // its host takes no new work
 	Ready     bool              // its host's vmfactory has reconciled with this incarnation of Redis
+
+	Incarnation string // of Redis
 }
 
 // OwnerInfo is one owner as operators see it.
@@ -153,7 +157,8 @@ func (h *HostInfo) Capacity() Size { return h.Settings.Capacity(h.Whole()) }
 // Owners keeps track of living owners and empties the slots of dead ones.
 type Owners interface {
 	// Register starts a new epoch of an owner and fences the one before.
-	// Returns BUSY if another machine holds the host's name, VERSION if Redis is of another schema.
+	// Returns BUSY if another machine holds the host's name, VERSION if Redis is of another schema, FENCED if the former
+	// epoch that it names was ended, rather than forgotten with the rest of Redis' memory.
 	Register(ctx context.Context, r Registration) (Registered, error)
 	// Beat records an owner's heartbeat. Returns FENCED if its epoch is over.
 	Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (Beat, error)

@@ -39,9 +39,10 @@ func Transitions() []Transition {
 func requestTransitions() []Transition {
 	return []Transition{
 		{EntityRequest, "", "queued", []string{"enqueue", "mend_request"}, "accepted: its row is durable; submitted, swept back or rerun"},
-		{EntityRequest, "queued", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
+		{EntityRequest, "", "claimed", []string{"reclaim"}, "it runs, and Redis had lost it"},
+		{EntityRequest, "queued", "claimed", []string{"exchange", "reclaim"}, "an owner took it together with a VM, or has it yet, which Redis had lost"},
 		{EntityRequest, "queued", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
-		{EntityRequest, "parked", "claimed", []string{"exchange"}, "an owner took it together with a VM"},
+		{EntityRequest, "parked", "claimed", []string{"exchange", "reclaim"}, "an owner took it together with a VM, or has it yet, which Redis had lost"},
 		{EntityRequest, "parked", "cancelling", []string{"exchange"}, "taken after somebody asked to stop it: it is not run"},
 		{EntityRequest, "parked", "queued", []string{"exchange", "change", "mend_request", "lease_reroute"}, "it met a death since it was parked: it runs apart; or its pool was changed"},
 		{EntityRequest, "claimed", "running", []string{"progress"}, "staged; its command starts"},
@@ -79,7 +80,10 @@ func vmTransitions() []Transition {
 		{EntityVM, "", "creating", []string{"vm_create"}, "the pool is below its target"},
 		{EntityVM, "creating", "clean", []string{"vm_ready"}, "its agent answers"},
 		{EntityVM, "creating", "dirty", []string{"vm_ready", "settle", "revoke"}, "its creation failed, or its creator died or hangs"},
-		{EntityVM, "clean", "claimed", []string{"exchange"}, "taken together with a request"},
+		{EntityVM, "", "claimed", []string{"reclaim"}, "its request runs, and Redis had lost it"},
+		{EntityVM, "clean", "claimed", []string{"exchange", "reclaim"}, "taken together with a request, perhaps before Redis was set back"},
+		{EntityVM, "dirty", "claimed", []string{"reclaim"}, "its request runs, and Redis had lost that"},
+		{EntityVM, "quarantined", "claimed", []string{"reclaim"}, "its request runs, and Redis had lost that"},
 		{EntityVM, "clean", "dirty", []string{"vm_retire", "vm_reconcile", "pool_remove", "mend_vm"}, "failed its health check, too many, of a removed pool, or mended"},
 		{EntityVM, "claimed", "dirty", []string{"exchange", "settle", "revoke"}, "its claim ended; a VM is never used again"},
 		{EntityVM, "dirty", "destroying", []string{"vm_destroy"}, "taken by the host's vmfactory"},
@@ -139,7 +143,7 @@ func taskTransitions() []Transition {
 func evacuationTransitions() []Transition {
 	unassigned := []string{
 		"unassign", "host_drain", "host_probation", "host_down", "host_report", "host_forget", "vm_reconcile", "register", "withdraw",
-		"change", "lease_reroute", "mend_host", "mend_request", "mend_left",
+		"change", "lease_reroute", "mend_host", "mend_request", "mend_left", "reclaim",
 	}
 	return []Transition{
 		{EntityEvacuation, "", "scheduled", []string{"settle", "revoke", "exchange", "beat", "promote"}, "assigned to another host: its own was lost or drained, or had two faults with it"},
@@ -147,8 +151,8 @@ func evacuationTransitions() []Transition {
 		{EntityEvacuation, "scheduled", "accepted", []string{"exchange"}, "its host took it together with a VM"},
 		{EntityEvacuation, "parked", "accepted", []string{"exchange"}, "the first host that can took it together with a VM"},
 		{EntityEvacuation, "accepted", "finished", []string{"exchange", "settle", "revoke"}, "the request ended there"},
-		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left"}, "the request did not end there, or is to run apart"},
-		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn, or its pool changed"},
-		{EntityEvacuation, "parked", "failed", []string{"withdraw", "change", "mend_request", "mend_left", "lease_reroute"}, "the request was withdrawn, or its pool changed"},
+		{EntityEvacuation, "accepted", "failed", []string{"exchange", "settle", "revoke", "mend_request", "mend_left", "reclaim"}, "the request did not end there, or is to run apart"},
+		{EntityEvacuation, "scheduled", "failed", unassigned, "its host did not take it in time, or takes no work any more; or the request was withdrawn, its pool changed, or it runs yet"},
+		{EntityEvacuation, "parked", "failed", []string{"withdraw", "change", "mend_request", "mend_left", "lease_reroute", "reclaim"}, "the request was withdrawn, its pool changed, or it runs yet"},
 	}
 }

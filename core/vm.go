@@ -91,7 +91,8 @@ type VMs interface {
 	// (pool, usable). Unknown usable VMs become clean, other unknown and clean ones dirty; known VMs that were not
 	// found are removed; VMs in a slot are left as they are. Wishes are all that the result store has of the host,
 	// nil if that is not known: those that Redis has lost are restored before the host claims. If a wish declares the
-	// host failed, the host is down and the caller's epoch is over.
+	// host failed, the host is down and the caller's epoch is over. While owners may yet come back that lived before this
+	// incarnation of Redis, unknown VMs in use are left alone, and a host claims nothing if Redis has an old memory.
 	Reconcile(ctx context.Context, owner string, epoch int64, host string, found map[string]Found, wishes []HostWish) (Reconciled, error)
 	// Note replaces the notes that operators see of the host.
 	Note(ctx context.Context, owner string, epoch int64, host string, notes HostNotes) error
@@ -109,11 +110,13 @@ type VMs interface {
 type Found struct {
 	Pool   string
 	Usable bool // healthy and unused
+	Used   bool // it has its assignment
 }
 
 // Reconciled counts the changes of a Reconcile.
 type Reconciled struct {
 	Adopted, Dirtied, Removed int
+	Alone                     int // in use and not known, while those that use them may yet come back: to be looked at again
 }
 
 // Hosts keeps the cluster's machines.

@@ -175,7 +175,7 @@ func (e *epoch) exchange(ctx context.Context, stopping bool) (core.TaskExchanged
 		return core.TaskExchanged{}, nil
 	}
 	x, err := e.tasks.ExchangeTasks(ctx, *e.call)
-	if err != nil && (e.presence.Over(err) || ctx.Err() != nil) {
+	if err != nil && (e.presence.Over(ctx, e.n, err) || ctx.Err() != nil) {
 		return x, context.Cause(ctx)
 	}
 	switch core.CodeOf(err) {

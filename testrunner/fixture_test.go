@@ -23,6 +23,7 @@ import (
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/coretest"
+	"drover/core/redisstore"
 	"drover/core/service/metric"
 	"drover/core/store/sqlite/sqlitetest"
 	"drover/testrunner"
@@ -68,7 +69,11 @@ type script struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	b := coretest.Real(t)
-	redis := b.Open(t)
+	return newFixtureOn(t, b, b.Open(t))
+}
+
+func newFixtureOn(t *testing.T, b *coretest.Backend, redis *redisstore.Store) *fixture {
+	t.Helper()
 	return &fixture{
 		t: t, redis: b, cluster: coretest.NewCluster(t, redis, "h1", "p1"), output: &output{Output: redis},
 		ledger: &ledger{ResultStore: sqlitetest.Open(t), recorded: make(chan core.Result, 100)},

@@ -90,9 +90,18 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // epoch is one registration, from the worker's opening to its close.
 func (r *Runner) epoch(ctx context.Context) error {
+	var settling sync.WaitGroup
+	defer settling.Wait()
 	worker, left, err := worker.Open(ctx, r.deps.Owners, r.deps.Claims, worker.Config{
 		Registration: r.cfg.Registration, Pools: r.serving(), Slots: r.cfg.Slots, Poll: r.cfg.Poll,
 		Notice: r.notice,
+		Recalled: func(w *worker.Worker, putBack, lost int, left []core.Held) {
+			r.log.WithFields(logrus.Fields{"epoch": w.Epoch(), "put_back": putBack, "lost": lost, "left": len(left)}).
+				Warn("Redis lost its memory: what runs goes on and was put back, but for what others have by now")
+			if len(left) > 0 {
+				settling.Go(func() { _ = r.settle(ctx, w, left) }) // it has logged its failures, and the next start goes on
+			}
+		},
 	})
 	if err != nil {
 		return err

@@ -112,12 +112,16 @@ func (e *epoch) reconcile(ctx context.Context) error {
 	e.metrics.reconciled.Add(float64(r.Adopted), "adopted")
 	e.metrics.reconciled.Add(float64(r.Dirtied), "dirtied")
 	e.metrics.reconciled.Add(float64(r.Removed), "removed")
-	if r != (core.Reconciled{}) {
+	if r.Adopted+r.Dirtied+r.Removed > 0 {
 		e.log.WithFields(logrus.Fields{"adopted": r.Adopted, "dirtied": r.Dirtied, "removed": r.Removed}).
 			Warn("Redis and the host did not agree; now they do")
 	}
 	e.fresh, e.surveyed, e.full = nil, true, false
 	e.nextLook = e.clock.Now().Add(e.cfg.ReconcileEvery)
+	if r.Alone > 0 {
+		e.log.WithField("vms", r.Alone).Info("Redis does not know some VMs in use, and lost its memory a moment ago: their testrunners may come back yet")
+		e.nextLook = e.clock.Now().Add(e.cfg.Poll)
+	}
 	return nil
 }
 
@@ -148,7 +152,7 @@ func (e *epoch) reality(s *survey) (found map[string]core.Found, leaks int) {
 			e.withheld[vm] = true
 			continue
 		}
-		found[vm] = core.Found{Pool: poolOf(inst), Usable: e.usable(s, inst)}
+		found[vm] = core.Found{Pool: poolOf(inst), Usable: e.usable(s, inst), Used: inst.Used}
 		_, known := s.known[vm]
 		if _, touched := e.touched[vm]; !known && !touched && !held[vm] {
 			leaks++

@@ -125,7 +125,8 @@ func (b *Backend) Served(t testing.TB) {
 
 // Options are those of a Store on the backend.
 func (b *Backend) Options() redisstore.Options {
-	o := redisstore.Options{URL: b.URL, Namespace: b.Namespace}
+	// The tests' owners do not come back by themselves.
+	o := redisstore.Options{URL: b.URL, Namespace: b.Namespace, ComeBack: -1}
 	if b.Mini != nil {
 		// It does not tell its run id and has no uptime.
 		o.Incarnation, o.Born = "mini", time.UnixMilli(0)

@@ -20,7 +20,7 @@ type Picture []string
 var (
 	pictureTime = pattern.New(`\b[1-9]\d{12}\b`)
 	// What Redis notes of its own time and memory, and what follows from other keys.
-	pictureLeavesOut = pattern.New(`^(meta (incarnation|gaps|back_at):|counts |held |owners:on:)`)
+	pictureLeavesOut = pattern.New(`^(meta (incarnation|old_memory|gaps|back_at):|counts |held |owners:on:)`)
 	pictureSpec      = pattern.New(`\{"id":.*\}`)
 	pictureID        = pattern.New(`\b[A-Z2-7]{26}\b`)
 	pictureRoom      = pattern.New(`\| {50}$`)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ func (s *Store) Exchange(ctx context.Context, x core.Exchange) (core.Exchanged, 
 	if err == nil && !got.Ready {
 		s.doubt()
 	}
+	got.Incarnation = s.incarnation()
 	for i := range got.Claims {
 		got.Claims[i].Young = s.young()
 	}
@@ -109,6 +111,32 @@ func verdicts(word string, n int) []bool {
 func (s *Store) Progress(ctx context.Context, owner string, epoch int64, key, token, phase string, limit time.Duration) error {
 	_, err := s.run(ctx, "progress", key, owner, epoch, key, token, phase, limit.Milliseconds())
 	return err
+}
+
+// Reclaim implements core.Claims.
+func (s *Store) Reclaim(ctx context.Context, owner, host string, epoch int64, incarnation string, claims []core.HeldClaim) (core.Reclaimed, error) {
+	out := core.Reclaimed{Incarnation: s.incarnation()}
+	for chunk := range slices.Chunk(claims, maxBatch) {
+		args := []any{owner, host, epoch, incarnation, served{s: s}}
+		for _, c := range chunk {
+			args = append(args, c.Key, c.VM, c.Token, c.Phase, c.Limit.Milliseconds(), c.Attempts, deathsText(c.Deaths), c.Text)
+		}
+		reply, err := s.run(ctx, "reclaim", owner, args...)
+		if err != nil {
+			return out, err
+		}
+		verdicts := strs(reply)
+		if len(verdicts) != len(chunk) {
+			return out, core.Errorf(core.CodeInternal, owner, "the reclaim script answered %d parts", len(verdicts))
+		}
+		for _, v := range verdicts {
+			out.Held = append(out.Held, v != "gone")
+			if v == "back" {
+				out.PutBack++
+			}
+		}
+	}
+	return out, nil
 }
 
 // Wait implements core.Claims.

@@ -26,7 +26,7 @@ const (
 	// passesWhenFull end, heal, record a heartbeat, make room, or work off what is there.
 	passesWhenFull = "beat cancel declare_dead deregister exchange fence host_down host_drain host_forget host_judge host_measured host_probation host_set hosts_ring " +
 		"host_report host_tell join late incarnation mend_count mend_host mend_left mend_output mend_owner mend_request mend_slot " +
-		"lease_reroute lease_set mend_task mend_task_turn mend_turn mend_vm revoke oversee place_set pool_outage pool_remove pool_set progress promote register session_end settle " +
+		"lease_reroute lease_set mend_task mend_task_turn mend_turn mend_vm revoke oversee place_set pool_outage pool_remove pool_set progress promote reclaim register session_end settle " +
 		"task_cancel task_exchange task_progress task_rates task_wake task_withdraw trim unassign vm_create vm_destroy vm_gone " +
 		"vm_note vm_promise vm_ready vm_reconcile vm_retire wait_anew withdraw"
 )
@@ -172,6 +172,9 @@ func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	ok(err)
 	ok(x.Store.SetHost(ctx, "h1", core.HostSettings{Labels: map[string]string{"zone": "a"}}))
 	x.Exchange(t, 1, 1) // nothing is there to claim
+	_, err = x.Store.Reclaim(ctx, x.Runner, "h1", x.Epoch, "", []core.HeldClaim{{Claim: core.Claim{Key: "r-1", VM: "v", Token: "1.1", Text: `{"id":"r","gen":1,"pool":"p1","priority":"normal","submitter":"ann"}`}, Phase: "running"}})
+	ok(err)
+	x.Exchange(t, 2, 0, core.Finish{Key: "r-1", Token: "1.1", Outcome: core.OutcomeDone})
 	newTasker(t, x).run(t, 1, 0)
 	x.owners(t, 1)
 	x.due(t, time.Hour, "testrunner@o0#0")
@@ -182,7 +185,7 @@ func (f *full) moreOfTheTour(t *testing.T, x *suite) {
 	x.other(t, "h2")
 	x.AddVMs(t, 1)
 	x.Submit(t, coretest.Spec("a", "p1", "ann"))
-	claim := x.Exchange(t, 2, 1).Claims[0]
+	claim := x.Exchange(t, 3, 1).Claims[0]
 	_, placed, err := x.Store.Rooms(ctx)
 	ok(err)
 	_, err = x.Store.Settle(ctx, x.Runner, x.lose(t), []core.Settlement{settlement(claim, core.OutcomeRetry, "h2")}, placed)

@@ -147,6 +147,15 @@ func (s *Store) sure(ctx context.Context, at redis.Cmdable) error {
 	return err
 }
 
+// Recalled implements core.Queue.
+func (s *Store) Recalled(ctx context.Context) (bool, error) {
+	if s.opts.ComeBack < 0 {
+		return true, nil
+	}
+	c, err := s.ReadClock(ctx)
+	return err == nil && c.UnreportedFor(c.Began) >= s.opts.ComeBack, err
+}
+
 func (s *Store) incarnation() string { return s.served.now.Load().incarnation }
 
 // An incarnation is young for as long as its data is old, within these bounds. A Redis that was set back gives out

@@ -22,7 +22,7 @@ const testTimeout = 5 * time.Minute
 // ready opens a store on the URL, with a cluster whose host has reconciled and has clean VMs.
 func ready(t *testing.T, url, namespace string) (*redisstore.Store, *coretest.Cluster) {
 	t.Helper()
-	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: namespace})
+	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Namespace: namespace, ComeBack: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	h := coretest.NewCluster(t, s, "h1", "p1")

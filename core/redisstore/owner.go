@@ -22,7 +22,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 		return core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong to host %s", r.Owner, r.Host)
 	}
 	reply, err := s.run(ctx, "register", r.Owner, r.Owner, string(role), r.Host, r.Machine, r.PID, r.Version,
-		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes, r.Process)
+		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes, r.Process, r.Former)
 	if err != nil {
 		return core.Registered{}, err
 	}
@@ -30,7 +30,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 	if len(f) != 2 {
 		return core.Registered{}, core.Errorf(core.CodeInternal, r.Owner, "the register script answered %d parts", len(f))
 	}
-	return core.Registered{Epoch: num(f[0]), Left: toHeld(list(f[1]))}, nil
+	return core.Registered{Epoch: num(f[0]), Left: toHeld(list(f[1])), Incarnation: s.incarnation()}, nil
 }
 
 // toHeld reads what an owner holds, oldest first: Redis has it in no order.
@@ -79,6 +79,21 @@ func toDeaths(text any) []core.Death {
 	return deaths
 }
 
+// deathsText is the reverse of toDeaths.
+func deathsText(deaths []core.Death) string {
+	words := make([]string, len(deaths))
+	for i, d := range deaths {
+		words[i] = d.Of
+		if d.Unclean {
+			words[i] += "~"
+		}
+		if d.Counts {
+			words[i] += "!"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // Beat implements core.Owners.
 func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.Duration) (core.Beat, error) {
 	role, host, err := core.ParseOwner(owner)
@@ -96,7 +111,7 @@ func (s *Store) Beat(ctx context.Context, owner string, epoch int64, next time.D
 	if len(f) != 4 {
 		return core.Beat{}, core.Errorf(core.CodeInternal, owner, "the beat script answered %d parts", len(f))
 	}
-	b := core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: byWhom(f[2]), Ready: num(f[3]) == 1}
+	b := core.Beat{Slots: int(num(f[0])), Draining: num(f[1]) == 1, Cancelled: byWhom(f[2]), Ready: num(f[3]) == 1, Incarnation: s.incarnation()}
 	if !b.Ready {
 		s.doubt()
 	}

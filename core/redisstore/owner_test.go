@@ -31,7 +31,7 @@ func TestRegisterMovesNothingElse(t *testing.T) {
 		"events: by:testrunner@h7#0 moved:E op:register pid:7", "events: by:testrunner@h7#0 moved:h7 op:host up",
 		"host:h7 cpu: 4", "host:h7 disk: 107374182400", "host:h7 epoch: E", "host:h7 machine: m7", "host:h7 memory: 8589934592", "host:h7 since: TIME", "host:h7 state: up",
 		"hosts h7: TIME", "meta schema: 14",
-		"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7", "owner:testrunner@h7#0 process: ",
+		"owner:testrunner@h7#0 epoch: E", "owner:testrunner@h7#0 former: 0", "owner:testrunner@h7#0 host: h7", "owner:testrunner@h7#0 idle: 1", "owner:testrunner@h7#0 pid: 7", "owner:testrunner@h7#0 process: ",
 		"owner:testrunner@h7#0 role: testrunner", "owner:testrunner@h7#0 since: TIME", "owner:testrunner@h7#0 version: v1",
 		"owners testrunner@h7#0: TIME",
 	}, b.Picture(t, strconv.FormatInt(r.Epoch, 10), "E"))

@@ -59,6 +59,10 @@ type Options struct {
 	// MaxOutputBytes bounds the live output of all claims; each submitter may use an eighth of it. Default 256 MiB.
 	MaxOutputBytes int64
 
+	// ComeBack is the time that owners have to come back after Redis lost its memory or was set back; until then what it
+	// does not have may be running. 0: five seconds, after which an owner counts as down; below 0: none.
+	ComeBack time.Duration
+
 	// Incarnation names this incarnation of a server that does not report one itself (an embedded one). Empty: the
 	// server's own run id and replication id.
 	Incarnation string
@@ -111,6 +115,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	if opts.MaxOutputBytes == 0 {
 		opts.MaxOutputBytes = 256 << 20
+	}
+	if opts.ComeBack == 0 {
+		opts.ComeBack = 5 * time.Second
 	}
 	if err := core.CheckName("namespace", opts.Namespace); err != nil {
 		return nil, err

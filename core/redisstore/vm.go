@@ -154,6 +154,10 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 	if len(found) > most {
 		return core.Reconciled{}, core.Errorf(core.CodeLimit, host, "host %s has %d VMs, more than %d: destroy some by hand", host, len(found), most)
 	}
+	recalled, err := s.Recalled(ctx)
+	if err != nil {
+		return core.Reconciled{}, err
+	}
 	// The incarnation in which the host was inspected: if it is over, the host is not ready in the next.
 	args := []any{owner, epoch, host, s.incarnation(), len(found)}
 	for _, vm := range slices.Sorted(maps.Keys(found)) {
@@ -161,19 +165,23 @@ func (s *Store) Reconcile(ctx context.Context, owner string, epoch int64, host s
 		if !core.ValidName(vm) || !core.ValidName(f.Pool) {
 			continue // not ours: no VM of drover has such a name
 		}
-		args = append(args, vm, f.Pool, flag(f.Usable))
+		state := flag(f.Usable)
+		if f.Used {
+			state = 2
+		}
+		args = append(args, vm, f.Pool, state)
 	}
 	args[4] = (len(args) - 5) / 3
-	args = append(args, wanted(wishes)...)
+	args = append(append(args, flag(recalled)), wanted(wishes)...)
 	reply, err := s.run(ctx, "vm_reconcile", host, args...)
 	if err != nil {
 		return core.Reconciled{}, err
 	}
 	f := list(reply)
-	if len(f) != 3 {
+	if len(f) != 4 {
 		return core.Reconciled{}, core.Errorf(core.CodeInternal, host, "the reconcile script answered %d parts", len(f))
 	}
-	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2]))}, nil
+	return core.Reconciled{Adopted: int(num(f[0])), Dirtied: int(num(f[1])), Removed: int(num(f[2])), Alone: int(num(f[3]))}, nil
 }
 
 // wanted returns a host's wishes as arguments of vm_reconcile. The clocks of their times are not synchronized.

@@ -36,7 +36,7 @@ func (d *Worker) listen() {
 			return
 		}
 		if err != nil {
-			d.presence.Fenced(err)
+			d.presence.Fenced(d.ctx, d.Epoch(), err)
 			d.trouble.met(ofListener, err)
 			if !pause.sleep(d.ctx) {
 				return
@@ -82,7 +82,7 @@ func (d *Worker) hearNotices() {
 				d.presence.Beat(d.ctx)
 				continue
 			}
-			d.presence.Fenced(err)
+			d.presence.Fenced(d.ctx, d.Epoch(), err)
 			d.trouble.met(ofHeader, err)
 			if !pause.sleep(d.ctx) {
 				return
@@ -101,7 +101,7 @@ func (d *Worker) ring() {
 
 // consistency releases slots that Redis has under this epoch and the worker does not know: Redis lost a finish that
 // it had answered (a failover, an older copy restored). It also stops work whose slot was revoked, because it was
-// taken for hung or moved.
+// taken for hung or moved, and puts back what Redis lost.
 func (d *Worker) consistency() {
 	for {
 		select {
@@ -109,11 +109,10 @@ func (d *Worker) consistency() {
 			return
 		case <-d.suspect:
 		}
-		mine := d.inHand() // before Redis is called: later claims are not in its answer
-		held, err := d.owners.Held(d.ctx, d.Owner(), 0)
-		if err == nil {
-			d.releaseStrange(held)
-			d.dropTaken(mine, held)
+		if d.reclaimWork(d.ctx) == nil {
+			if held, err := d.owners.Held(d.ctx, d.Owner(), 0); err == nil {
+				d.releaseStrange(held)
+			}
 		}
 		// An error, or slots of the predecessor that wait to be settled, cause another check with the next answer,
 		// but not more often than heartbeats.
@@ -131,43 +130,13 @@ func (d *Worker) releaseStrange(held []core.Held) {
 			continue
 		}
 		w := newWork(core.Claim{Key: h.Key, VM: h.VM, Token: h.Token})
+		w.strange = true
 		d.hand[h.Key] = w
 		d.used++
 		d.submitTo(w, core.OutcomeRelease)
 		d.stats.Released++
 	}
 	d.kick()
-}
-
-// inHand returns the held work whose finish was not submitted.
-func (d *Worker) inHand() []*Work {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var works []*Work
-	for _, w := range d.hand {
-		if w.outcome == "" {
-			works = append(works, w)
-		}
-	}
-	return works
-}
-
-// dropTaken drops work that has no slot under its token any more.
-func (d *Worker) dropTaken(works []*Work, held []core.Held) {
-	tokens := make(map[string]string, len(held))
-	for _, h := range held {
-		tokens[h.Key] = h.Token
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, w := range works {
-		if d.over == nil && d.hand[w.Key] == w && w.outcome == "" && tokens[w.Key] != w.Token {
-			delete(d.hand, w.Key)
-			d.taken(w)
-		}
-	}
-	d.kick()
-	d.settleDown()
 }
 
 // taken ends work whose slot was revoked. Its finish would move nothing. The lock is held.
@@ -186,7 +155,7 @@ func (d *Worker) known(h core.Held) bool {
 		return true // a newer claim of the key shows that this one is over
 	}
 	epoch, number, ok := splitToken(h.Token)
-	if !ok || epoch != d.Epoch() {
+	if !ok || epoch < d.first {
 		return true
 	}
 	for _, l := range d.lanes {

@@ -26,6 +26,10 @@ func (endless) Beat(context.Context, string, int64, time.Duration) (core.Beat, e
 	return core.Beat{Slots: -1, Ready: true}, nil
 }
 
+func (endless) Reclaim(_ context.Context, _, _ string, _ int64, _ string, claims []core.HeldClaim) (core.Reclaimed, error) {
+	return core.Reclaimed{Held: make([]bool, len(claims))}, nil
+}
+
 func (endless) Wait(ctx context.Context, _, _ string, _ time.Duration) error {
 	<-ctx.Done()
 	return ctx.Err()

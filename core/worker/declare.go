@@ -49,12 +49,28 @@ func heard(err error) bool {
 }
 
 func (d *Worker) declare(ctx context.Context, w *Work, said declaration) error {
-	err := d.claims.Progress(ctx, d.Owner(), d.Epoch(), w.Key, w.Token, said.phase, said.limit())
-	d.presence.Fenced(err)
-	if core.Is(err, core.CodeStale) {
-		signal(d.suspect)
+	for sure := false; ; {
+		epoch := d.Epoch()
+		err := d.claims.Progress(ctx, d.Owner(), epoch, w.Key, w.Token, said.phase, said.limit())
+		switch {
+		case core.Is(err, core.CodeFenced) && !d.presence.Fenced(ctx, epoch, err):
+			if d.Epoch() == epoch {
+				return core.Wrap(context.Cause(ctx), core.CodeUnavailable, w.Key, "Redis has lost its memory and does not answer yet")
+			}
+		case core.Is(err, core.CodeStale) && !sure:
+			// The slot was revoked, or Redis was set back to before the claim.
+			sure = true
+			if unsure := d.reclaimWork(ctx); unsure != nil && !core.Is(unsure, core.CodeFenced) {
+				signal(d.suspect)
+				return core.Wrap(unsure, core.CodeUnavailable, w.Key, "Redis does not say whether it has %s yet", w.Key)
+			}
+			if !d.has(w) {
+				return err
+			}
+		default:
+			return err
+		}
 	}
-	return err
 }
 
 // redeclare repeats reports that Redis did not receive, whenever it answers again.

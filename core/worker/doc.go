@@ -83,9 +83,10 @@
 //	the slot was revoked (its      Redis counts fewer slots than the worker, so the worker compares them, and
 //	work is hung, or must move)    stops the work; a finish that is sent anyway moves nothing
 //	somebody settled the slot      Finish returns false: the store has the result, nothing is wrong
-//	Redis was emptied              the owner is unknown: FENCED
-//	Redis came back older          a finish it had answered is undone: Redis counts more slots than the
-//	                               worker, so the worker compares them, and releases those that it does not know
+//	Redis was emptied              the owner is unknown: FENCED. It registers again, which Redis refuses if it has ended the
+//	                               epoch and not forgotten it, and puts back what it holds (Claims.Reclaim); work goes on
+//	Redis came back older          its incarnation is another: the worker puts back what it holds. A finish that Redis had
+//	                               answered is undone: the worker releases slots that it does not know
 //	a ring is lost                 the poll finds the work
 //	a ring is taken and not needed an Exchange that wants no claim passes it on
 //

@@ -41,6 +41,8 @@ type fakeRedis struct {
 	drain  bool
 	bell   chan struct{}
 
+	incarnation string
+
 	calls     map[string]int
 	waits     map[string]int        // goroutines in Wait, by the host they named
 	exchanged []core.Exchange       // every call that arrived, repeats included
@@ -49,6 +51,7 @@ type fakeRedis struct {
 
 type fakeOwner struct {
 	epoch  int64
+	former int64
 	due    time.Time
 	slots  map[string]core.Held
 	lanes  map[int]fakeCall
@@ -145,7 +148,7 @@ func (f *fakeRedis) Exchange(ctx context.Context, x core.Exchange) (out core.Exc
 			out = f.act(o, x)
 			o.lanes[x.Lane] = fakeCall{x.Seq, x, out}
 		}
-		out.Slots, out.Cancelled = -1, nil
+		out.Slots, out.Cancelled, out.Incarnation = -1, nil, f.incarnation
 		if x.Beat > 0 {
 			out.Slots, out.Cancelled = len(o.slots), f.cancelled(o)
 		}
@@ -252,16 +255,19 @@ func (f *fakeRedis) Wait(ctx context.Context, owner, host string, poll time.Dura
 
 func (f *fakeRedis) Register(ctx context.Context, r core.Registration) (out core.Registered, err error) {
 	err = f.call(ctx, "register", func() error {
-		f.epochs[r.Owner]++
+		if r.Former > 0 && f.epochs[r.Owner] > r.Former && f.owners[r.Owner].former != r.Former {
+			return core.Errorf(core.CodeFenced, r.Owner, "the epoch of %s is over", r.Owner)
+		}
+		f.epochs[r.Owner] = max(f.epochs[r.Owner], r.Former) + 1
 		slots := map[string]core.Held{}
 		if old := f.owners[r.Owner]; old != nil {
 			slots = old.slots
 		}
 		f.owners[r.Owner] = &fakeOwner{
-			epoch: f.epochs[r.Owner], due: time.Now().Add(r.Beat), slots: slots,
+			epoch: f.epochs[r.Owner], former: r.Former, due: time.Now().Add(r.Beat), slots: slots,
 			lanes: map[int]fakeCall{}, notice: make(chan struct{}, 1),
 		}
-		out = core.Registered{Epoch: f.epochs[r.Owner], Left: slices.Collect(maps.Values(slots))}
+		out = core.Registered{Epoch: f.epochs[r.Owner], Left: slices.Collect(maps.Values(slots)), Incarnation: f.incarnation}
 		return nil
 	})
 	return out, err
@@ -274,7 +280,7 @@ func (f *fakeRedis) Beat(ctx context.Context, owner string, epoch int64, next ti
 			return err
 		}
 		o.due = time.Now().Add(next)
-		out = core.Beat{Slots: len(o.slots), Cancelled: f.cancelled(o), Draining: f.drain, Ready: true}
+		out = core.Beat{Slots: len(o.slots), Cancelled: f.cancelled(o), Draining: f.drain, Ready: true, Incarnation: f.incarnation}
 		return nil
 	})
 	return out, err
@@ -284,6 +290,31 @@ func (f *fakeRedis) Held(ctx context.Context, owner string, _ int64) (out []core
 	err = f.call(ctx, "held", func() error {
 		if o := f.owners[owner]; o != nil {
 			out = slices.Collect(maps.Values(o.slots))
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (f *fakeRedis) Reclaim(ctx context.Context, owner, _ string, epoch int64, incarnation string, claims []core.HeldClaim) (out core.Reclaimed, err error) {
+	err = f.call(ctx, "reclaim", func() error {
+		o, err := f.owner(owner, epoch)
+		if err != nil {
+			return err
+		}
+		out.Incarnation = f.incarnation
+		for _, c := range claims {
+			back := incarnation != f.incarnation && f.ended[c.Key] == nil
+			if at := slices.Index(f.queue, c.Key); back && at >= 0 {
+				f.queue = slices.Delete(f.queue, at, at+1)
+			}
+			if held, ok := o.slots[c.Key]; ok && held.Token == c.Token {
+				back = false
+			} else if back {
+				o.slots[c.Key] = core.Held{Key: c.Key, VM: c.VM, Token: c.Token, Phase: c.Phase, Limit: c.Limit, Attempts: c.Attempts}
+				out.PutBack++
+			}
+			out.Held = append(out.Held, o.slots[c.Key].Token == c.Token)
 		}
 		return nil
 	})
@@ -375,6 +406,22 @@ func (f *fakeRedis) fence(name string) {
 	f.epochs[name]++
 	f.owners[name].epoch = f.epochs[name]
 	ring(f.owners[name].notice)
+}
+
+// restore is a restart of Redis that lost what these owners have had since it last saved: everything, if it forgot the owners
+// too.
+func (f *fakeRedis) restore(forgets bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.incarnation += "+"
+	for name, o := range f.owners {
+		clear(o.slots)
+		clear(o.lanes)
+		if forgets {
+			delete(f.owners, name)
+			delete(f.epochs, name)
+		}
+	}
 }
 
 // on sets what happens to calls of an operation from now on.

@@ -236,7 +236,7 @@ func TestALookDoesNotTakeWhatIsClaimedMeanwhile(t *testing.T) {
 		f.addVMs(3)
 		f.submit("a-1", "b-1")
 		f.disturb = func(op string) fault {
-			if op == "held" {
+			if op == "reclaim" {
 				return fault{delay: beat} // its answer is of before
 			}
 			return fault{}

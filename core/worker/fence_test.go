@@ -117,6 +117,7 @@ func TestFencedByWait(t *testing.T) {
 		f := newFake()
 		d := open(t, f, config(1))
 		f.on("wait", fault{before: core.Errorf(core.CodeFenced, runner, "over")})
+		f.fence(runner)
 		_, err := d.Next(t.Context())
 		require.Equal(t, core.CodeFenced, core.CodeOf(err))
 		closeWorker(t, d)
@@ -167,7 +168,7 @@ func TestPresenceFenced(t *testing.T) {
 		f := newFake()
 		p, _, err := worker.Join(t.Context(), f, worker.PresenceConfig{Registration: core.Registration{Owner: runner}})
 		require.NoError(t, err)
-		p.Fenced(errors.New("something else"))
+		require.False(t, p.Fenced(t.Context(), p.Epoch(), errors.New("something else")))
 		select {
 		case <-p.Lost():
 			t.Fatal("lost by another error")

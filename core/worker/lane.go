@@ -57,6 +57,7 @@ func (d *Worker) load(l *lane) bool {
 		l.x.Finish = append(l.x.Finish, core.Finish{Key: w.Key, Token: w.Token, Outcome: w.outcome})
 	}
 	l.x.Seq++
+	l.x.Epoch = d.Epoch()
 	l.x.Want, l.x.TokenBase = want, d.nextToken
 	l.x.Pools, l.x.Beat = d.rotated[d.turn%len(d.rotated)], d.heartbeat()
 	l.busy = true
@@ -123,10 +124,14 @@ func (d *Worker) send(l *lane) (core.Exchanged, bool) {
 			}
 			return answer, true
 		}
-		if d.presence.Over(err) || d.ctx.Err() != nil {
+		if d.presence.Over(d.ctx, l.x.Epoch, err) || d.ctx.Err() != nil {
 			return answer, false
 		}
-		d.trouble.met(l.x.Lane, err)
+		if epoch := d.Epoch(); epoch != l.x.Epoch {
+			l.x.Epoch = epoch
+		} else {
+			d.trouble.met(l.x.Lane, err)
+		}
 		l.x.Beat = d.cfg.Registration.Beat // other calls may fail too, and much time has passed
 		d.mu.Lock()
 		d.stats.Repeats++
@@ -173,6 +178,7 @@ func (d *Worker) deliver(l *lane, answer core.Exchanged) {
 	}
 	d.note(core.Beat{
 		Slots: answer.Slots, Cancelled: answer.Cancelled, Draining: answer.Draining, Ready: answer.Ready,
+		Incarnation: answer.Incarnation,
 	})
 	if d.starving() {
 		signal(d.look)
@@ -217,7 +223,7 @@ func (d *Worker) note(b core.Beat) {
 		}
 	}
 	// Claims of calls in flight may not be there yet, and their finishes may be gone.
-	if b.Slots > d.open() || b.Slots >= 0 && b.Slots < d.used-d.asked {
+	if b.Slots > d.open() || b.Slots >= 0 && b.Slots < d.used-d.asked || b.Incarnation != d.incarnation {
 		signal(d.suspect)
 	}
 }

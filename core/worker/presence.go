@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,13 +30,16 @@ type PresenceConfig struct {
 type Presence struct {
 	owners  core.Owners
 	cfg     PresenceConfig
-	epoch   int64
+	epoch   atomic.Int64
 	trouble *trouble
 
 	born   time.Time
 	last   atomic.Int64 // nanoseconds from born to the start of the last call that carried a heartbeat
 	fenced sync.Once
 	ended  func(error)     // called before life ends; may be nil
+
+	reviving sync.Mutex
+	revived  func(context.Context, core.Registered) error // called in a new epoch that follows because Redis forgot the last; nil: the epoch is over then
 	life   context.Context // cancelled by lose when the epoch ends
 	lose   context.CancelCauseFunc
 
@@ -47,37 +51,37 @@ type Presence struct {
 // returns the predecessor's slots, for recovery.Settle. Returns INVALID for an invalid registration, else as
 // core.Owners.Register.
 func Join(ctx context.Context, owners core.Owners, cfg PresenceConfig) (*Presence, []core.Held, error) {
-	p, left, err := register(ctx, owners, cfg, newTrouble(cfg.Notice))
+	p, registered, err := register(ctx, owners, cfg, newTrouble(cfg.Notice))
 	if err != nil {
 		return nil, nil, err
 	}
 	p.start()
-	return p, left, nil
+	return p, registered.Left, nil
 }
 
 // register makes a Presence that sends no heartbeats yet.
-func register(ctx context.Context, owners core.Owners, cfg PresenceConfig, t *trouble) (*Presence, []core.Held, error) {
+func register(ctx context.Context, owners core.Owners, cfg PresenceConfig, t *trouble) (*Presence, core.Registered, error) {
 	r := &cfg.Registration
 	_, host, err := core.ParseOwner(r.Owner)
 	if err != nil {
-		return nil, nil, err
+		return nil, core.Registered{}, err
 	}
 	if r.Host = cmp.Or(r.Host, host); r.Host != host {
-		return nil, nil, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong on host %s", r.Owner, r.Host)
+		return nil, core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong on host %s", r.Owner, r.Host)
 	}
 	r.Beat = cmp.Or(r.Beat, defaultBeat)
 	cfg.BeatEvery = cmp.Or(cfg.BeatEvery, r.Beat*3/4)
 	if r.Beat < 0 || cfg.BeatEvery < 0 {
-		return nil, nil, core.Errorf(core.CodeInvalid, r.Owner, "owner %s: the times between heartbeats must be above 0", r.Owner)
+		return nil, core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s: the times between heartbeats must be above 0", r.Owner)
 	}
 	p := &Presence{owners: owners, cfg: cfg, trouble: t, born: time.Now(), done: make(chan struct{})}
 	p.life, p.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	registered, err := owners.Register(ctx, *r)
 	if err != nil {
-		return nil, nil, err
+		return nil, core.Registered{}, err
 	}
-	p.epoch = registered.Epoch
-	return p, registered.Left, nil
+	p.epoch.Store(registered.Epoch)
+	return p, registered, nil
 }
 
 func (p *Presence) start() {
@@ -90,7 +94,7 @@ func (p *Presence) start() {
 func (p *Presence) Owner() string { return p.cfg.Registration.Owner }
 
 // Epoch returns the owner's generation, which every write names.
-func (p *Presence) Epoch() int64 { return p.epoch }
+func (p *Presence) Epoch() int64 { return p.epoch.Load() }
 
 // Lost is closed once the epoch is over: stop all work, then Join again.
 func (p *Presence) Lost() <-chan struct{} { return p.life.Done() }
@@ -113,22 +117,58 @@ func (p *Presence) Heard(at time.Time) {
 	}
 }
 
-// Over reports whether the error of a lane's call, FENCED or STALE, says that the epoch is over, and ends the epoch
+// Over reports whether the error of a lane's call in an epoch, FENCED or STALE, says that the epoch is over, and ends it
 // then. A lane repeats its calls and is never behind, so STALE means that another process calls under the owner's
 // name and epoch.
-func (p *Presence) Over(err error) bool {
+func (p *Presence) Over(ctx context.Context, epoch int64, err error) bool {
 	if core.Is(err, core.CodeStale) {
-		err = core.Wrap(err, core.CodeFenced, p.Owner(), "another process acts as %s", p.Owner())
+		p.end(core.Wrap(err, core.CodeFenced, p.Owner(), "another process acts as %s", p.Owner()))
+		return true
 	}
-	p.Fenced(err)
-	return core.Is(err, core.CodeFenced)
+	return p.Fenced(ctx, epoch, err)
 }
 
-// Fenced ends the epoch if err is FENCED: Lost is closed. Other errors change nothing.
-func (p *Presence) Fenced(err error) {
-	if !core.Is(err, core.CodeFenced) {
-		return
+// Fenced reports whether the error of a call in an epoch, FENCED, says that the epoch is over, and ends it then: Lost is
+// closed. It returns false for other errors, and if the call is to be repeated in the next epoch: Redis had forgotten
+// the one that it named, and the owner goes on.
+func (p *Presence) Fenced(ctx context.Context, epoch int64, err error) bool {
+	if !core.Is(err, core.CodeFenced) || p.revived != nil && p.revive(ctx, epoch) {
+		return false
 	}
+	p.end(err)
+	return true
+}
+
+// revive registers again an owner whose name Redis has forgotten with the rest of its memory. It returns false if the
+// epoch was ended, or no repeat helps.
+func (p *Presence) revive(ctx context.Context, epoch int64) bool {
+	p.reviving.Lock()
+	defer p.reviving.Unlock()
+	if p.life.Err() != nil || p.Epoch() != epoch {
+		return p.life.Err() == nil
+	}
+	for pause := newPause(); ; {
+		r := p.cfg.Registration
+		r.Former = p.Epoch()
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		registered, err := p.owners.Register(call, r)
+		cancel()
+		switch {
+		case err == nil:
+			p.epoch.Store(registered.Epoch)
+			if p.revived(ctx, registered) == nil {
+				return true
+			}
+		case core.Is(err, core.CodeFenced), slices.Contains(hopeless, core.CodeOf(err)):
+			return false
+		}
+		if !pause.sleep(ctx) {
+			return true // whoever asked has stopped
+		}
+	}
+}
+
+func (p *Presence) end(err error) {
 	p.fenced.Do(func() {
 		if p.ended != nil {
 			p.ended(err)
@@ -164,7 +204,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 func (p *Presence) deregister(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return p.owners.Deregister(ctx, p.Owner(), p.epoch)
+	return p.owners.Deregister(ctx, p.Owner(), p.Epoch())
 }
 
 // Stop stops the heartbeat without deregistering: to Redis it looks like a crash.
@@ -198,8 +238,8 @@ func (p *Presence) beat(ctx context.Context) {
 func (p *Presence) Beat(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	at := time.Now()
-	heard, err := p.owners.Beat(call, p.Owner(), p.epoch, p.cfg.Registration.Beat)
+	at, epoch := time.Now(), p.Epoch()
+	heard, err := p.owners.Beat(call, p.Owner(), epoch, p.cfg.Registration.Beat)
 	switch {
 	case err == nil:
 		p.trouble.over(ofPresence)
@@ -209,7 +249,9 @@ func (p *Presence) Beat(ctx context.Context) time.Duration {
 		}
 		return p.cfg.BeatEvery
 	case core.Is(err, core.CodeFenced):
-		p.Fenced(err)
+		if !p.Fenced(ctx, epoch, err) {
+			return 0
+		}
 	case ctx.Err() == nil:
 		p.trouble.met(ofPresence, err)
 	}

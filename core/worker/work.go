@@ -23,6 +23,7 @@ type Work struct {
 
 	// Guarded by the worker's lock until ended is closed.
 	said    declaration  // the last one reported, by Progress
+	strange bool         // Redis had the slot, nobody here knew it, and it is released
 	outcome core.Outcome // "" until it is finished
 	moved   bool
 	err     error

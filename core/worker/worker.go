@@ -30,6 +30,9 @@ type Config struct {
 	Poll         time.Duration                // an idle worker calls at least this often, even without the bell; default 1 s
 	BeatEvery    time.Duration                // between heartbeats when nothing else carries one; default three quarters of Registration.Beat
 	Notice       func(text string, err error) // called when Redis fails and, with a nil error, when it answers again; may be nil
+	// Recalled is called when Redis had lost its memory, with how much of the work in hand was put back and how much
+	// others have by now, and with what Redis remembers of predecessors, to be settled; may be nil.
+	Recalled func(d *Worker, putBack, lost int, left []core.Held)
 }
 
 func (c Config) complete() (Config, error) {
@@ -94,6 +97,10 @@ type Worker struct {
 	turn      int
 	rotated   [][]string // the lists of pools that begin with each pool in turn
 	stats     Stats
+
+	first       int64  // the first of the worker's epochs; they follow one another while Redis forgets them
+	incarnation string // of Redis, in which it was last made sure that it has the work in hand
+	reclaiming  sync.Mutex
 }
 
 // waiter is one call of Next.
@@ -114,18 +121,19 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 		suspect: make(chan struct{}, 1), closed: make(chan struct{}), hand: make(map[string]*Work, cfg.Slots),
 		answering: make(chan struct{}, 1), unheard: map[*Work]bool{},
 	}
-	presence, left, err := register(ctx, owners, PresenceConfig{
+	presence, registered, err := register(ctx, owners, PresenceConfig{
 		Registration: cfg.Registration, BeatEvery: cfg.BeatEvery, Hear: d.hear,
 	}, d.trouble)
 	if err != nil {
 		return nil, nil, err
 	}
-	d.presence, presence.ended = presence, d.end
+	d.presence, presence.ended, presence.revived = presence, d.end, d.revived
+	d.first, d.incarnation = registered.Epoch, registered.Incarnation
 	d.cfg.Registration, d.cfg.BeatEvery = presence.cfg.Registration, presence.cfg.BeatEvery
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	for i := range cfg.Lanes {
 		l := &lane{x: core.Exchange{
-			Owner: d.Owner(), Host: d.cfg.Registration.Host, Epoch: d.Epoch(), Lane: i,
+			Owner: d.Owner(), Host: d.cfg.Registration.Host, Lane: i,
 		}}
 		d.lanes = append(d.lanes, l)
 		d.running.Go(func() { d.drive(l) })
@@ -135,7 +143,7 @@ func Open(ctx context.Context, owners core.Owners, claims core.Claims, cfg Confi
 	d.running.Go(d.consistency)
 	d.running.Go(d.redeclare)
 	presence.start()
-	return d, left, nil
+	return d, registered.Left, nil
 }
 
 // Owner returns the owner's name.

@@ -41,7 +41,7 @@ func Changes(e core.Event) []core.StateChange {
 		s.each(core.EntityRequest, string(core.RequestCancelling))
 	case e.Op == "withdraw":
 		s.each(core.EntityRequest, ended)
-	case role == core.RoleTestrunner && (e.Op == "exchange" || e.Op == "settle" || e.Op == "revoke"):
+	case role == core.RoleTestrunner && (e.Op == "exchange" || e.Op == "settle" || e.Op == "revoke" || e.Op == "reclaim"):
 		s.claimsEnded()
 	case e.Op == "create":
 		s.each(core.EntityVM, string(core.VMCreating))

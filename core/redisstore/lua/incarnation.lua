@@ -24,8 +24,9 @@ if not its or its.name ~= ARGV[1] then
     set_gaps({ { to = clock, ms = clock } })
     redis.call('HSET', K.meta, 'back_at', int(clock))
   end
+  local old = its and 1 or 0
   its = { name = ARGV[1], since = known or clock, youth = youth }
-  redis.call('HSET', K.meta, 'incarnation', W.incarnation(its))
+  redis.call('HSET', K.meta, 'incarnation', W.incarnation(its), 'old_memory', old)
 end
 local meta = redis.call('HMGET', K.meta, 'back_at', 'silent_again', 'gaps')
 local all = gaps(clock)

@@ -6,19 +6,9 @@
 --         parked→failed; evacuation scheduled→failed, parked→failed
 -- REPEAT  the second run returns 0
 local key = ARGV[1]
-local pool, priority, submitter, due = spec_head(key)
-if not pool then
+if not remove_waiting(key) then
   return 0
 end
-if not unqueue(key, pool, priority, submitter, due) and redis.call('ZREM', K.later, key) == 0 then
-  local its = R.move(redis.call('HGET', K.evacuations, key)) or {}
-  local list = its.state == 'parked' and K.parked(pool)
-    or its.state == 'scheduled' and K.assigned(its.to, pool) or K.apart(pool)
-  if redis.call('LREM', list, 1, key) == 0 then
-    return 0
-  end
-end
-count(pool .. ':' .. priority, -1)
 drop_specs({ key })
 withdrawn(key)
 return 1

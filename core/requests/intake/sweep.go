@@ -148,6 +148,9 @@ func (in *Intake) sweepLost(ctx context.Context, lost []core.Spec) (int, error) 
 	if lost, err = in.absent(ctx, lost); err != nil || len(lost) == 0 {
 		return 0, err
 	}
+	if recalled, err := in.Queue.Recalled(ctx); err != nil || !recalled {
+		return 0, err
+	}
 	lost, ends := in.unbegun(ctx, lost)
 	if len(lost) == 0 {
 		return 0, ends
