@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -189,22 +188,10 @@ func neighbourTells(t *testing.T, s *scene) []string {
 	v, other := s.Armed(t, pool), s.Armed(t, pool)
 	holding := set.target
 	holding.PID = 1
-	touched := make(chan struct{})
-	ended := make(chan error, 1)
-	go func() {
-		_, err := v.Run(t.Context(), agent.Run{Args: v.ProbeArgs("touch", holding)}, func(string, []byte) { close(touched) })
-		ended <- err
-	}()
-	select {
-	case <-touched:
-	case err := <-ended:
-		require.NoError(t, err)
-		require.Fail(t, "who was to hold them has ended")
-	}
-	o := other.Probe(t, "tell", set.target)
-	require.NoError(t, v.Kill(t.Context()))
-	assert.NoError(t, <-ended, "it was killed, as it should be")
-	s.end(t, v)
+	var leaks []string
+	s.holding(t, v, "touch", holding, func() {
+		leaks = set.told(t, "a VM beside it", other.Probe(t, "tell", set.target).Stdout)
+	})
 	s.end(t, other)
-	return set.told(t, "a VM beside it", o.Stdout)
+	return leaks
 }

@@ -2,7 +2,7 @@ package attack
 
 // The provider local, in its three ways to make VMs.
 var (
-	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told, More + 25: beside}}
+	LocalRoot = Column{Title: "local, as root", except: map[int]exception{32: locked, 42: told, More + 17: numbered, More + 25: beside, More + 27: logged}}
 	LocalLent = Column{Title: "local, by newuidmap or without cgroups", except: watched(true)}
 	LocalUser = Column{Title: "local, as a user", except: alone(watched(false))}
 )
@@ -46,6 +46,22 @@ var beside = exception{
 	leaks: []string{"a VM beside it tells"},
 }
 
+// numbered is a slow covert channel, between tests as well.
+var numbered = exception{
+	partly: true,
+	why: "A kernel numbers inodes of pipes, sockets and files in memory, descriptors of processes and sessions for all its programs, and tells how many sockets of TCP and processes there are. " +
+		"What a job makes moves these numbers, among what all other programs make: a later test that knows where they stood reads some bits. Files below /proc/sys that count for the host are hidden.",
+	leaks: []string{"the host's number of"},
+}
+
+// logged is what the kernel writes of every process.
+var logged = exception{
+	partly: true, sometimes: true,
+	why: "The kernel logs the names of processes that crash or that it kills for memory, and a job chooses them: 15 bytes, also line feeds and terminal codes. Who reads /dev/kmsg (dmesg, journald, rsyslog's imkmsg) gets them escaped; " +
+		"who reads /proc/kmsg (klogd, imklog) does not. kernel.print-fatal-signals=0 and debug.exception-trace=0 keep crashes out of it.",
+	leaks: []string{"the log names a process"},
+}
+
 // watched is what there is where no cgroup holds memory and processors.
 func watched(apart bool) map[int]exception {
 	memory := exception{weak: true, why: "A watchdog checks the processes every 4 to 100 ms and ends a run that exceeds a limit; its gaps are listed below."}
@@ -72,7 +88,9 @@ func watched(apart bool) map[int]exception {
 				"Do not use such a host for hidden tests.",
 			leaks: []string{"a later test tells", "a later VM tells", "a later run in the box tells"},
 		},
+		More + 17: numbered,
 		More + 25: beside,
+		More + 27: logged,
 		43:        {why: "Without a cgroup nothing limits processors; jobs run at a lower priority than the host's own work. Where the kernel groups by sessions (sched_autogroup_enabled) a job's first session is like any other, and the watchdog lowers the priority of each further one.", leaks: []string{"processors"}, sometimes: true},
 	}
 	if !apart {

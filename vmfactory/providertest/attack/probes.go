@@ -71,7 +71,7 @@ func kernelProbes() []Probe {
 		{More + 14, "the host's cache of pages and of names as a store, for a later test, run in the box or VM", "cannot be told from chance, by time, faults or calls (preadv2, cachestat, openat2)", nil, laterTells},
 		{More + 15, "flags, hints and leases on files", "refused: they outlive a file's content", nil, probeAt("marks")},
 		{More + 16, "watching files that other VMs use (F_NOTIFY, inotify)", "refused", nil, probeAt("watches")},
-		{More + 17, "numbers in /proc/sys that count for the whole host", "hidden", nil, probeAt("counters")},
+		{More + 17, "numbers that count for the whole host: in /proc/sys, /proc/net, of pipes, sockets, sessions, processes", "what a VM makes moves no number that another one sees", nil, countersOfHost},
 		{More + 18, "what the kernel counts by user: epoll watches, pipes, signals that wait", "the user is the VM's own", nil, sameUser},
 		{More + 19, "computing in children that nobody waits for", "counts towards the job's limit", []string{"share/unwaited"}, nil},
 		{More + 20, "leaving messages for the next test: files, shared memory, attributes", "a reset leaves nothing", []string{"reset/traces", "anew/stains", "anew/sight"}, nil},
@@ -79,7 +79,8 @@ func kernelProbes() []Probe {
 		{More + 22, "filling the host's tables of neighbours, by IPv4 and IPv6", "a VM has one neighbour, and no IPv6", []string{"../lxc/network_test/one neighbour"}, nil},
 		{More + 23, "a submission forges its grade: a module beside its harness, answers from its memory, files and variables, a report of its own", "no points", nil, forgeries},
 		{More + 24, "spinners in sessions of their own, where the kernel shares processors out among sessions", "a cgroup holds them, or each further session is behind the host's", nil, ownSessions},
-		{More + 25, "the same for a VM that runs at the same time, and which pages others map (pagemap, smaps)", "cannot be told from chance", nil, neighbourTells},
+		{More + 25, "the host's cache of names and pages, and which pages others map (pagemap, smaps), for a VM that runs at the same time", "cannot be told from chance", nil, neighbourTells},
 		{More + 26, "as many objects of each kind as system calls make, and what they pin: mapped files, pages in pipes, page tables, sockets", "memory and open files of the host within the VM's limits", []string{"../local/objects_test/TestObjects", "../lxc/conformance_test/TestObjects"}, quickObjects},
+		{More + 27, "the host's kernel log: names of processes that crash, or are killed for memory", "says nothing that a job has chosen", nil, kernelLog},
 	}
 }
