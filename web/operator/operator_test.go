@@ -150,6 +150,24 @@ func TestDownHostIsForgotten(t *testing.T) {
 	})
 }
 
+// A pool's page says what its hosts do not hold, once for hosts that say the same.
+func TestPoolSaysWhatHoldsItsLimits(t *testing.T) {
+	t.Parallel()
+	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
+		w := newFixture(t, b)
+		open := core.LimitNote{Name: "messages by caches", Note: "a test can leave its input"}
+		require.NoError(t, w.Store.Note(t.Context(), w.Factory, w.Made, w.Host, core.HostNotes{Serves: []string{"p1"}, Providers: []core.ProviderNote{
+			{Name: "local", Limits: []core.LimitNote{open, {Name: "memory", HeldBy: "cgroup"}}},
+			{Name: "lxc", Limits: []core.LimitNote{{Name: "of another provider"}}},
+		}}))
+		said := w.shows(t, "otto", "/cluster/pools/p1")
+		require.Contains(t, said, open.Note)
+		require.Contains(t, said, `<span class="err">nothing</span>`)
+		require.Contains(t, said, "cgroup")
+		require.NotContains(t, said, "of another provider")
+	})
+}
+
 func TestPoolIsSet(t *testing.T) {
 	t.Parallel()
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {

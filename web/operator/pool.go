@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"slices"
 	"time"
 
 	"drover/core"
@@ -71,8 +72,41 @@ type poolData struct {
 	Fails   bool         // they do now
 	Fields  []field
 	Types   []string      // job types whose requests run there
+	Limits  []limitRow    // what holds the limits of its VMs
 	Hits    *operate.Hits // of the last day; nil where a form is shown again
 	NoHits  bool          // a simulation was asked for, and there was nothing to simulate
+}
+
+// limitRow is what holds one limit of the pool's VMs, on hosts that say the same.
+type limitRow struct {
+	core.LimitNote
+
+	Hosts []string
+}
+
+// readLimits lists what holds limits on the hosts that make the pool's VMs.
+func (s *pages) readLimits(r *page.Request, p core.Pool) ([]limitRow, error) {
+	seen, err := s.Cluster.Overview(r.Context(), r.Actor())
+	var rows []limitRow
+	for _, host := range seen.Hosts {
+		if !slices.Contains(host.Serves, p.Name) {
+			continue
+		}
+		for _, provider := range host.Providers {
+			for _, note := range provider.Limits {
+				if provider.Name != p.Provider {
+					continue
+				}
+				at := slices.IndexFunc(rows, func(r limitRow) bool { return r.LimitNote == note })
+				if at < 0 {
+					at = len(rows)
+					rows = append(rows, limitRow{LimitNote: note})
+				}
+				rows[at].Hosts = append(rows[at].Hosts, host.Name)
+			}
+		}
+	}
+	return rows, err
 }
 
 // readPool returns what the page of a pool shows, without its fields.
@@ -87,6 +121,9 @@ func (s *pages) readPool(r *page.Request) (poolData, error) {
 	}
 	if d.Outage != nil {
 		d.FailsAt, d.Fails = p.FailsAt(*d.Outage), p.Fails(*d.Outage)
+	}
+	if d.Limits, err = s.readLimits(r, p); err != nil {
+		return d, err
 	}
 	all, err := s.Requests.JobTypes(r.Context(), r.Actor())
 	for i := range all {
