@@ -12,8 +12,8 @@ import (
 	"drover/vmfactory/providertest/probe"
 )
 
-// TestKinds sees that a call which the filter allows has been asked what it makes: whoever allows another one adds it to
-// a kind, with a maker, or to those that make nothing.
+// TestKinds sees that each call which the filter allows is listed with what it makes. Another one is added to a kind, with
+// a maker, or to those that make nothing.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, probe.Makers(), slices.Sorted(maps.Keys(kinds)))
