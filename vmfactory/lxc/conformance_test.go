@@ -30,7 +30,7 @@ func TestAttacks(t *testing.T) {
 }
 
 // TestObjects has real containers make all kinds of objects.
-func TestObjects(t *testing.T) {
+func TestObjects(t *testing.T) { //nolint:paralleltest // it compares the memory of the whole host
 	tier.OnlyInAll(t, tier.LXC)
 	able(t)
 	attack.Objects(t, newLXC)

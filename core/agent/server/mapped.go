@@ -65,7 +65,7 @@ func (t *tree) mappings(pid int) (files, all int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fd, err := syscall.Openat(t.proc, strconv.Itoa(pid)+"/maps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err == syscall.EACCES || err == syscall.EPERM { //nolint:errorlint // straight from the kernel
+	if err == syscall.EACCES || err == syscall.EPERM {
 		return mostMapped + 1, mostMappings / 2
 	}
 	if err != nil {

@@ -125,7 +125,7 @@ func rankSum(bits string, values []float64) float64 {
 	all := float64(len(values))
 	for from := 0; from < len(order); {
 		to := from
-		for to < len(order) && values[order[to]] == values[order[from]] { //nolint:revive // equal values share their ranks
+		for to < len(order) && values[order[to]] == values[order[from]] {
 			to++
 		}
 		for _, i := range order[from:to] {
@@ -139,15 +139,24 @@ func rankSum(bits string, values []float64) float64 {
 		from = to
 	}
 	variance := ones * (all - ones) / 12 * (all + 1 - ties/(all*(all-1)))
-	if !(variance > 0) { //nolint:staticcheck // nor a number
+	if !(variance > 0) {
 		return 0 // all are alike, or there are none
 	}
 	return (sum - ones*(all+1)/2) / math.Sqrt(variance)
 }
 
+// keepCaches keeps other tests from dropping caches, which would hide what is told.
+func keepCaches(t *testing.T) (free func()) {
+	t.Helper()
+	free, err := lock(keptCaches, unix.LOCK_SH)
+	require.NoError(t, err)
+	return free
+}
+
 // laterTells has a test, a run in the box and a VM touch a half of a set, and a later one tell it.
 func laterTells(t *testing.T, s *scene) []string {
 	t.Helper()
+	defer keepCaches(t)()
 	leaks := probeAt("cached")(t, s)
 	pool := providertest.Pool()
 	pool.Limits.Disk, pool.Limits.FileSize = 160<<20, 160<<20 // of the state that holds the probe
@@ -183,6 +192,7 @@ func laterTells(t *testing.T, s *scene) []string {
 // neighbourTells has a VM touch a half of a set, and another one tell it while the first one runs.
 func neighbourTells(t *testing.T, s *scene) []string {
 	t.Helper()
+	defer keepCaches(t)()
 	set := s.newSet(t, 3)
 	pool := providertest.Pool()
 	v, other := s.Armed(t, pool), s.Armed(t, pool)

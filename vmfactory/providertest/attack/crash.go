@@ -1,6 +1,8 @@
 package attack
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,12 +23,21 @@ const corePattern = "/proc/sys/kernel/core_pattern"
 // from looking at it, until the function that it returns is called.
 func dumps(t *testing.T, how int) func() {
 	t.Helper()
-	f, err := os.Open(corePattern)
-	if err != nil {
+	free, err := lock(corePattern, how)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return func() {} // hidden here, so nobody changes it
 	}
-	require.NoError(t, unix.Flock(int(f.Fd()), how))
-	return func() { _ = f.Close() }
+	require.NoError(t, err)
+	return free
+}
+
+// lock locks a file that all tests of this host see, until the function that it returns is called.
+func lock(path string, how int) (free func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, unix.Flock(int(f.Fd()), how)
 }
 
 // crash crashes in a VM while the host has a program for that. Where a test may not

@@ -184,12 +184,20 @@ func namespaces() map[string]int64 {
 	return counts
 }
 
+// keptCaches is a file whose lock keeps other tests of this host from dropping caches.
+const keptCaches = "/proc/sys/vm/swappiness"
+
 // dropCaches has the kernel forget what it can read again.
 const dropCaches = "/proc/sys/vm/drop_caches"
 
 // drop makes the kernel drop caches, if a test may do so: cached files keep cgroups that were removed. What is left
 // then is kept by something else.
 func drop() {
+	free, err := lock(keptCaches, unix.LOCK_EX)
+	if err != nil {
+		return
+	}
+	defer free()
 	const pagesAndNames = "3"
 	_ = os.WriteFile(dropCaches, []byte(pagesAndNames), 0) // who may not counts none of these
 }

@@ -209,7 +209,7 @@ func descriptor(_ Target, n int64) (err error) {
 	case 3:
 		_, err = unix.Signalfd(-1, &unix.Sigset_t{}, unix.SFD_CLOEXEC)
 	default:
-		if _, err = unix.MemfdCreate("objects", unix.MFD_CLOEXEC); err == unix.ENOSYS || err == unix.EPERM { //nolint:errorlint // straight from the kernel
+		if _, err = unix.MemfdCreate("objects", unix.MFD_CLOEXEC); err == unix.ENOSYS || err == unix.EPERM {
 			err = nil
 		}
 	}
@@ -286,8 +286,8 @@ func connection(_ Target, n int64) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)                                                    //nolint:errcheck // nothing more is sent
-	if err := unix.Connect(fd, to); err != nil && err != unix.EINPROGRESS { //nolint:errorlint // straight from the kernel
+	defer unix.Close(fd) //nolint:errcheck // nothing more is sent
+	if err := unix.Connect(fd, to); err != nil && err != unix.EINPROGRESS {
 		return err
 	}
 	return untilFull(func() error { return unix.Sendto(fd, make([]byte, 64<<10), unix.MSG_DONTWAIT, nil) })
@@ -435,7 +435,7 @@ func pageTable(Target, int64) error {
 		return err
 	}
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
-	sink += b[0]
+	load(&b[0])
 	return nil
 }
 
@@ -467,7 +467,7 @@ func landlockRule(t Target, n int64) error {
 	return nil
 }
 
-func missingName(t Target, n int64) error {
+func missingName(_ Target, n int64) error {
 	var st unix.Stat_t
 	_ = unix.Stat(fmt.Sprintf("/usr/%d-%0200d", os.Getpid(), n), &st)
 	return nil
