@@ -18,12 +18,16 @@ const (
 // stocks are what the whole host has that mappings use up: the cheap sign that it may be worth counting them.
 type stocks struct{ files, slab int64 }
 
-func (t *tree) stocks() stocks {
+// stocks reads them; the kernel's memory, which takes longer, only where it is watched.
+func (t *tree) stocks(watched bool) stocks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var s stocks
 	if text, err := t.top("sys/fs/file-nr"); err == nil {
 		s.files = number(text)
+	}
+	if !watched {
+		return s
 	}
 	if text, err := t.top("meminfo"); err == nil {
 		_, slab, _ := bytes.Cut(text, []byte("SUnreclaim:"))
@@ -36,7 +40,7 @@ func (t *tree) stocks() stocks {
 // not look into is taken to have as many as it can.
 func (j *job) mapsTooMuch(watched bool) bool {
 	t := j.agent.tree
-	now := t.stocks()
+	now := t.stocks(watched)
 	manyFiles := now.files-j.stocks.files > mostMapped
 	if !manyFiles && (!watched || now.slab-j.stocks.slab <= slabNoticed) {
 		return false

@@ -202,7 +202,8 @@ func (j *job) begin(start func(*pipes) error) (*pipes, error) {
 	if err != nil {
 		return nil, core.Wrap(err, core.CodeBadVM, j.agent.cfg.VM, "open pipes")
 	}
-	j.began, j.before, j.floor, j.stocks = time.Now(), j.gauges().read(), ownPeak(), j.agent.tree.stocks()
+	memory, _ := j.watched()
+	j.began, j.before, j.floor, j.stocks = time.Now(), j.gauges().read(), ownPeak(), j.agent.tree.stocks(memory > 0)
 	if j.talks {
 		j.listens()
 	}
