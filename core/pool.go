@@ -19,6 +19,7 @@ type Pool struct {
 	Network  string `json:"network,omitempty"`  // what its VMs can reach: NetworkNone or NetworkEgress; "" is none
 	Peer     bool   `json:"peer,omitempty"`     // each VM has a peer: a second container, for the trusted part of a request
 	Quiet    bool   `json:"quiet,omitempty"`    // each VM has processor cores of its own, where a host has cores to spare
+	Unboxed  bool   `json:"unboxed,omitempty"`  // harnesses grade in it that start submissions without drover-run, as their own user
 	Requires string `json:"requires,omitempty"` // labels that a host must have to make its VMs, as FormatLabels writes them; "" is any host
 
 	// Of a pool of a lease, which only Redis has; see LeasedPools.

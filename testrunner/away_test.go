@@ -78,7 +78,7 @@ func TestAHarnessAway(t *testing.T) {
 	require.Len(t, w.vms, 2)
 	require.Equal(t, core.PeerOf(w.vms[0].id), w.vms[1].id)
 	assert.Equal(t, []string{"answer"}, w.vms[0].did)
-	assert.Equal(t, []string{"stage harness ", "stage submission answer.sh"}, w.vms[1].did[:2])
+	assert.Equal(t, []string{"stage harness main", "stage submission answer.sh"}, w.vms[1].did[:2])
 	assert.True(t, w.vms[1].closed)
 }
 

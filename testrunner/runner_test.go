@@ -13,6 +13,7 @@ import (
 
 	"drover/core"
 	"drover/core/agent"
+	"drover/core/blobs/pack"
 	"drover/core/coretest"
 	"drover/core/harness"
 	"drover/testrunner"
@@ -29,10 +30,47 @@ func says(stdout, stderr string, exit agent.Exit) func(context.Context, int, age
 	}
 }
 
+// main gives a spec a harness with this program.
+func (w *fixture) main(spec *core.Spec, program string) {
+	w.t.Helper()
+	made, err := harness.PackFiles(map[string]pack.File{harness.MainFile: {Content: []byte(program)}})
+	require.NoError(w.t, err)
+	tar, err := io.ReadAll(made.Tar())
+	require.NoError(w.t, err)
+	h := w.blobs.put("harness", string(tar))
+	spec.Harness = &h
+}
+
 func graded(w *fixture, spec *core.Spec) {
 	spec.Command = nil
-	h := w.blobs.put("harness", "")
-	spec.Harness, spec.Files = &h, []core.File{w.blobs.put("answer.sh", "echo 42")}
+	w.main(spec, "#!/bin/sh\ndrover-run -- sh $DROVER_SUBMISSION/answer.sh")
+	spec.Files = []core.File{w.blobs.put("answer.sh", "echo 42")}
+}
+
+// A harness that would start submissions as its own user grades only where the pool says so.
+func TestAHarnessWithoutDroverRunIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, unboxed := range []bool{false, true} {
+		w := newFixture(t)
+		pool := core.DefaultPool(w.cluster.Pool)
+		pool.Max, pool.Unboxed = 1000, unboxed
+		require.NoError(t, w.cluster.Store.SetPool(t.Context(), pool))
+		w.script.run = says(report, "", agent.Exit{})
+		spec := coretest.Spec("r1", w.cluster.Pool, "ann")
+		graded(w, &spec)
+		w.main(&spec, "#!/bin/sh\nsh $DROVER_SUBMISSION/answer.sh")
+		w.submit(spec)
+		w.cluster.AddVMs(t, 1)
+		w.start(nil)
+		r := w.result()
+		if unboxed {
+			require.Equal(t, core.RequestCompleted, r.State)
+			continue
+		}
+		require.Equal(t, core.BlameHarness, r.Blame)
+		require.Contains(t, r.Reason, "nothing in it calls drover-run")
+		require.Contains(t, r.Reason, "set p1 to unboxed")
+	}
 }
 
 // The failure table of the package's documentation, the rows that end a request.
@@ -335,7 +373,7 @@ func TestStaging(t *testing.T) {
 		r.drain()
 
 		v := w.vms[0]
-		assert.Equal(t, map[string]map[string]string{"harness": {}, "submission": {"answer.sh": "echo 42"}}, v.staged)
+		assert.Equal(t, map[string]map[string]string{"harness": {"main": "#!/bin/sh\ndrover-run -- sh $DROVER_SUBMISSION/answer.sh"}, "submission": {"answer.sh": "echo 42"}}, v.staged)
 		assert.Equal(t, []string{agent.HarnessDir + "/main"}, v.ran.Args)
 		assert.Equal(t, agent.HarnessDir, v.ran.Dir)
 		assert.Equal(t, 2*time.Second, v.ran.Limits.Timeout, "the harness's own time-out counts where it is shorter")

@@ -152,11 +152,6 @@ func (j *job) place(ctx context.Context, place string, blame core.Blame, write f
 
 var errHeardEnough = errors.New("the VM reads no further")
 
-func (j *job) harnessTar(ctx context.Context, w io.Writer) error {
-	_, err := j.copyBlob(ctx, j.r.deps.Harnesses, j.w.Spec.Harness.Digest, reasonNoHarness, w)
-	return err
-}
-
 func (j *job) filesTar(ctx context.Context, w io.Writer) error {
 	archive := tar.NewWriter(w)
 	for _, f := range j.w.Spec.Files {

@@ -29,6 +29,7 @@ func (h *testCluster) multiplying(factor int) string {
 	dir := filepath.Join(h.cfg.Data, fmt.Sprint("times", factor))
 	require.NoError(h.t, os.MkdirAll(dir, 0o755))
 	main := fmt.Sprintf(`#!/bin/sh
+# It starts nothing that was submitted, so it needs no drover-run.
 read -r said <"$DROVER_SUBMISSION/answer"
 [ "$said" = flaky ] && said=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 sleep 0.2

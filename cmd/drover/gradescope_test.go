@@ -100,7 +100,7 @@ func TestAutograderInContainers(t *testing.T) {
 	h.withContainers()
 	up := h.up()
 	t.Cleanup(up.stop)
-	_, errs, code = h.run("pool", "set", "--memory", "512M", "--disk", "256M", "--timeout", "2m", "--warm", "1", "--max", "2", "hw1", "--provider", lxc.Name, "--image", "hw1")
+	_, errs, code = h.run("pool", "set", "--memory", "512M", "--disk", "256M", "--timeout", "2m", "--warm", "1", "--max", "2", "hw1", "--unboxed", "--provider", lxc.Name, "--image", "hw1")
 	require.Zero(t, code, errs)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum.py"), []byte("print(sum(map(int, input().split())))\n"), 0o600))

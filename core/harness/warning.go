@@ -31,7 +31,7 @@ const (
 	warnPublic    = "no test is hidden: a program that knows the outputs by heart wins all points"
 	warnNameless  = "hidden tests without names: %s; a student who fails one reads nothing but its number"
 	warnPeerless  = "it needs a second VM beside each, and VMs of the pool have no peer: choose another pool, or have an operator give them one"
-	warnUnboxed   = "nothing in it calls %s: a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report"
+	warnUnboxed   = "nothing in it calls %s: only pools that are set to unboxed grade by it, since a submission that it starts itself has its user, and can read its answers, write modules beside it and forge its report"
 )
 
 // WarningSentences returns the sentences of all warnings, for their translation.

@@ -317,7 +317,7 @@ func clusterSamples() map[string]sample {
 		"POST /cluster/pools":                 {form: func(w *fixture, _ string) form { return form{"name", w.next("pool")} }},
 		"POST /cluster/pools/{pool}": {form: says("provider", "local", "warm", "4", "max", "9", "network", "none", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h", "broken_for", "20m",
-			"max_waiting", "50", "running", "3", "peer", "no", "quiet", "no", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h", "warm_total", "12",
+			"max_waiting", "50", "running", "3", "peer", "no", "quiet", "no", "unboxed", "no", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h", "warm_total", "12",
 			"warm_most", "20", "idle_after", "30m", "spread", "3", "strategy", "best-fit", "order", "maxmin")},
 		"POST /cluster/pools/{pool}/remove": {path: about("/cluster/pools/", spare, "/remove")},
 		"POST /cluster/pools/{pool}/pause":  {form: says("paused", "no")},

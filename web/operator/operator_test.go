@@ -173,13 +173,13 @@ func TestPoolIsSet(t *testing.T) {
 	coretest.Each(t, func(t *testing.T, b *coretest.Backend) {
 		w := newFixture(t, b)
 		ctx := t.Context()
-		settings := form("provider", "local", "image", "", "warm", "4", "max", "9", "network", "egress", "peer", "yes", "quiet", "yes", "timeout", "30s", "cpu", "0.5",
+		settings := form("provider", "local", "image", "", "warm", "4", "max", "9", "network", "egress", "peer", "yes", "quiet", "yes", "unboxed", "yes", "timeout", "30s", "cpu", "0.5",
 			"memory", "512MiB", "disk", "64MiB", "file_size", "8MiB", "pids", "70", "open_files", "300", "output", "2MiB", "max_wait", "2h", "broken_for", "20m",
 			"max_waiting", "50", "running", "3", "stage_timeout", "40s", "on_host_loss", "fail", "keep_outputs", "168h", "warm_total", "12",
 			"warm_most", "20", "idle_after", "30m", "spread", "3", "strategy", "best-fit", "order", "maxmin")
 		w.does(t, "olga", "/cluster/pools/p1", settings, "/cluster/pools/p1")
 		want := core.Pool{
-			Name: "p1", Provider: "local", Warm: 4, Max: 9, Network: "egress", Peer: true, Quiet: true, MaxWait: 2 * time.Hour, BrokenFor: 20 * time.Minute, MaxWaiting: 50, Running: 3,
+			Name: "p1", Provider: "local", Warm: 4, Max: 9, Network: "egress", Peer: true, Quiet: true, Unboxed: true, MaxWait: 2 * time.Hour, BrokenFor: 20 * time.Minute, MaxWaiting: 50, Running: 3,
 			StageTimeout: 40 * time.Second, OnHostLoss: "fail", KeepOutputs: 7 * day,
 			WarmTotal: 12, WarmMost: 20, IdleAfter: 30 * time.Minute, Spread: 3, Strategy: core.BestFit, Order: core.MaxMin,
 			Limits: core.Limits{Timeout: 30 * time.Second, Memory: 512 << 20, Disk: 64 << 20, FileSize: 8 << 20, Pids: 70, CPU: 500, OpenFiles: 300, Output: 2 << 20},

@@ -55,6 +55,7 @@ func poolFields(p *core.Pool) []field {
 		choice("network", page.Sentence("Network"), &p.Network, core.NetworkNone, core.NetworkEgress),
 		yesNo("peer", page.Sentence("A second VM beside each, for trusted parts such as interactors"), &p.Peer),
 		yesNo("quiet", page.Sentence("Cores of its own for each VM, on hosts with three or more"), &p.Quiet),
+		yesNo("unboxed", page.Sentence("Harnesses that start submissions without drover-run, which can forge their reports"), &p.Unboxed),
 		span("timeout", page.Sentence("Longest run"), "", &l.Timeout),
 		cpus("cpu", page.Sentence("Processors"), page.Sentence("Such as 1 or 0.5; 0: the provider decides."), &l.CPU),
 		size("memory", page.Sentence("Memory"), &l.Memory),

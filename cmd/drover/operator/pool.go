@@ -47,6 +47,7 @@ func poolFlags() []cli.Flag {
 		&cli.StringFlag{Name: "network", Usage: "what its VMs can reach: `NETWORK` none or egress"},
 		&cli.BoolFlag{Name: "peer", Usage: "give each VM a peer, a second one for the trusted part of a request, an interactor or a harness: twice the memory (--peer=false ends it)"},
 		&cli.BoolFlag{Name: "quiet", Usage: "give each VM processor cores of its own on hosts that have 3 or more, and leave one core free (--quiet=false ends it)"},
+		&cli.BoolFlag{Name: "unboxed", Usage: "grade by harnesses that start submissions without drover-run, which can forge their reports (--unboxed=false ends it)"},
 		&cli.DurationFlag{Name: "max-wait", Usage: "how long a request may wait before it ends timed_out; 0: forever"},
 		&cli.DurationFlag{Name: "broken-for", Usage: "how long its VMs may be impossible to make on all its hosts before waiting requests end failed, such as 30m; 0: they wait on"},
 		&cli.IntFlag{Name: "max-waiting-each", Usage: "most waiting requests of one submitter and priority"},
@@ -133,7 +134,7 @@ func applyPoolFlags(c *cli.Context, p *core.Pool) error {
 		}
 		p.Limits.CPU = int(math.Round(cpu))
 	}
-	for name, into := range map[string]*bool{"paused": &p.Paused, "peer": &p.Peer, "quiet": &p.Quiet} {
+	for name, into := range map[string]*bool{"paused": &p.Paused, "peer": &p.Peer, "quiet": &p.Quiet, "unboxed": &p.Unboxed} {
 		if c.IsSet(name) {
 			*into = c.Bool(name)
 		}
@@ -293,6 +294,7 @@ func poolRows(p core.Pool, image string) []table.Row {
 		{"network", cmp.Or(p.Network, core.NetworkNone)},
 		{"peer", p.Peer},
 		{"quiet", p.Quiet},
+		{"unboxed", p.Unboxed},
 		{"cpu", processors(l.CPU)},
 		{"memory", terminal.Size(l.Memory)},
 		{"disk", terminal.Size(l.Disk)},

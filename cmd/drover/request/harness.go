@@ -65,7 +65,7 @@ func checkHarness(c *cli.Context) error {
 	}
 	found := Checked{Folder: dir, Cases: pack.Cases != nil, Warnings: []string{}}
 	pool := core.DefaultPool("default")
-	pool.Peer = pack.Peer() // for the cluster that is made for it
+	pool.Peer, pool.Unboxed = pack.Peer(), true // for the cluster that is made for it, where a warning is enough
 	found.Look(&pack, pool.Limits, pool.Peer)
 	if paths := c.StringSlice("submission"); len(paths) > 0 {
 		pool.Limits.Timeout = max(pool.Limits.Timeout, min(asked(&pack), longestCheck))
