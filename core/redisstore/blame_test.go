@@ -83,6 +83,23 @@ func TestBlame(t *testing.T) {
 	})
 }
 
+// What runs apart is found and claimed, even if the marks of all deaths are lost.
+func TestWhatRunsApartOutlivesItsMarks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		x.again(t, "p1")
+		x.start(t, 2)
+		x.again(t, "p2")
+		require.NoError(t, x.b.Admin.Del(ctx, x.key("deaths")).Err())
+		coretest.RequireSound(t, x.Store)
+		require.Equal(t, core.RequestQueued, x.place(t, "a1-1").State)
+		x.AddVMs(t, 2)
+		require.Equal(t, []string{"a0-1"}, keysOf(x.Exchange(t, 1, 2).Claims))
+		require.Equal(t, []string{"a1-1"}, keysOf(x.Exchange(t, 2, 2).Claims))
+	})
+}
+
 // A process that was late and lost its work may still be found to have died, or to live.
 func TestBlameComesLater(t *testing.T) {
 	t.Parallel()

@@ -418,6 +418,39 @@ func TestPrioritiesShareByWeight(t *testing.T) {
 	}
 }
 
+// A submitter of a lower priority is never served before one of many of a higher one, whatever the priorities.
+func TestALowerPriorityGetsLessThanOneOfAHigher(t *testing.T) {
+	t.Parallel()
+	for higher, lower := range map[core.Priority]core.Priority{core.PriorityHigh: core.PriorityNormal, core.PriorityNormal: core.PriorityLow} {
+		for _, batch := range []int{1, 10} {
+			t.Run(fmt.Sprint(higher, batch), func(t *testing.T) {
+				t.Parallel()
+				each(t, func(t *testing.T, x *suite) {
+					const many, claims = 30, 300
+					x.AddVMs(t, claims)
+					for i := range many {
+						for n := range 20 {
+							x.Submit(t, withPriority(coretest.Spec(fmt.Sprintf("h%d-%d", i, n), "p1", fmt.Sprintf("u%d", i)), higher))
+						}
+					}
+					for n := range 100 {
+						x.Submit(t, withPriority(coretest.Spec(fmt.Sprintf("l%d", n), "p1", "sly"), lower))
+					}
+					got := map[string]int{}
+					for seq := range int64(claims / batch) {
+						for _, c := range x.Exchange(t, seq+1, batch).Claims {
+							got[c.ReadSpec().Submitter]++
+						}
+					}
+					for i := range many {
+						require.LessOrEqual(t, got["sly"], got[fmt.Sprintf("u%d", i)])
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestUnusedSharesGoToTheOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, x *suite) {

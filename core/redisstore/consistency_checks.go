@@ -19,7 +19,7 @@ type checker struct {
 
 func (a *checker) check() {
 	for _, check := range []func(*checker){
-		checkHeld, checkKeys, checkHosts, checkTrials, checkOwners, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
+		checkHeld, checkKeys, checkHosts, checkTrials, checkOwners, checkHands, checkRequests, checkMoves, checkTurns, checkVMs, checkTasks,
 		checkTaskNotes, checkLeft, checkRunning, checkCounts, checkOutputs,
 	} {
 		check(a)
@@ -144,6 +144,15 @@ func checkOwners(a *checker) {
 			a.report(core.RuleTokens, key, "its token %s is not of an epoch of %s, which is at %d", slot.Token, owner, epochs[owner])
 		}
 	})
+}
+
+// checkHands requires that what owners held when they fell is forgotten with their hosts.
+func checkHands(a *checker) {
+	for _, owner := range slices.Sorted(maps.Keys(a.one("hands").hash)) {
+		if _, host, err := core.ParseOwner(owner); err != nil || a.host(host) == nil {
+			a.report(core.RuleLeft, "hands", "it has what %s held, whose host is not there", owner)
+		}
+	}
 }
 
 // checkOwnersOn requires that each owner is listed with its host.

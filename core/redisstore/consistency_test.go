@@ -266,6 +266,9 @@ var flaws = map[string]flaw{
 	"a bell that rings twice": {core.RuleLeft, "bell:h1", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.RPush(ctx, key("bell", "h1"), "1", "1").Err()
 	}},
+	"what an owner of no host held": {core.RuleLeft, "hands", func(ctx context.Context, db *redis.Client, key keyFunc) error {
+		return db.HSet(ctx, key("hands"), "testrunner@gone#0", "p1 3 a-1 a-1").Err()
+	}},
 	"a bell of nobody": {core.RuleLeft, "bell:h8", func(ctx context.Context, db *redis.Client, key keyFunc) error {
 		return db.RPush(ctx, key("bell", "h8"), "1").Err()
 	}},

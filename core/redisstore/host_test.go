@@ -216,11 +216,16 @@ func TestForgetHost(t *testing.T) {
 		ctx := t.Context()
 		refused(t, x.Store.ForgetHost(ctx, "nohost"), core.CodeNotFound)
 		refused(t, x.Store.ForgetHost(ctx, "h1"), core.CodeConflict)
+		held := x.start(t, 1)[0]
 		x.fell(t, x.Runner, x.Factory)
 		refused(t, x.Store.ForgetHost(ctx, "h1"), core.CodeConflict)
 		for _, owner := range []string{x.Runner, x.Factory} {
 			epoch, err := x.Store.Fence(ctx, owner, downAfter)
 			require.NoError(t, err)
+			if owner == x.Runner {
+				_, err := x.Store.Settle(ctx, owner, epoch, []core.Settlement{settlement(held, core.OutcomeDone, "")}, 0)
+				require.NoError(t, err)
+			}
 			require.NoError(t, x.Store.Forget(ctx, owner, epoch))
 		}
 		require.NoError(t, x.Store.Drain(ctx, "h1", true, 0)) // rings

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -55,6 +56,38 @@ func TestMostRunningOfASubmitter(t *testing.T) {
 		require.Equal(t, map[string]int{"ann normal": 1, "ann high": 1, "bob normal": 1}, count(x.Exchange(t, 4, 9)))
 		x.running(t, 0)
 		require.Len(t, x.Exchange(t, 5, 20).Claims, 17-1-9, "of 17 one has ended and nine run; without a limit all run")
+	})
+}
+
+// One who may run is found by the first call, behind hundreds of submitters who may not.
+func TestWhoMayRunIsFoundBehindManyWhoMayNot(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		const many = 500
+		p := core.DefaultPool("p1")
+		p.Running = 1
+		require.NoError(t, x.Store.SetPool(t.Context(), p))
+		var all []core.Spec
+		for i := range 2 {
+			for u := range many {
+				all = append(all, coretest.Spec(fmt.Sprintf("n%d-%d", u, i), "p1", fmt.Sprintf("u%d", u)))
+			}
+		}
+		x.Submit(t, all...)
+		x.AddVMs(t, many+3)
+		seq := int64(0)
+		for n := 0; n < many; {
+			seq++
+			n += len(x.Exchange(t, seq, 100).Claims)
+		}
+		x.Submit(t, coretest.Spec("yan", "p1", "yan"), coretest.Spec("zoe", "p1", "zoe"))
+		for _, who := range []string{"yan", "zoe"} {
+			seq++
+			got := x.Exchange(t, seq, 1).Claims
+			require.Len(t, got, 1)
+			require.Equal(t, who, got[0].ReadSpec().Submitter)
+		}
+		require.Empty(t, x.Exchange(t, seq+1, 1).Claims)
 	})
 }
 

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -97,7 +98,8 @@ func (l *line) add(submitter string, request int) {
 // take takes up to so many requests.
 func (q *queue) take(want int) []int {
 	var out []int
-	byPriority(want, q.tickets, func(p core.Priority, n int) int {
+	inTurn := func(p core.Priority) int { return len(q.lines[p].turns) + len(q.soon[p].turns) }
+	byPriority(want, q.tickets, inTurn(core.PriorityHigh), inTurn(core.PriorityNormal), func(p core.Priority, n int) int {
 		got := q.share(p, n)
 		out = append(out, got...)
 		return n - len(got)
@@ -107,14 +109,18 @@ func (q *queue) take(want int) []int {
 	return out
 }
 
-// Of four turns of a priority three are those of what is due soon.
-const soonShare = 4
+// Of four turns of a priority three are those of what is due soon, which the fractions of multiples of the golden ratio
+// choose.
+const (
+	soonShare = 4
+	golden    = 0.6180339887498949
+)
 
 // share takes requests of a priority.
 func (q *queue) share(p core.Priority, want int) []int {
 	others := want / soonShare
 	for i := soonShare * others; i < want; i++ {
-		if (q.tickets+q.tickets/tickets+i)%soonShare == soonShare-1 {
+		if math.Mod(float64(q.tickets+i)*golden, 1) >= 1-1.0/soonShare {
 			others++
 		}
 	}
@@ -123,23 +129,19 @@ func (q *queue) share(p core.Priority, want int) []int {
 	return append(out, q.soon[p].take(want-len(out), q.most, q.ran[p])...)
 }
 
-// Of every ten tickets each priority gets some, in this order.
-const tickets = 10
-
-func cycle() [tickets]core.Priority {
-	const h, n, l = core.PriorityHigh, core.PriorityNormal, core.PriorityLow
-	return [...]core.Priority{h, n, h, h, n, h, l, h, n, h}
-}
-
-// byPriority shares a demand among the priorities. take returns how many it lacks of those that it is asked for.
-func byPriority(want, taken int, take func(core.Priority, int) int) {
-	order, quota, cycle := core.Priorities(), make(map[core.Priority]int), cycle()
-	for i := range tickets {
-		quota[cycle[i]] += want / tickets
+// byPriority shares a demand among the priorities: of ten tickets six go to high, three to normal and one to low, if one
+// submitter of each waits, and each further submitter of high and normal has as many. take returns how many it lacks of
+// those that it is asked for.
+func byPriority(want, taken, highs, normals int, take func(core.Priority, int) int) {
+	ofLower := func(n int) (lower, low int) {
+		lower = 4 * n / (6*max(highs, 1) + 4)
+		return lower, lower / (3*max(normals, 1) + 1)
 	}
-	for i := range want % tickets {
-		quota[cycle[(taken+i)%tickets]]++
-	}
+	lower, low := ofLower(taken + want)
+	lowerBefore, lowBefore := ofLower(taken)
+	lower, low = lower-lowerBefore, low-lowBefore
+	order := core.Priorities()
+	quota := map[core.Priority]int{core.PriorityHigh: want - lower, core.PriorityNormal: lower - low, core.PriorityLow: low}
 	left, spent := 0, make(map[core.Priority]bool)
 	for i, own := range order {
 		left += quota[own]
@@ -154,30 +156,52 @@ func byPriority(want, taken int, take func(core.Priority, int) int) {
 	}
 }
 
-// maxRounds is after how many rounds of turns one call ends.
-const maxRounds = 64
+// One call of take ends after maxRounds rounds of turns. Where there is a limit of running requests, a round looks at
+// roundLeast submitters or more.
+const (
+	maxRounds  = 64
+	roundLeast = 32
+)
 
 // take lets submitters take turns until it has so many, and puts those that have more behind the others: last those
 // that got one more than the others. Who has as many running as there may be is passed over.
 func (l *line) take(want, most int, ran map[string]int) (out []int) {
 	passed := 0
 	for range maxRounds {
-		before := len(out)
-		n := min(want, len(l.turns))
-		if n == 0 {
+		seen := want
+		if most > 0 {
+			seen = max(want, roundLeast)
+		}
+		if seen = min(seen, len(l.turns)); want == 0 || seen == 0 {
 			break
 		}
-		now := slices.Clone(l.turns[:n])
-		l.turns = l.turns[n:]
+		before := len(out)
+		now := slices.Clone(l.turns[:seen])
+		l.turns = slices.Clone(l.turns[seen:])
+		var front, back, last []string
+		if most > 0 {
+			may := now[:0]
+			for _, submitter := range slices.Clone(now) {
+				switch {
+				case ran[submitter] >= most:
+					back = append(back, submitter)
+				case len(may) < want:
+					may = append(may, submitter)
+				default:
+					front = append(front, submitter)
+				}
+			}
+			now = may
+		}
+		n := max(len(now), 1)
 		share, extra := want/n, want%n
-		var back, last []string
 		for i, submitter := range now {
 			count := share
 			if i < extra {
 				count++
 			}
 			if most > 0 {
-				count = max(0, min(count, most-ran[submitter]))
+				count = min(count, most-ran[submitter])
 			}
 			has := l.of[submitter]
 			got := min(count, len(has))
@@ -192,8 +216,8 @@ func (l *line) take(want, most int, ran map[string]int) (out []int) {
 				l.of[submitter], back = rest, append(back, submitter)
 			}
 		}
-		l.turns = append(append(l.turns, back...), last...)
-		if passed += n; len(out) > before {
+		l.turns = slices.Concat(front, l.turns, back, last)
+		if passed += seen; len(out) > before {
 			passed = 0
 		}
 		if most > 0 && passed >= len(l.turns) {

@@ -1,7 +1,7 @@
 -- Remove stale records of a request, task, host or pool: records of one that does not exist,
 -- tombstones of one that does, extra entries of a bell, bells and notices without a receiver.
--- ARGV    1 what: note, bell, factory_bell, tasks_bell, notice, idle, pool, tasks_arrivals, 2 its id: of
---         a request or task, host, owner or pool
+-- ARGV    1 what: note, bell, factory_bell, tasks_bell, notice, idle, pool, tasks_arrivals, hands, 2 its id:
+--         of a request or task, host, owner or pool
 -- RETURN  1
 -- REFUSE  -
 -- MOVES   evacuation scheduled→failed, parked→failed, accepted→failed
@@ -41,6 +41,14 @@ if what == 'pool' then
 end
 if what == 'tasks_arrivals' then
   drop_arrivals()
+  return 1
+end
+if what == 'hands' then
+  for _, owner in ipairs(redis.call('HKEYS', K.hands)) do
+    if redis.call('EXISTS', K.host(host_of(owner))) == 0 then
+      redis.call('HDEL', K.hands, owner)
+    end
+  end
   return 1
 end
 if what == 'idle' then

@@ -1,15 +1,19 @@
 -- Share a demand among the priorities: of every ten tickets six go to high, three to normal and one
--- to low; what a priority does not use goes to the others, higher ones first. tickets counts all
--- that was ever taken, so that the shares hold across calls of any size and caller. take(priority,
--- n) returns how many of the n it lacks. Returns how many they all lack.
-local function by_priority(want, tickets, take)
-  local cycles = math.floor(want / 10)
-  local quota = { high = 6 * cycles, normal = 3 * cycles, low = cycles }
-  local cycle = { 'high', 'normal', 'high', 'high', 'normal', 'high', 'low', 'high', 'normal', 'high' }
-  for i = 10 * cycles, want - 1 do
-    local priority = cycle[(tickets + i) % 10 + 1]
-    quota[priority] = quota[priority] + 1
+-- to low, if one submitter of each waits. Each further submitter has as many tickets of its own, so
+-- all of the lower priorities together get less than one submitter of a higher one; what a priority
+-- does not use goes to the others, higher ones first. tickets counts all that was ever taken, so that
+-- the shares hold across calls of any size and caller. highs and normals are how many submitters of
+-- those priorities wait. take(priority, n) returns how many of the n it lacks. Returns how many they
+-- all lack.
+local function by_priority(want, tickets, highs, normals, take)
+  local function of_lower(n)
+    local lower = math.floor(4 * n / (6 * math.max(highs, 1) + 4))
+    return lower, math.floor(lower / (3 * math.max(normals, 1) + 1))
   end
+  local lower, low = of_lower(tickets + want)
+  local lower_before, low_before = of_lower(tickets)
+  lower, low = lower - lower_before, low - low_before
+  local quota = { high = want - lower, normal = lower - low, low = low }
   local priorities, spent, left = { 'high', 'normal', 'low' }, {}, 0
   for i = 1, 3 do
     left = left + quota[priorities[i]]

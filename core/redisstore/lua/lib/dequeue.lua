@@ -2,7 +2,8 @@
 -- already holds one, then requests assigned to the host, then parked ones, then the queues of the
 -- pool. There priorities share by weight. tickets counts all that was ever taken from the pool, most
 -- is how many of a submitter and priority may run at once, 0: any number. A request that met a death
--- while it waited is moved to those that run apart.
+-- while it waited is moved to those that run apart. What waits there is claimed even if its marks
+-- were lost.
 local function count_one(pool, key, n)
   local _, priority = spec_head(key)
   if priority then
@@ -38,8 +39,8 @@ local function ahead(pool, want, host, clock)
 end
 local function dequeue(pool, want, tickets, most, owner, host, clock)
   local out, deaths, first, apart = {}, false, nil, false
-  if redis.call('EXISTS', K.assigned(host, pool), K.parked(pool), K.deaths) > 0 then
-    deaths = redis.call('EXISTS', K.deaths) == 1
+  if redis.call('EXISTS', K.assigned(host, pool), K.parked(pool), K.deaths, K.apart(pool)) > 0 then
+    deaths = redis.call('EXISTS', K.deaths, K.apart(pool)) > 0
     if deaths then
       for _, is in ipairs(marked(redis.call('HKEYS', K.slots(owner)))) do
         apart = apart or is
@@ -57,7 +58,11 @@ local function dequeue(pool, want, tickets, most, owner, host, clock)
     local soon = redis.call('EXISTS', K.turns(pool, 'high-soon'), K.turns(pool, 'normal-soon'),
       K.turns(pool, 'low-soon')) > 0
     local ran = { high = {}, normal = {}, low = {} }
-    by_priority(want, tickets, function(priority, n)
+    local function in_turn(priority)
+      local n = redis.call('LLEN', K.turns(pool, priority))
+      return soon and n + redis.call('LLEN', K.turns(pool, priority .. '-soon')) or n
+    end
+    by_priority(want, tickets, in_turn('high'), in_turn('normal'), function(priority, n)
       return share(pool, priority, n, tickets, most, ran[priority], soon, out)
     end)
   end

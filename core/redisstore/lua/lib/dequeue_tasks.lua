@@ -57,7 +57,7 @@ local function take_tasks(priority, want, us, rates, out)
 end
 local function dequeue_tasks(want, tickets, clock)
   local out, rates, us = { keys = {}, kinds = {} }, {}, clock * 1000
-  by_priority(want, tickets, function(priority, n)
+  by_priority(want, tickets, 1, 1, function(priority, n)
     return take_tasks(priority, n, us, rates, out)
   end)
   for kind, its in pairs(rates) do

@@ -23,7 +23,7 @@ local function place(key)
   if due then
     return waits('queued', 0, int(tonumber(due)), '')
   end
-  if marked({ key })[1] and redis.call('LPOS', K.apart(pool), key) then
+  if redis.call('LPOS', K.apart(pool), key) then
     return waits('queued', 0, '0', '')
   end
   local its = R.move(redis.call('HGET', K.evacuations, key))

@@ -5,8 +5,9 @@ local function share(pool, priority, want, tickets, most, ran, soon, out)
   if soon then
     local others = math.floor(want / 4)
     for i = 4 * others, want - 1 do
-      -- Priorities share by the last digit of the tickets, so this must not depend on it alone.
-      if (tickets + math.floor(tickets / 10) + i) % 4 == 3 then
+      -- A priority may get every nth ticket only. Of the multiples of the golden ratio a quarter has
+      -- such a fraction, whichever n.
+      if (tickets + i) * 0.6180339887498949 % 1 >= 0.75 then
         others = others + 1
       end
     end
