@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"fmt"
 	"testing"
 
 	"drover/core"
@@ -220,5 +221,38 @@ func TestReroute(t *testing.T) {
 		got, err := x.b.Admin.HExists(ctx, x.key("pool", "p1"), "leases").Result()
 		require.NoError(t, err)
 		require.False(t, got)
+	})
+}
+
+// A submit asks for its own submitter and class alone: no field of a pool grows with the holders of its leases.
+func TestHoldersAreFoundOneByOne(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		who := make([]string, 100)
+		for i := range who {
+			who[i] = fmt.Sprintf("student-%02d", i)
+		}
+		fields := func() map[string]string {
+			all, err := x.b.Admin.HGetAll(t.Context(), x.key("pool", "p1")).Result()
+			require.NoError(t, err)
+			delete(all, "settings")
+			return all
+		}
+		before := fields()
+		x.lease(t, "x", true, "cs101", who...)
+		x.lease(t, "y", true, "cs102", who[:50]...)
+		all := fields()
+		require.Len(t, all, len(before)+len(who)+2)
+		for name, text := range all {
+			require.LessOrEqual(t, len(text), len("lease-x-a lease-y-a"), name)
+		}
+		x.lease(t, "x", true, "cs101", who[90:]...)
+		x.Submit(t, coretest.Spec("a", "p1", who[0]), coretest.Spec("b", "p1", who[60]), coretest.Spec("c", "p1", who[99]))
+		for key, pool := range map[string]string{"a-1": "lease-y-a", "b-1": "p1", "c-1": "lease-x-a"} {
+			require.Equal(t, pool, x.poolOf(t, key), key)
+		}
+		x.lease(t, "x", false, "cs101", who[90:]...)
+		x.lease(t, "y", false, "cs102", who[:50]...)
+		require.Equal(t, before, fields())
 	})
 }

@@ -28,12 +28,11 @@ if has ~= from then
   return { 'other', has }
 end
 local goes, priority = ARGV[4], ARGV[5]
-local set = redis.call('HMGET', K.pool(goes), 'max_waiting', 'leases')
-local most = tonumber(set[1] or 0)
+local most
+goes, most = route(goes, its[9], ARGV[8])
 if most == 0 then
   return { 'nopool', has }
 end
-goes = route(routes(set[2]), goes, its[9], ARGV[8])
 if goes ~= ARGV[4] then
   most, spec = tonumber(redis.call('HGET', K.pool(goes), 'max_waiting') or 0), in_pool(spec, goes)
 end

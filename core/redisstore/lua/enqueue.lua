@@ -19,20 +19,22 @@ local bytes = before
 local verdict, groups, order, limits, seen, sums, near = {}, {}, {}, {}, {}, {}, {}
 local ways, clock = {}, now()
 local function limit(pool)
-  if limits[pool] == nil then
-    local its = redis.call('HMGET', K.pool(pool), 'max_waiting', 'leases')
-    limits[pool], ways[pool] = tonumber(its[1] or 0), its[2] and routes(its[2])
-  end
+  limits[pool] = limits[pool] or tonumber(redis.call('HGET', K.pool(pool), 'max_waiting') or 0)
   return limits[pool]
+end
+local function way(pool, submitter, class)
+  local name = pool .. ' ' .. submitter .. ' ' .. class
+  if not ways[name] then
+    ways[name], limits[pool] = route(pool, submitter, class)
+  end
+  return ways[name]
 end
 for i = 0, n - 1 do
   local at = 5 + 7 * i
   local key, pool, priority, submitter, spec = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 6]
-  if limit(pool) > 0 and ways[pool] then
-    local goes = route(ways[pool], pool, submitter, ARGV[at + 5])
-    if goes ~= pool and limit(goes) > 0 then
-      pool, spec = goes, in_pool(spec, goes)
-    end
+  local goes = way(pool, submitter, ARGV[at + 5])
+  if goes ~= pool and limits[pool] > 0 and limit(goes) > 0 then
+    pool, spec = goes, in_pool(spec, goes)
   end
   local due, line = ARGV[at + 4], priority
   local sum = pool .. ':' .. priority .. ':' .. submitter

@@ -5,7 +5,7 @@
 -- REFUSE  -
 -- MOVES   request parked→queued; evacuation scheduled→failed, parked→failed
 -- REPEAT  those that were moved are where they belong
-local clock, moved, ways, goers = now(), {}, {}, {}
+local clock, moved, goers = now(), {}, {}
 pass_when_full()
 for i = 1, #ARGV, 3 do
   local key, of = ARGV[i], ARGV[i + 1]
@@ -13,8 +13,7 @@ for i = 1, #ARGV, 3 do
   -- One that was given another pool meanwhile is left to the change.
   local its = pool == of or pool and (base_of(pool) == of or redis.call('SISMEMBER', K.pools, pool) == 0)
   if its and redis.call('SISMEMBER', K.pools, of) == 1 then
-    ways[of] = ways[of] or routes(redis.call('HGET', K.pool(of), 'leases'))
-    local goes = route(ways[of], of, submitter, ARGV[i + 2])
+    local goes = route(of, submitter, ARGV[i + 2])
     if goes ~= pool and relocate(key, { pool = pool, priority = priority, submitter = submitter, due = due }, goes,
       priority, clock, 'it moved to pool ' .. goes) then
       local was = redis.call('HGET', K.specs, key)

@@ -10,11 +10,11 @@ local pool, of = ARGV[1], ARGV[7]
 if redis.call('SISMEMBER', K.pools, of) == 0 then
   return fail('NOTFOUND', of)
 end
+local its = { open = tonumber(ARGV[8]), class = ARGV[9], submitters = ARGV[10] }
 pass_when_full()
 redis.call('SADD', K.pools, pool)
 redis.call('HSET', K.pool(pool), 'settings', ARGV[2], 'paused', ARGV[3], 'max_waiting', ARGV[4], 'max', ARGV[5],
-  'running', ARGV[6], 'of', of,
-  'holders', W.holders({ open = tonumber(ARGV[8]), class = ARGV[9], submitters = ARGV[10] }))
-set_route(of, pool, ARGV[8] == '1' and pool .. '>' .. ARGV[9] .. ' ' .. ARGV[10] or nil)
+  'running', ARGV[6], 'of', of, 'holders', W.holders(its))
+set_route(of, pool, its.open == 1 and its or nil)
 event('lease pool', '-', pool)
 return ring_hosts(0)
