@@ -8,15 +8,25 @@ import (
 	"drover/core/cluster/scale"
 )
 
-// drain lets the host of an instance finish what it has in hand, or take work again. The store has the wish first.
+// drain lets the host of an instance finish what it has in hand, or take work again. The store has the wish first. The
+// wish of somebody else to drain the host stays, and with it the host remains drained.
 func (s scaler) drain(ctx context.Context, i core.Instance, lifted bool) error {
 	now, err := s.now(ctx)
 	if err != nil {
 		return err
 	}
 	w, left := scale.DrainWish(i, lifted, now)
-	if err := s.wish(ctx, w, now); err != nil {
+	its, err := s.deps.Store.HostWishes(ctx, i.ID)
+	if err != nil {
 		return err
+	}
+	former, is := core.FindWish(its, core.WishDrain)
+	if others := is && !former.Lifted && former.By != scale.By; others && lifted {
+		return nil
+	} else if !others {
+		if err := s.wish(ctx, w, former, now); err != nil {
+			return err
+		}
 	}
 	err = s.deps.Hosts.Drain(ctx, i.ID, !lifted, left)
 	if core.Is(err, core.CodeNotFound) {
@@ -39,8 +49,13 @@ func (s scaler) label(ctx context.Context, i core.Instance) error {
 		if err != nil {
 			return err
 		}
+		its, err := s.deps.Store.HostWishes(ctx, i.ID)
+		if err != nil {
+			return err
+		}
+		former, _ := core.FindWish(its, core.WishSettings)
 		settings := core.HostSettings{Labels: labels}
-		if err := s.wish(ctx, core.HostWish{Host: i.ID, Kind: core.WishSettings, By: scale.By, Settings: &settings}, now); err != nil {
+		if err := s.wish(ctx, core.HostWish{Host: i.ID, Kind: core.WishSettings, By: scale.By, Settings: &settings}, former, now); err != nil {
 			return err
 		}
 		if err := s.deps.Hosts.SetHost(ctx, i.ID, settings); !core.Is(err, core.CodeNotFound) {
@@ -51,12 +66,7 @@ func (s scaler) label(ctx context.Context, i core.Instance) error {
 }
 
 // wish replaces a host's former wish.
-func (s scaler) wish(ctx context.Context, w core.HostWish, now time.Time) error {
-	its, err := s.deps.Store.HostWishes(ctx, w.Host)
-	if err != nil {
-		return err
-	}
-	former, _ := core.FindWish(its, w.Kind)
+func (s scaler) wish(ctx context.Context, w, former core.HostWish, now time.Time) error {
 	w.At = former.After(now)
 	return s.keep(ctx, w)
 }

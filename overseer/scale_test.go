@@ -150,6 +150,29 @@ func TestAMachineIsTakenBack(t *testing.T) {
 	require.Empty(t, e.farm.alive())
 }
 
+// What an operator has drained stays drained by the operator, also while its machine is taken back.
+func TestAnOperatorsDrainIsKept(t *testing.T) {
+	t.Parallel()
+	e := newElastic(t)
+	e.submit("again", 1)
+	e.goesOn(1)
+	e.hostWith("burst-000001", 24*time.Hour, 4)
+	e.goesOn(2)
+	e.claim("burst-000001", "again", 1, 24*time.Hour)
+	_, err := e.store.PutHostWish(t.Context(), core.HostWish{Host: "burst-000001", Kind: core.WishDrain, By: "olga", At: e.now.UnixMilli()})
+	require.NoError(t, err)
+	m := e.farm.machines["burst-000001"]
+	m.Notice = e.now.Add(2 * time.Minute).UnixMilli()
+	e.farm.machines["burst-000001"] = m
+	e.goesOn(1)
+	h := e.hosts()["burst-000001"]
+	require.True(t, h.Drain)
+	require.NotZero(t, h.DrainUntil)
+	w := e.wish("burst-000001", core.WishDrain)
+	require.Equal(t, "olga", w.By)
+	require.False(t, w.Lifted)
+}
+
 // A provider that never works, and hosts that never register: the group gives up, and what waits for it fails after the
 // pool's limit. It begins anew once a host registers.
 func TestWorkOfAGroupThatGaveUpFails(t *testing.T) {

@@ -36,7 +36,7 @@ var keys = []KeyDef{
 	{"pool", "pool:<pool>", "hash", "settings as JSON, and separately those that scripts read: paused, max_waiting, max, running; of, holders: of a pool of a lease: the pool that it is of, and " + form("holders") + ": whose requests go there, if it is open: 1 or 0; submitter:<submitter>, class:<class>: the leased pools to which requests go, by name, of which the first counts; tickets: claims so far, whose priorities take turns; use: " + form("use") + ": claims that the last round of placement found, when they last grew, ms, claims per million seconds of late, and when that was counted, ms; outage: " + form("outage") + ": since when none of its hosts can make its VMs, ms, one of them, and why it cannot"},
 	{"turns", "turns:<pool>:<line>", "list", "submitters with waiting requests, the next turn first; line: a priority or, for what is due within the hour, <priority>-soon"},
 	{"queue", "queue:<pool>:<line>:<submitter>", "list", "their waiting requests, oldest first"},
-	{"due", "due", "zset", "request in a queue, as far as is known, that is due within the day → when it is due within the hour, ms"},
+	{"due", "due", "zset", "request in a queue, as far as is known, that is due later → when it is due within the hour, ms"},
 	{"running", "running", "hash", "request in a slot, of a pool that limits how many of a submitter and priority run at once → <pool>:<priority>:<submitter>"},
 	{"assigned", "assigned:<host>:<pool>", "list", "waiting requests that only this host takes; it takes them first"},
 	{"parked", "parked:<pool>", "list", "requests that no living host had room for when their host was lost; the first claim of the pool takes them, before the queues"},

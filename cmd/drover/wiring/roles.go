@@ -275,7 +275,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 		Oversee: s.Cluster.Redis.Oversee, Leased: s.Cluster.Redis,
 		Elastic: overseer.Elastic{Instances: s.Cluster.Store, Cluster: s.Cluster.StoreID, Secret: joinSecret(s.Cluster.Joins())},
 		Expected: func(ctx context.Context) (map[string]float64, error) {
-			return classes.Expected(ctx, s.Cluster.Store, time.Now())
+			return classes.Expected(ctx, s.Cluster.Store, s.Cluster.Now())
 		},
 	})
 	if err != nil {

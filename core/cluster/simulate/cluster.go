@@ -179,7 +179,7 @@ func (c *cluster) submit(request int) {
 	p := c.pools[n]
 	soon := isSoon(r.Due, c.now)
 	p.queue.add(r.Priority, r.Submitter, request, soon)
-	if later := r.Due - dueSoon - c.now; later > 0 && later <= dueNoted {
+	if later := r.Due - dueSoon - c.now; later > 0 {
 		c.events.push(event{at: r.Due - dueSoon, what: isDueSoon, pool: n, request: request})
 	}
 	p.oldest = append(p.oldest, request)

@@ -34,12 +34,8 @@ func newQueue(most int) *queue {
 	return q
 }
 
-// dueSoon is how long before it is due a request gets its turns sooner, ms. What waits changes its line then, if that
-// was less than dueNoted away when it came.
-const (
-	dueSoon  = int64(time.Hour / time.Millisecond)
-	dueNoted = 24*dueSoon - dueSoon
-)
+// dueSoon is how long before it is due a request gets its turns sooner, ms. What waits changes its line then.
+const dueSoon = int64(time.Hour / time.Millisecond)
 
 // isSoon reports whether what is due then (0: never) is due soon.
 func isSoon(due, now int64) bool { return due != 0 && due >= now && due-now <= dueSoon }

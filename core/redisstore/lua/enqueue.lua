@@ -69,7 +69,7 @@ for i = 0, n - 1 do
       group[5][#group[5] + 1] = spec
       sums[sum], total, seen[key] = sums[sum] + 1, total + 1, true
       bytes = bytes + weight(key, #spec)
-      if due ~= '0' and line == priority and due > clock and due - clock <= 86400000 then
+      if due ~= '0' and line == priority and due > clock then
         near[#near + 1] = int(due - 3600000)
         near[#near + 1] = key
       end

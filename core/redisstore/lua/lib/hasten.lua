@@ -1,8 +1,6 @@
 -- Move waiting requests that have become due within the hour to the line of those, some at a time;
--- what has been claimed or has ended meanwhile is only forgotten. What is due later than anything
--- that is kept was noted before the clock was set back.
+-- what has been claimed or has ended meanwhile is only forgotten.
 local function hasten(clock)
-  redis.call('ZREMRANGEBYSCORE', K.due, '(' .. int(clock + 86400000), '+inf')
   local near, moved = redis.call('ZRANGEBYSCORE', K.due, 0, clock, 'LIMIT', 0, 256), 0
   if #near == 0 then
     return
