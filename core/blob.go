@@ -36,6 +36,9 @@ type Blobs interface {
 	// ID returns the unique id of this store. It is made once and never changes, even if the store is moved. Returns
 	// UNAVAILABLE.
 	ID(ctx context.Context) (string, error)
+	// Owner returns the id of the result store that the files belong to, "" if that is not known. Files that belong to
+	// none become owner's, unless it is ""; with move, all do. Returns UNAVAILABLE.
+	Owner(ctx context.Context, owner string, move bool) (string, error)
 	// Ping returns UNAVAILABLE if the store cannot write.
 	Ping(ctx context.Context) error
 	Close() error

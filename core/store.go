@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -120,6 +121,23 @@ type PoolSettings interface {
 	Pools(ctx context.Context) ([]Pool, error)
 }
 
+// Binding is a kind of what a result store belongs to, or works with.
+type Binding string
+
+// BindBlobs is the binding to a blob store, by its id.
+const BindBlobs Binding = "blobs"
+
+// BindNamespace is the binding to a namespace of Redis, of a cell: two namespaces would run the same requests.
+func BindNamespace(cell string) Binding {
+	if cell == "" {
+		return "namespace"
+	}
+	return Binding("namespace:" + cell)
+}
+
+// ErrOlderSchema is the cause of an error if a result store has to be migrated before this program can use it.
+var ErrOlderSchema = errors.New("it has to be migrated first")
+
 // ResultStore is the cluster's part of the result store. Adapters implement it together with the school's part, and
 // pass storetest. Users of a store ask for the smaller interfaces.
 type ResultStore interface {
@@ -143,6 +161,11 @@ type ResultStore interface {
 	// ID returns the unique id of this store, valid by CheckName. It is created with the store and kept in it, so a
 	// moved store keeps its id.
 	ID(ctx context.Context) (string, error)
+	// Bindings returns to what the store belongs, by kind.
+	Bindings(ctx context.Context) (map[Binding]string, error)
+	// PutBinding makes the store belong to what the id names, unless it belongs to another of the kind and move is not set.
+	// Returns to which it belongs now.
+	PutBinding(ctx context.Context, kind Binding, id string, move bool) (string, error)
 	// Ping returns UNAVAILABLE if the store cannot write.
 	Ping(ctx context.Context) error
 	Close() error

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"Together", together},
 		{"Cancelled", cancelled},
 		{"Identity", identity},
+		{"Owner", owner},
 		{"Ping", ping},
 		{"Closed", closed},
 	} {
@@ -280,8 +281,9 @@ func calls(digest string) map[string]func(ctx context.Context, s core.Blobs) err
 		"Each": func(ctx context.Context, s core.Blobs) error {
 			return s.Each(ctx, func(string, int64, int64) error { return nil })
 		},
-		"ID":   func(ctx context.Context, s core.Blobs) error { _, err := s.ID(ctx); return err },
-		"Ping": func(ctx context.Context, s core.Blobs) error { return s.Ping(ctx) },
+		"ID":    func(ctx context.Context, s core.Blobs) error { _, err := s.ID(ctx); return err },
+		"Owner": func(ctx context.Context, s core.Blobs) error { _, err := s.Owner(ctx, "a", false); return err },
+		"Ping":  func(ctx context.Context, s core.Blobs) error { return s.Ping(ctx) },
 	}
 }
 
@@ -341,6 +343,20 @@ func identity(t *testing.T, s Store) {
 	id, err := s.ID(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ids[0], id)
+}
+
+// owner is the first that says so, until the files are moved to another.
+func owner(t *testing.T, s Store) {
+	for _, c := range []struct {
+		owner string
+		move  bool
+		want  string
+	}{{"", false, ""}, {"", true, ""}, {"a", false, "a"}, {"b", false, "a"}, {"", true, "a"}, {"b", true, "b"}, {"a", false, "b"}, {"", false, "b"}} {
+		is, err := s.Owner(t.Context(), c.owner, c.move)
+		require.NoError(t, err)
+		require.Equal(t, c.want, is, "%+v", c)
+	}
+	require.Empty(t, all(t, s), "it is no file")
 }
 
 func ping(t *testing.T, s Store) {

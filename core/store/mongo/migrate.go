@@ -33,21 +33,39 @@ func nothing(context.Context, *Store) error { return nil }
 type schema struct {
 	ID      string `bson:"_id"`
 	Version int    `bson:"version"`
-	By      string `bson:"by,omitempty"`    // the program that may change it
-	Until   int64  `bson:"until,omitempty"` // ms since 1970; other programs may take over then
+	Making  bool   `bson:"making,omitempty"` // it was new, and its first program has not completed it
+	By      string `bson:"by,omitempty"`     // the program that may change it
+	Until   int64  `bson:"until,omitempty"`  // ms since 1970; other programs may take over then
 }
 
 // leaseTime is how long a migrating program may be silent before another one takes over.
 const leaseTime = time.Minute
 
+// what migrate may do.
+type migrating int
+
+const (
+	useOnly migrating = iota // a database that has this program's schema
+	makeNew                  // an empty one as well
+	bringUp                  // an older one
+)
+
 // migrate brings the database to this program's schema. If several programs start at once, one of them does it and
-// the others wait. Returns VERSION if a newer program was there.
-func (s *Store) migrate(ctx context.Context) error {
+// the others wait. Returns VERSION if a newer program was there, or an older one's is not to be brought up; NOTFOUND if
+// there is none and none may be made.
+func (s *Store) migrate(ctx context.Context, may migrating) error {
 	me := token()
-	for {
+	for first := true; ; first = false {
 		now, known, err := one[schema](ctx, s, meta, m{"_id": "schema"})
 		if err == nil && !known {
+			if may != makeNew {
+				return core.Errorf(core.CodeNotFound, s.name, "%s is no result store: it is missing or empty", s.name)
+			}
 			err = s.christen(ctx)
+			now.Making = true
+		}
+		if first {
+			s.openedAt = now.Version
 		}
 		switch {
 		case err != nil:
@@ -57,6 +75,8 @@ func (s *Store) migrate(ctx context.Context) error {
 				s.name, now.Version, len(migrations))
 		case now.Version == len(migrations):
 			return nil
+		case !now.Making && may != bringUp:
+			return core.Wrap(core.ErrOlderSchema, core.CodeVersion, s.name, "result store %s has schema %d, this program needs %d", s.name, now.Version, len(migrations))
 		}
 		mine, err := s.lease(ctx, me, now)
 		if err == nil && mine {
@@ -77,7 +97,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // christen gives the store an id unless it has one, and creates the schema's document.
 func (s *Store) christen(ctx context.Context) error {
-	for _, doc := range []any{identity{ID: "store", Name: token()}, schema{ID: "schema"}} {
+	for _, doc := range []any{identity{ID: "store", Name: token()}, schema{ID: "schema", Making: true}} {
 		if _, err := s.insert(ctx, meta, doc); err != nil {
 			return err
 		}
@@ -103,8 +123,11 @@ func (s *Store) step(ctx context.Context, me string, version int) error {
 	if err := migrations[version](ctx, s); err != nil {
 		return err // another program, or this one's next start, continues
 	}
-	_, err := s.change(ctx, meta, m{"_id": "schema", "version": version, "by": me},
-		m{"$set": m{"version": version + 1}, "$unset": m{"by": "", "until": ""}})
+	over := m{"by": "", "until": ""}
+	if version+1 == len(migrations) {
+		over["making"] = ""
+	}
+	_, err := s.change(ctx, meta, m{"_id": "schema", "version": version, "by": me}, m{"$set": m{"version": version + 1}, "$unset": over})
 	return err
 }
 

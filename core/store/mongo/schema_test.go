@@ -38,6 +38,16 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("up to %d", len(migrations)))
 }
 
+func TestNoDatabaseIsNoStore(t *testing.T) {
+	t.Parallel()
+	tier.OnlyInAll(t, tier.Mongo)
+	url := mongotest.Database(t)
+	_, err := Open(t.Context(), url, Options{Existing: true})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	_, _, err = Migrate(t.Context(), url, Options{})
+	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+}
+
 // One program migrates at a time; one that died at it holds up the others for the lease only.
 func TestMigrationHasALease(t *testing.T) {
 	t.Parallel()
@@ -45,7 +55,7 @@ func TestMigrationHasALease(t *testing.T) {
 	url := mongotest.Database(t)
 	hands := clock.NewManual(time.UnixMilli(5000))
 	s := openHere(t, url, Options{Clock: hands})
-	_, err := s.change(t.Context(), meta, m{"_id": "schema"}, m{"$set": m{"version": 0}})
+	_, err := s.change(t.Context(), meta, m{"_id": "schema"}, m{"$set": m{"version": 0, "making": true}})
 	require.NoError(t, err)
 	was, _, err := one[schema](t.Context(), s, meta, m{"_id": "schema"})
 	require.NoError(t, err)
@@ -86,7 +96,14 @@ func TestOlderDatabaseIsBroughtUp(t *testing.T) {
 	_, err := was.change(ctx, meta, m{"_id": "schema"}, m{"$set": m{"version": 1}})
 	require.NoError(t, err)
 
-	s := openHere(t, url, Options{})
+	for _, existing := range []bool{false, true} {
+		_, err := Open(ctx, url, Options{Existing: existing})
+		require.ErrorIs(t, err, core.ErrOlderSchema)
+	}
+	from, to, err := Migrate(ctx, url, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, len(migrations)}, []int{from, to})
+	s := openHere(t, url, Options{Existing: true})
 	now, _, err := one[schema](ctx, s, meta, m{"_id": "schema"})
 	require.NoError(t, err)
 	require.Equal(t, schema{ID: "schema", Version: len(migrations)}, now)

@@ -17,6 +17,8 @@ type Options struct {
 	Clock   clock.Clock   // default: the machine's
 	Timeout time.Duration // of one operation on the server, retries included; default 20 s
 	Select  time.Duration // for finding a server that accepts writes; default 5 s
+
+	Existing bool // an empty database is no store: none is made
 }
 
 // Store is a school.ResultStore in a database. It is safe for concurrent use.
@@ -25,6 +27,7 @@ type Store struct {
 	password string
 	clock    clock.Clock
 	timeout  time.Duration
+	openedAt int // the schema that it had when it was opened
 
 	client *driver.Client
 	db     *driver.Database
@@ -39,9 +42,27 @@ var _ school.ResultStore = (*Store)(nil)
 // closeTimeout is how long Close waits for other calls in progress.
 const closeTimeout = 5 * time.Second
 
-// Open connects to the database that a URL names and brings it to this program's schema. Returns INVALID for an
-// invalid URL, VERSION if a newer drover wrote the database, UNAVAILABLE.
+// Open connects to the database that a URL names, and makes a store of an empty one. Returns INVALID for an invalid URL,
+// NOTFOUND if the store must exist and does not, VERSION if a newer drover wrote the database or it has to be migrated
+// first, UNAVAILABLE.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	if opts.Existing {
+		return open(ctx, url, opts, useOnly)
+	}
+	return open(ctx, url, opts, makeNew)
+}
+
+// Migrate brings a store to this program's schema. Returns the schema before and the present one, and errors as Open
+// does.
+func Migrate(ctx context.Context, url string, opts Options) (from, to int, err error) {
+	s, err := open(ctx, url, opts, bringUp)
+	if err != nil {
+		return 0, 0, err
+	}
+	return s.openedAt, len(migrations), s.Close()
+}
+
+func open(ctx context.Context, url string, opts Options, may migrating) (*Store, error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
@@ -60,7 +81,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, s.fault(err)
 	}
 	s.db = s.client.Database(to.database)
-	if err := s.migrate(ctx); err != nil {
+	if err := s.migrate(ctx, may); err != nil {
 		_ = s.Close() // the first error says more
 		return nil, err
 	}

@@ -102,14 +102,20 @@ func connect(ctx context.Context, path string, settings url.Values, size int) (*
 }
 
 // inspect refuses a file that is not drover's before anything in it is changed.
-func inspect(ctx context.Context, path string) (err error) {
-	db, err := connect(ctx, path, url.Values{}, 1)
+func inspect(ctx context.Context, path string) error {
+	its, err := schemaOf(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, fault(db.Close(), path)) }()
-	_, err = version(ctx, db, path)
-	return err
+	return current(its, path)
+}
+
+// current returns VERSION, because of core.ErrOlderSchema, if a file has to be migrated first.
+func current(version int, path string) error {
+	if version == 0 || version == len(migrations) {
+		return nil
+	}
+	return core.Wrap(core.ErrOlderSchema, core.CodeVersion, path, "result store %s has schema %d, this program needs %d", path, version, len(migrations))
 }
 
 // version returns the file's schema version, 0 for an empty one. Returns VERSION if this program does not know it,
@@ -133,8 +139,8 @@ func version(ctx context.Context, db interface {
 	return version, nil
 }
 
-// migrate brings the file to this program's schema, in one transaction.
-func migrate(ctx context.Context, conn *sql.Conn, path string) (err error) {
+// fill brings a file to this program's schema, in one transaction: an empty one, or with older any.
+func fill(ctx context.Context, conn *sql.Conn, path string, older bool) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fault(err, path)
 	}
@@ -145,6 +151,9 @@ func migrate(ctx context.Context, conn *sql.Conn, path string) (err error) {
 		}
 	}()
 	was, err := version(ctx, conn, path)
+	if err == nil && !older {
+		err = current(was, path) // another program may have been faster
+	}
 	if err != nil || was == len(migrations) {
 		return err
 	}

@@ -73,6 +73,28 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// Where a store must exist, a missing or an empty file is none, and none is made.
+func TestOpenExisting(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "drover.db")
+	missing := func() {
+		_, err := sqlite.Open(t.Context(), path, sqlite.Options{Existing: true})
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+		_, _, _, err = sqlite.Migrate(t.Context(), path)
+		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
+	}
+	missing()
+	require.NoFileExists(t, path)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	missing()
+	run(t, path, "PRAGMA journal_mode = WAL") // what is left of a store whose log is missing
+	missing()
+	require.NoError(t, open(t, path).Ping(t.Context()))
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Existing: true})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
+
 func TestOpenStrangePaths(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "50%25.db", "ü&=+;.db", "file:x.db"} {

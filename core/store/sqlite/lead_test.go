@@ -35,6 +35,8 @@ func TestOlderLeadsAreFilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 
+	_, _, _, err = Migrate(t.Context(), path)
+	require.NoError(t, err)
 	s, err := Open(t.Context(), path, Options{})
 	require.NoError(t, err)
 	leads, err := s.Leads(t.Context(), "c", []string{"ann", "bob", "cy"})

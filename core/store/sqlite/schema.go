@@ -5,7 +5,7 @@ const applicationID = 0x64726f76
 
 // migrations bring a file from one schema version to the next: the first makes version 1 of an empty file. Released
 // ones never change.
-var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes, lti, leadStates, poolStates, begunRequests}
+var migrations = []string{tables + indexes, images, identity + taskPages, campus, ledger, accounts, wishes, statistics, requestChanges, removals, batches, poolUses, leases, joins, leads, rosterImports, comments, outcomes, lti, leadStates, poolStates, begunRequests, bindings}
 
 // tables of the ledger. Times are ms since 1970, 0 for events that have not happened.
 const tables = `
@@ -201,4 +201,12 @@ CREATE TABLE lti (
 	PRIMARY KEY (kind, id)
 ) STRICT;
 CREATE INDEX lti_class ON lti (class, kind, id) WHERE class <> '';
+`
+
+// bindings came with version 23: what the store belongs to.
+const bindings = `
+CREATE TABLE bindings (
+	kind TEXT PRIMARY KEY,
+	id   TEXT NOT NULL
+) STRICT;
 `

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ INSERT INTO attempts (id, generation, origin, accepted, recorded, state, result,
 	('r', 1, '1.1 v', 1, 90, 'completed', CAST('{"id":"r","generation":1,"state":"completed"}' AS BLOB), x'6f6b', x'');
 `
 
-// A file of any older schema is brought to this one, and keeps what it had.
+// A file of any older schema is only used once it was migrated: then it keeps what it had, and a copy is beside it.
 func TestOlderFilesAreBroughtUp(t *testing.T) {
 	t.Parallel()
 	for version := 1; version < len(migrations); version++ {
@@ -42,7 +43,31 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
 
-		s, err := Open(t.Context(), path, Options{})
+		unopened, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, existing := range []bool{false, true} {
+			_, err = Open(t.Context(), path, Options{Existing: existing})
+			require.Equal(t, core.CodeVersion, core.CodeOf(err))
+			require.ErrorIs(t, err, core.ErrOlderSchema)
+		}
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, unopened, after, "it was changed by one that only opened it")
+		from, to, copied, err := Migrate(t.Context(), path)
+		require.NoError(t, err)
+		require.Equal(t, []int{version, len(migrations)}, []int{from, to})
+		was, err := schemaOf(t.Context(), copied)
+		require.NoError(t, err)
+		require.Equal(t, version, was)
+		info, err := os.Stat(copied)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		from, _, copied, err = Migrate(t.Context(), path)
+		require.NoError(t, err)
+		require.Equal(t, len(migrations), from)
+		require.Empty(t, copied, "there is nothing to do")
+
+		s, err := Open(t.Context(), path, Options{Existing: true})
 		require.NoError(t, err)
 		first, err := s.ID(t.Context())
 		require.NoError(t, err)

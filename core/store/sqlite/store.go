@@ -18,7 +18,8 @@ import (
 
 // Options are a Store's settings.
 type Options struct {
-	Clock clock.Clock // default: the machine's
+	Clock    clock.Clock // default: the machine's
+	Existing bool        // a missing or empty file is no store: none is made
 }
 
 // Store is a school.ResultStore in a file. It is safe for concurrent use.
@@ -38,9 +39,9 @@ type Store struct {
 
 var _ school.ResultStore = (*Store)(nil)
 
-// Open opens the file, makes it if it is missing (its folder must exist; mode
-// 0600) and brings it to this program's schema. Returns INVALID for a path that
-// cannot be a store, VERSION if a newer drover wrote it, UNAVAILABLE.
+// Open opens the file, and makes it if it is missing (its folder must exist; mode 0600) or empty. Returns INVALID for a
+// path that cannot be a store, NOTFOUND if it must exist and does not, VERSION if a newer drover wrote it or it has to be
+// migrated first, UNAVAILABLE.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	path, err := checkPath(path)
 	if err != nil {
@@ -49,7 +50,12 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
-	if err := create(path); err != nil {
+	if opts.Existing {
+		err = exists(ctx, path)
+	} else {
+		err = create(path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := inspect(ctx, path); err != nil {
@@ -63,7 +69,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fault(err, path), s.write.Close())
 	}
-	if err := migrate(ctx, conn, path); err != nil {
+	if err := fill(ctx, conn, path, false); err != nil {
 		return nil, errors.Join(err, conn.Close(), s.write.Close())
 	}
 	reading := durable()

@@ -95,7 +95,12 @@ func requestCalls(spec core.Spec) map[string]Call {
 			_, err := s.ExpireOutputs(ctx, "default", soon(), 10)
 			return err
 		},
-		"ID":   func(ctx context.Context, s school.ResultStore) error { _, err := s.ID(ctx); return err },
+		"ID":       func(ctx context.Context, s school.ResultStore) error { _, err := s.ID(ctx); return err },
+		"Bindings": func(ctx context.Context, s school.ResultStore) error { _, err := s.Bindings(ctx); return err },
+		"PutBinding": func(ctx context.Context, s school.ResultStore) error {
+			_, err := s.PutBinding(ctx, core.BindBlobs, "b", false)
+			return err
+		},
 		"Ping": func(ctx context.Context, s school.ResultStore) error { return s.Ping(ctx) },
 	}
 }

@@ -20,6 +20,33 @@ func id(t *testing.T, s school.ResultStore) {
 	require.Equal(t, first, mustID(t, s))
 }
 
+// bindings are made once, and moved on purpose only.
+func bindings(t *testing.T, s school.ResultStore) {
+	its, err := s.Bindings(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, its)
+	for _, c := range []struct {
+		kind core.Binding
+		id   string
+		move bool
+		want string
+	}{
+		{core.BindBlobs, "b", false, "b"},
+		{core.BindBlobs, "c", false, "b"},
+		{core.BindNamespace(""), "{drover}", false, "{drover}"},
+		{core.BindNamespace("c2"), "drover", true, "drover"},
+		{core.BindBlobs, "c", true, "c"},
+		{core.BindBlobs, "c", false, "c"},
+	} {
+		now, err := s.PutBinding(t.Context(), c.kind, c.id, c.move)
+		require.NoError(t, err)
+		require.Equal(t, c.want, now, "%+v", c)
+	}
+	its, err = s.Bindings(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[core.Binding]string{core.BindBlobs: "c", core.BindNamespace(""): "{drover}", core.BindNamespace("c2"): "drover"}, its)
+}
+
 // Identity shows that a store has the same id however often it is opened, also by several at once that all find it
 // new, and that another store has another id. Open opens the n-th store; the test closes it.
 func Identity(t *testing.T, open func(n int) (school.ResultStore, error)) {

@@ -84,6 +84,7 @@ func requestTests() []test {
 		{"Calls", calls},
 		{"Cancelled", cancelled},
 		{"ID", id},
+		{"Bindings", bindings},
 		{"Ping", ping},
 		{"Closed", closed},
 		{"Model", model},
