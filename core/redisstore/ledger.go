@@ -3,9 +3,13 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"drover/core"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Stores are the ids of a cluster's stores.
@@ -35,6 +39,24 @@ func (s *Store) Adopt(ctx context.Context, ours Stores) error {
 		return core.Errorf(core.CodeBusy, owner, "%s still works with the stores before: stop all components of the cluster first; one that was killed counts until it is late by a minute", owner)
 	}
 	return err
+}
+
+// FindWorking returns the name of an owner in a namespace, of whatever schema, that is alive or late by less than a
+// minute; "" if there is none.
+func FindWorking(ctx context.Context, opts Options) (_ string, err error) {
+	s, err := prepare(opts)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	now, err := s.once.Time(ctx).Result()
+	if err != nil {
+		return "", fault(ctx, err, "")
+	}
+	names, err := s.once.ZRangeByScore(ctx, s.space.Key("owners"), &redis.ZRangeBy{
+		Min: strconv.FormatInt(now.Add(-time.Minute).UnixMilli(), 10), Max: "+inf", Count: 1,
+	}).Result()
+	return strings.Join(names, ""), fault(ctx, err, "")
 }
 
 // Ledger returns the ids of the cluster's stores, "" for one that no program has announced.

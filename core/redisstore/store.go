@@ -104,6 +104,17 @@ var (
 // Open makes a Store and checks that the server answers and has this schema. Returns INVALID for a bad URL or
 // namespace, UNAVAILABLE, VERSION.
 func Open(ctx context.Context, opts Options) (*Store, error) {
+	s, err := prepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func prepare(opts Options) (*Store, error) {
 	if opts.Namespace == "" {
 		opts.Namespace = "drover"
 	}
@@ -130,9 +141,6 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s := &Store{link: l, space: Space(opts.Namespace), opts: opts}
 	s.served.looking = make(chan struct{}, 1)
 	s.db, s.once = s.clients(l)
-	if err := s.Ping(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
 	return s, nil
 }
 

@@ -37,17 +37,17 @@ type Migration struct {
 	Copy     string // the path of a copy from before; "": none was made
 }
 
-// Migrate brings the store that a URL names to this program's schema. One in a file is copied before. Returns NOTFOUND
-// for a store that does not exist, and errors as Open does.
-func Migrate(ctx context.Context, url string) (did Migration, err error) {
+// Migrate brings the store that a URL names to this program's schema, if the caller agrees, who is told to what it
+// belongs. One in a file is copied before. Returns NOTFOUND for a store that does not exist, and errors as Open does.
+func Migrate(ctx context.Context, url string, agreed func(its map[core.Binding]string) error) (did Migration, err error) {
 	if path, is := strings.CutPrefix(url, "sqlite://"); is {
-		did.From, did.To, did.Copy, err = sqlite.Migrate(ctx, path)
+		did.From, did.To, did.Copy, err = sqlite.Migrate(ctx, path, agreed)
 		return did, err
 	}
 	if !strings.HasPrefix(url, "mongodb://") && !strings.HasPrefix(url, "mongodb+srv://") {
 		return did, unknown()
 	}
-	did.From, did.To, err = mongo.Migrate(ctx, url, mongo.Options{})
+	did.From, did.To, err = mongo.Migrate(ctx, url, mongo.Options{}, agreed)
 	return did, err
 }
 

@@ -44,7 +44,7 @@ func TestNoDatabaseIsNoStore(t *testing.T) {
 	url := mongotest.Database(t)
 	_, err := Open(t.Context(), url, Options{Existing: true})
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
-	_, _, err = Migrate(t.Context(), url, Options{})
+	_, _, err = Migrate(t.Context(), url, Options{}, func(map[core.Binding]string) error { return nil })
 	require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
 }
 
@@ -100,7 +100,7 @@ func TestOlderDatabaseIsBroughtUp(t *testing.T) {
 		_, err := Open(ctx, url, Options{Existing: existing})
 		require.ErrorIs(t, err, core.ErrOlderSchema)
 	}
-	from, to, err := Migrate(ctx, url, Options{})
+	from, to, err := Migrate(ctx, url, Options{}, func(map[core.Binding]string) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, []int{1, len(migrations)}, []int{from, to})
 	s := openHere(t, url, Options{Existing: true})

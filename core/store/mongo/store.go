@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -52,17 +53,36 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	return open(ctx, url, opts, makeNew)
 }
 
-// Migrate brings a store to this program's schema. Returns the schema before and the present one, and errors as Open
-// does.
-func Migrate(ctx context.Context, url string, opts Options) (from, to int, err error) {
-	s, err := open(ctx, url, opts, bringUp)
+// Migrate brings a store to this program's schema, if the caller agrees. Returns the schema before and the present one,
+// and errors as Open does.
+func Migrate(ctx context.Context, url string, opts Options, agreed func(its map[core.Binding]string) error) (from, to int, err error) {
+	s, err := connect(url, opts)
 	if err != nil {
 		return 0, 0, err
 	}
-	return s.openedAt, len(migrations), s.Close()
+	its, err := s.Bindings(ctx)
+	if err == nil {
+		err = agreed(its)
+	}
+	if err == nil {
+		err = s.migrate(ctx, bringUp)
+	}
+	return s.openedAt, len(migrations), errors.Join(err, s.Close())
 }
 
 func open(ctx context.Context, url string, opts Options, may migrating) (*Store, error) {
+	s, err := connect(url, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx, may); err != nil {
+		_ = s.Close() // the first error says more
+		return nil, err
+	}
+	return s, nil
+}
+
+func connect(url string, opts Options) (*Store, error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
@@ -81,10 +101,6 @@ func open(ctx context.Context, url string, opts Options, may migrating) (*Store,
 		return nil, s.fault(err)
 	}
 	s.db = s.client.Database(to.database)
-	if err := s.migrate(ctx, may); err != nil {
-		_ = s.Close() // the first error says more
-		return nil, err
-	}
 	return s, nil
 }
 

@@ -10,14 +10,18 @@ import (
 // Bindings implements core.ResultStore.
 func (s *Store) Bindings(ctx context.Context) (map[core.Binding]string, error) {
 	its := map[core.Binding]string{}
-	err := s.rows(ctx, "SELECT kind, id FROM bindings WHERE kind > ''", nil, func(rows *sql.Rows) error {
-		var kind core.Binding
-		var id string
-		err := rows.Scan(&kind, &id)
-		its[kind] = id
-		return err
-	})
+	err := s.rows(ctx, allBindings, nil, func(rows *sql.Rows) error { return scanBinding(rows, its) })
 	return its, err
+}
+
+const allBindings = "SELECT kind, id FROM bindings WHERE kind > ''"
+
+func scanBinding(rows *sql.Rows, its map[core.Binding]string) error {
+	var kind core.Binding
+	var id string
+	err := rows.Scan(&kind, &id)
+	its[kind] = id
+	return err
 }
 
 // PutBinding implements core.ResultStore.

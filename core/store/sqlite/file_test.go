@@ -80,7 +80,7 @@ func TestOpenExisting(t *testing.T) {
 	missing := func() {
 		_, err := sqlite.Open(t.Context(), path, sqlite.Options{Existing: true})
 		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
-		_, _, _, err = sqlite.Migrate(t.Context(), path)
+		_, _, _, err = sqlite.Migrate(t.Context(), path, nil)
 		require.Equal(t, core.CodeNotFound, core.CodeOf(err), "%v", err)
 	}
 	missing()

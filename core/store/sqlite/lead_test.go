@@ -35,7 +35,7 @@ func TestOlderLeadsAreFilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 
-	_, _, _, err = Migrate(t.Context(), path)
+	_, _, _, err = Migrate(t.Context(), path, agree)
 	require.NoError(t, err)
 	s, err := Open(t.Context(), path, Options{})
 	require.NoError(t, err)

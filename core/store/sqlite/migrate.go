@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,10 +39,13 @@ func schemaOf(ctx context.Context, path string) (its int, err error) {
 	return version(ctx, db, path)
 }
 
-// Migrate brings a store to this program's schema, after it made a copy beside it. Returns the schema before, the present
-// one and the path of the copy, "" if there was nothing to do; NOTFOUND for a store that does not exist, and errors as Open
-// does.
-func Migrate(ctx context.Context, path string) (from, to int, copied string, err error) {
+// boundSchema is the first schema that has bindings.
+const boundSchema = 22
+
+// Migrate brings a store to this program's schema, if the caller agrees, after it made a copy beside it. Returns the
+// schema before, the present one and the path of the copy, "" if there was nothing to do; NOTFOUND for a store that does
+// not exist, and errors as Open does.
+func Migrate(ctx context.Context, path string, agreed func(its map[core.Binding]string) error) (from, to int, copied string, err error) {
 	if path, err = checkPath(path); err != nil {
 		return 0, 0, "", err
 	}
@@ -57,6 +61,15 @@ func Migrate(ctx context.Context, path string) (from, to int, copied string, err
 		return from, to, "", err
 	}
 	defer func() { err = errors.Join(err, fault(db.Close(), path)) }()
+	its := map[core.Binding]string{}
+	if from >= boundSchema {
+		if its, err = readBindings(ctx, db); err != nil {
+			return from, to, "", fault(err, path)
+		}
+	}
+	if err := agreed(its); err != nil {
+		return from, to, "", err
+	}
 	copied = fmt.Sprintf("%s.schema-%d-%s", path, from, time.Now().UTC().Format("20060102T150405"))
 	if err := create(copied); err != nil { // SQLite fills an empty file and leaves its mode
 		return from, to, "", err
@@ -69,4 +82,19 @@ func Migrate(ctx context.Context, path string) (from, to int, copied string, err
 		return from, to, copied, fault(err, path)
 	}
 	return from, to, copied, errors.Join(fill(ctx, conn, path, true), conn.Close())
+}
+
+func readBindings(ctx context.Context, db *sql.DB) (its map[core.Binding]string, err error) {
+	rows, err := db.QueryContext(ctx, allBindings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	its = map[core.Binding]string{}
+	for rows.Next() {
+		if err := scanBinding(rows, its); err != nil {
+			return nil, err
+		}
+	}
+	return its, rows.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		after, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, unopened, after, "it was changed by one that only opened it")
-		from, to, copied, err := Migrate(t.Context(), path)
+		from, to, copied, err := Migrate(t.Context(), path, agree)
 		require.NoError(t, err)
 		require.Equal(t, []int{version, len(migrations)}, []int{from, to})
 		was, err := schemaOf(t.Context(), copied)
@@ -62,7 +63,7 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		info, err := os.Stat(copied)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-		from, _, copied, err = Migrate(t.Context(), path)
+		from, _, copied, err = Migrate(t.Context(), path, agree)
 		require.NoError(t, err)
 		require.Equal(t, len(migrations), from)
 		require.Empty(t, copied, "there is nothing to do")
@@ -84,6 +85,33 @@ func TestOlderFilesAreBroughtUp(t *testing.T) {
 		require.Equal(t, first, again)
 		require.NoError(t, s.Close())
 	}
+}
+
+// agree agrees to a migration.
+func agree(map[core.Binding]string) error { return nil }
+
+// A migration to which the caller does not agree changes nothing, and tells to what the store belongs.
+func TestMigrationsAreAgreedTo(t *testing.T) { //nolint:paralleltest // it adds a migration
+	path := filepath.Join(t.TempDir(), "drover.db")
+	s, err := Open(t.Context(), path, Options{})
+	require.NoError(t, err)
+	_, err = s.PutBinding(t.Context(), core.BindNamespace(""), "drover", false)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	were := migrations
+	migrations = append(slices.Clone(migrations), "CREATE TABLE more (a TEXT) STRICT;")
+	defer func() { migrations = were }()
+	_, _, _, err = Migrate(t.Context(), path, func(its map[core.Binding]string) error {
+		require.Equal(t, map[core.Binding]string{core.BindNamespace(""): "drover"}, its)
+		return core.Errorf(core.CodeBusy, "", "it works")
+	})
+	require.Equal(t, core.CodeBusy, core.CodeOf(err))
+	its, err := schemaOf(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, len(were), its)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nor was it copied")
 }
 
 // keepsTasks shows that oldTasks are there, and are tasks like others.
