@@ -40,7 +40,7 @@ func schemaOf(ctx context.Context, path string) (its int, err error) {
 }
 
 // boundSchema is the first schema that has bindings.
-const boundSchema = 22
+const boundSchema = 23
 
 // Migrate brings a store to this program's schema, if the caller agrees, after it made a copy beside it. Returns the
 // schema before, the present one and the path of the copy, "" if there was nothing to do; NOTFOUND for a store that does
