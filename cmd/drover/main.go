@@ -48,7 +48,7 @@ func commands() []*cli.Command {
 		course.UserCommands(), course.ClassCommand(), course.AssignmentCommand(), course.ProblemCommand(), course.ExperimentCommand(), course.SubmissionCommand(), course.GradesCommand(),
 		task.Command(), task.ScheduleCommand(), operator.AuditCommand(),
 		access.LoginCommand(), access.LogoutCommand(), access.BackendCommand("whoami", "show which user you are, on the cluster or site that commands use", "", "drover whoami", nil, access.Whoami),
-		request.Command(), request.BatchCommand(), operator.VMCommand(), operator.HostCommand(), operator.PoolCommand(), operator.TypeCommand(), operator.LeaseCommand(), operator.ImageCommand(), operator.WebhookCommand(), operator.LTICommand(), operator.StatsCommand(), doctor.Command(),
+		request.Command(), request.BatchCommand(), operator.VMCommand(), operator.HostCommand(), operator.PoolCommand(), operator.TypeCommand(), operator.LeaseCommand(), operator.ImageCommand(), operator.WebhookCommand(), operator.LTICommand(), operator.StatsCommand(), doctor.Command(), operator.MigrateCommand(),
 		wiring.TestrunnerCommand(), wiring.VmfactoryCommand(), wiring.TaskrunnerCommand(), wiring.OverseerCommand(), wiring.WebCommand(),
 	}
 }

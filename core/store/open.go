@@ -33,8 +33,9 @@ func OpenExisting(ctx context.Context, url string) (school.ResultStore, error) {
 
 // Migration is what Migrate did.
 type Migration struct {
-	From, To int    // schemas
-	Copy     string // the path of a copy from before; "": none was made
+	From int    `json:"from"` // the schema before
+	To   int    `json:"to"`
+	Copy string `json:"copy,omitempty"` // the path of a copy from before; "": none was made
 }
 
 // Migrate brings the store that a URL names to this program's schema, if the caller agrees, who is told to what it

@@ -26,7 +26,6 @@ import (
 	"drover/core/requests/intake"
 	"drover/core/school"
 	"drover/core/service/clock"
-	"drover/core/store"
 	"drover/core/webhook"
 	"drover/web/transfer"
 )
@@ -79,6 +78,7 @@ func JoinCluster(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	return h, nil
 }
 
+// connect opens the parts of a cluster. A result store is made for a cluster that has none.
 func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	h := &Cluster{Config: cfg}
 	var err error
@@ -89,10 +89,15 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		return nil, withoutRedis(err, cfg)
 	}
-	if err = h.firstFolder(ctx); err != nil {
+	its, err := h.Redis.Ledger(ctx)
+	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	if h.Store, err = store.Open(ctx, cfg.Store.Reveal()); err != nil {
+	first := its.Results == ""
+	if err = h.firstFolder(first); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if h.Store, err = openStore(ctx, cfg, !first); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	if h.StoreID, err = h.Store.ID(ctx); err != nil {
@@ -110,15 +115,12 @@ func connect(ctx context.Context, cfg *config.Config) (*Cluster, error) {
 
 // firstFolder makes the data folder for a cluster's very first program, if the store belongs there: that need not be
 // a component. In a cluster that already has a store, a missing folder is a wrong setting.
-func (h *Cluster) firstFolder(ctx context.Context) error {
-	if h.Config.Source("store") != config.Default {
+func (h *Cluster) firstFolder(first bool) error {
+	if !first || h.Config.Source("store") != config.Default {
 		return nil
 	}
 	if _, err := os.Stat(h.Config.Data); !errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if its, err := h.Redis.Ledger(ctx); err != nil || its.Results != "" {
-		return err
 	}
 	return MakeData(h.Config)
 }

@@ -12,7 +12,6 @@ import (
 	"drover/core/blobs"
 	"drover/core/config"
 	"drover/core/redisstore"
-	"drover/core/store"
 )
 
 // Part is one of the services that a cluster consists of, and why it cannot be used; nil if it can.
@@ -41,7 +40,7 @@ func tryStore(ctx context.Context, cfg *config.Config) error {
 	if err := isThere(cfg, "store", "sqlite://", cfg.Store); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, cfg.Store.Reveal())
+	s, err := openStore(ctx, cfg, true)
 	if err != nil {
 		return err
 	}

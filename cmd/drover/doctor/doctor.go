@@ -59,7 +59,6 @@ func Command() *cli.Command {
 		Description: "Exits with 0 if nothing failed; warnings do not count.",
 		Flags: terminal.WithSettings([]cli.Flag{
 			terminal.JSONFlag(),
-			&cli.BoolFlag{Name: "adopt-store", Usage: "first make the stores that --store and --blobs name the cluster's, whose components must not run", DisableDefaultText: true},
 		}, "vmfactory"),
 		Action: func(c *cli.Context) error {
 			if err := terminal.NoArgs(c); err != nil {
@@ -68,11 +67,6 @@ func Command() *cli.Command {
 			cfg, err := terminal.Load(c)
 			if err != nil {
 				return err
-			}
-			if c.Bool("adopt-store") {
-				if err := access.AdoptStores(c.Context, cfg); err != nil {
-					return err
-				}
 			}
 			found, err := examine(c.Context, cfg)
 			if err != nil {
