@@ -45,6 +45,7 @@ type Registration struct {
 	MemoryBytes int64         // of the host
 	DiskBytes   int64         // of the host, for its VMs; 0: not known
 	Former      int64         // the epoch of this very process that Redis does not accept any more; 0: it begins
+	Clears      bool          // it only ends what is on its host, which stays down if it is; Register returns NOTFOUND if Redis knows no such host
 	Process     string        // identifies the process uniquely, for all time; "": not known, and no process may declare it dead
 }
 

@@ -23,13 +23,17 @@ func (f *Factory) DestroyAll(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer lock.Release()
-	presence, left, err := worker.Join(ctx, f.owners, worker.PresenceConfig{Registration: f.cfg.Registration})
-	if core.Is(err, core.CodeUnavailable) {
+	registration := f.cfg.Registration
+	registration.Clears = true
+	presence, left, err := worker.Join(ctx, f.owners, worker.PresenceConfig{Registration: registration})
+	switch {
+	case core.Is(err, core.CodeUnavailable):
 		f.log.WithError(err).Warn("Redis does not answer; destroying without it")
+		fallthrough
+	case core.Is(err, core.CodeNotFound): // Redis knows nothing of this host
 		n, _, err := f.raze(ctx)
 		return n, err
-	}
-	if err != nil {
+	case err != nil:
 		return 0, err
 	}
 	defer presence.Stop()

@@ -356,3 +356,31 @@ func TestSetHost(t *testing.T) {
 		require.Zero(t, x.host(t, "h1").Settings)
 	})
 }
+
+// Who only ends what is on a host does not bring it up.
+func TestClearingAHostIsNoSignOfLife(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		clears := registration(x.Factory, "h1", "m-h1")
+		clears.Clears = true
+		x.fell(t, x.Runner, x.Factory)
+		for _, owner := range []string{x.Runner, x.Factory} {
+			epoch, err := x.Store.Fence(ctx, owner, downAfter)
+			require.NoError(t, err)
+			require.NoError(t, x.Store.Forget(ctx, owner, epoch))
+		}
+		r, err := x.Store.Register(ctx, clears)
+		require.NoError(t, err)
+		require.Equal(t, core.HostDown, x.host(t, "h1").State)
+		require.NoError(t, x.Store.Deregister(ctx, x.Factory, r.Epoch))
+		require.Equal(t, core.HostDown, x.host(t, "h1").State)
+		if err := x.Store.ForgetHost(ctx, "h1"); !x.twice {
+			require.NoError(t, err, "nobody has to judge it once more")
+		}
+		before := x.picture(t)
+		_, err = x.Store.Register(ctx, clears)
+		refused(t, err, core.CodeNotFound)
+		x.changed(t, before)
+	})
+}

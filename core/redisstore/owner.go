@@ -22,7 +22,7 @@ func (s *Store) Register(ctx context.Context, r core.Registration) (core.Registe
 		return core.Registered{}, core.Errorf(core.CodeInvalid, r.Owner, "owner %s does not belong to host %s", r.Owner, r.Host)
 	}
 	reply, err := s.run(ctx, "register", r.Owner, r.Owner, string(role), r.Host, r.Machine, r.PID, r.Version,
-		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes, r.Process, r.Former)
+		r.Beat.Milliseconds(), Schema, r.CPU, r.MemoryBytes, r.DiskBytes, r.Process, r.Former, flag(r.Clears))
 	if err != nil {
 		return core.Registered{}, err
 	}

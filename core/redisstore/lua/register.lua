@@ -4,8 +4,9 @@
 --         8 schema, 9 cpus, 10 memory bytes, 11 disk bytes, 12 which process it is; nothing: not known,
 --         13 its epoch that Redis does not accept any more; 0: it begins. If Redis has given the name to nobody since,
 --         it has forgotten the owner, and the new epoch is greater
+--         14 whether it only clears the host, which stays down if it is: 1 or 0
 -- RETURN  {epoch, {key, slot, attempts, who cancelled, pool, deaths that it met, the change that it runs with, ...}}
--- REFUSE  VERSION BUSY FENCED
+-- REFUSE  VERSION BUSY FENCED NOTFOUND
 -- MOVES   host →up, down→up; vm clean→lost, dirty→lost, quarantined→lost; evacuation scheduled→failed
 -- REPEAT  starts one more epoch; only the last one counts
 local owner, host, machine = ARGV[1], ARGV[3], ARGV[4]
@@ -24,6 +25,10 @@ local due = tonumber(redis.call('ZSCORE', K.hosts, host) or 0)
 if its[1] and its[1] ~= machine and due >= clock then
   return fail('BUSY', host)
 end
+local clears = ARGV[14] == '1'
+if clears and not its[2] then
+  return fail('NOTFOUND', host)
+end
 pass_when_full()
 redis.call('HSET', K.meta, 'schema', ARGV[8])
 local other = its[1] and its[1] ~= machine
@@ -32,7 +37,7 @@ if other then
   lose(host, clock)
 end
 -- One that is reported failed stays down until it is reported recovered.
-if not its[3] and (other or not its[2] or its[2] == 'down') then
+if not its[3] and (other or not its[2] or its[2] == 'down') and not clears then
   redis.call('HSET', K.host(host), 'state', 'up', 'epoch', next_epoch('host:' .. host, clock), 'since', clock)
   event('host up', owner, host)
 end
