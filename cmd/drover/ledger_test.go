@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drover/cmd/drover/access"
 	"drover/cmd/drover/terminal"
 	"drover/core"
 	"drover/core/coretest/tier"
@@ -149,4 +151,46 @@ func TestAWipedRedisLearnsTheResultStoreAgain(t *testing.T) {
 		return err == nil && its.Results == h.cluster.StoreID && its.Blobs == h.cluster.BlobsID
 	}, testTimeout, 10*time.Millisecond)
 	p.stop()
+}
+
+// The result store is put back to a copy from before all results, and Redis is kept: doctor says so, and all that was
+// accepted has its result once more.
+func TestTheResultStoreIsRestoredFromABackup(t *testing.T) {
+	tier.OnlyInAll(t, tier.Journey)
+	t.Parallel()
+	h := newTestCluster(t)
+	h.pool()
+	ids := h.submit(5, "echo", "hello")
+	file := filepath.Join(h.cfg.Data, "drover.db")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "VACUUM INTO ?", backup)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	h.end(h.untilAllEnded()...)
+	require.NoError(t, h.cluster.Close())
+	require.NoFileExists(t, file+"-wal", "a closed store is one file")
+
+	content, err := os.ReadFile(backup)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	h.cluster, err = access.OpenCluster(t.Context(), h.cfg)
+	require.NoError(t, err)
+	require.Equal(t, len(ids), h.unfinished())
+	out, _, _ := h.run("doctor", "--json")
+	require.Contains(t, out, "it was set back to an older copy")
+	require.Contains(t, out, "drover overseer --once")
+	h.end(h.untilAllEnded()...)
+	h.requireOnce(ids)
+	out, _, _ = h.run("doctor", "--json")
+	require.NotContains(t, out, "consistency ledger")
+}
+
+// untilAllEnded starts all components, and returns them once nothing is left to do.
+func (h *testCluster) untilAllEnded() []*process {
+	h.t.Helper()
+	all := h.startAll("vmfactory", "testrunner", "taskrunner", "overseer")
+	h.awaitLeft(0)
+	return all
 }

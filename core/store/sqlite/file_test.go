@@ -116,7 +116,7 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 	}
 }
 
-// A backup of a stopped cluster copies one file, whoever closed it last.
+// A backup of a stopped cluster copies one file, in whatever order its processes ended.
 func TestAClosedStoreIsOneFile(t *testing.T) {
 	t.Parallel()
 	for name, handles := range map[string]int{"one": 1, "several at once": 5} {
