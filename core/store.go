@@ -124,16 +124,11 @@ type PoolSettings interface {
 // Binding is a kind of what a result store belongs to, or works with.
 type Binding string
 
-// BindBlobs is the binding to a blob store, by its id.
-const BindBlobs Binding = "blobs"
-
-// BindNamespace is the binding to a namespace of Redis, of a cell: two namespaces would run the same requests.
-func BindNamespace(cell string) Binding {
-	if cell == "" {
-		return "namespace"
-	}
-	return Binding("namespace:" + cell)
-}
+// The bindings of a result store.
+const (
+	BindBlobs     Binding = "blobs"     // to a blob store, by its id
+	BindNamespace Binding = "namespace" // to a namespace of Redis: two would run the same requests
+)
 
 // ErrOlderSchema is the cause of an error if a result store has to be migrated before this program can use it.
 var ErrOlderSchema = errors.New("it has to be migrated first")

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -41,7 +40,7 @@ func openStore(ctx context.Context, cfg *config.Config, existing bool) (school.R
 	s, err := open(ctx, cfg.Store.Reveal())
 	switch {
 	case core.Is(err, core.CodeNotFound):
-		return nil, wrongPart(cfg, "store", "is not the result store of the cluster at "+cfg.OwnCell().Redis.String(), err)
+		return nil, wrongPart(cfg, "store", "is not the result store of the cluster at "+cfg.Redis.String(), err)
 	case errors.Is(err, core.ErrOlderSchema):
 		return nil, core.Errorf(core.CodeVersion, "store", "%v.\n%s", err, howToMigrate)
 	}
@@ -78,22 +77,15 @@ func (h *Cluster) sameLedger(ctx context.Context) error {
 			return err
 		}
 	}
-	kind, namespace := h.namespace()
-	return h.notOurs(disagreement(ours, kind, namespace, its, owner))
-}
-
-// namespace is what the result store is bound to.
-func (h *Cluster) namespace() (kind core.Binding, name string) {
-	at := h.Config.OwnCell()
-	return core.BindNamespace(at.Name), cmp.Or(at.Namespace, "drover")
+	return h.notOurs(disagreement(ours, h.Config.Namespace, its, owner))
 }
 
 // disagreement returns CONFLICT if the result store or the blob store belongs to others than ours. Its ID is the setting
 // that names another, or owner.
-func disagreement(ours redisstore.Stores, kind core.Binding, namespace string, its map[core.Binding]string, owner string) error {
+func disagreement(ours redisstore.Stores, namespace string, its map[core.Binding]string, owner string) error {
 	switch bound := its[core.BindBlobs]; {
-	case its[kind] != "" && its[kind] != namespace:
-		return core.Errorf(core.CodeConflict, "namespace", "the result store works with namespace %s, and two would run the same requests", its[kind])
+	case its[core.BindNamespace] != "" && its[core.BindNamespace] != namespace:
+		return core.Errorf(core.CodeConflict, "namespace", "the result store works with namespace %s, and two would run the same requests", its[core.BindNamespace])
 	case bound != "" && ours.Blobs != "" && bound != ours.Blobs:
 		return core.Errorf(core.CodeConflict, "blobs", "the result store belongs to another one (its id is %s, that of the one named is %s)", bound, ours.Blobs)
 	case owner != "" && owner != ours.Results:
@@ -116,10 +108,9 @@ func (h *Cluster) Join(ctx context.Context) error {
 
 // bind makes the stores belong to each other and to the namespace.
 func (h *Cluster) bind(ctx context.Context, ours redisstore.Stores, move bool) error {
-	kind, namespace := h.namespace()
 	its, owner := map[core.Binding]string{}, ""
 	var err error
-	if its[kind], err = h.Store.PutBinding(ctx, kind, namespace, move); err != nil {
+	if its[core.BindNamespace], err = h.Store.PutBinding(ctx, core.BindNamespace, h.Config.Namespace, move); err != nil {
 		return err
 	}
 	if ours.Blobs != "" {
@@ -130,7 +121,7 @@ func (h *Cluster) bind(ctx context.Context, ours redisstore.Stores, move bool) e
 			return err
 		}
 	}
-	return h.notOurs(disagreement(ours, kind, namespace, its, owner)) // others may have been faster
+	return h.notOurs(disagreement(ours, h.Config.Namespace, its, owner)) // others may have been faster
 }
 
 // notOurs names the setting of what belongs to others.
@@ -140,18 +131,16 @@ func (h *Cluster) notOurs(err error) error {
 		return err
 	}
 	cfg := h.Config
-	at := cfg.OwnCell()
 	switch refused.ID {
 	case "namespace":
-		_, name := h.namespace()
 		return core.Errorf(core.CodeInvalid, "namespace", "%s (namespace, %s) is not the namespace of the cluster whose result store is %s: %v.\n"+
-			"Name it with --namespace or %sNAMESPACE;\n"+howToAdopt, name, cfg.Source("namespace"), cfg.Store, err, config.EnvPrefix)
+			"Name it with --namespace or %sNAMESPACE;\n"+howToAdopt, cfg.Namespace, cfg.Source("namespace"), cfg.Store, err, config.EnvPrefix)
 	case "owner":
 		return wrongPart(cfg, "store", "is not the result store of the cluster whose files are in "+cfg.Blobs.String(), err)
 	case "blobs":
-		return wrongPart(cfg, "blobs", "is not the blob store of the cluster at "+at.Redis.String(), err)
+		return wrongPart(cfg, "blobs", "is not the blob store of the cluster at "+cfg.Redis.String(), err)
 	}
-	return wrongPart(cfg, "store", "is not the result store of the cluster at "+at.Redis.String(), err)
+	return wrongPart(cfg, "store", "is not the result store of the cluster at "+cfg.Redis.String(), err)
 }
 
 // wrongPart says which setting names a store that is not the cluster's.

@@ -14,12 +14,11 @@ import (
 // Migrate brings the result store in the settings to this program's schema. With adopt it then makes the stores in the
 // settings the cluster's, and the cluster's namespace theirs. Returns BUSY while a component works with any of them.
 func Migrate(ctx context.Context, cfg *config.Config, adopt bool) (store.Migration, error) {
-	at := cfg.OwnCell()
-	if err := idle(ctx, cfg, at.Namespace); err != nil {
+	if err := idle(ctx, cfg, cfg.Namespace); err != nil {
 		return store.Migration{}, err
 	}
 	did, err := store.Migrate(ctx, cfg.Store.Reveal(), func(its map[core.Binding]string) error {
-		return idle(ctx, cfg, its[core.BindNamespace(at.Name)])
+		return idle(ctx, cfg, its[core.BindNamespace])
 	})
 	if !adopt || err != nil && !core.Is(err, core.CodeNotFound) { // a cluster may move to a new store
 		return did, err
@@ -32,9 +31,9 @@ func idle(ctx context.Context, cfg *config.Config, namespace string) error {
 	if namespace == "" {
 		return nil
 	}
-	at := cfg.OwnCell()
-	at.Namespace = namespace
-	owner, err := redisstore.FindWorking(ctx, redisOptions(cfg, at))
+	opts := redisOptions(cfg)
+	opts.Namespace = namespace
+	owner, err := redisstore.FindWorking(ctx, opts)
 	switch {
 	case err != nil && redisstore.IsSilent(err) && cfg.Source("redis") == config.Default:
 		return nil // it is that of drover up, which does not run
@@ -50,7 +49,7 @@ func idle(ctx context.Context, cfg *config.Config, namespace string) error {
 func adoptStores(ctx context.Context, cfg *config.Config) (err error) {
 	h := &Cluster{Config: cfg}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg, cfg.OwnCell())); err != nil {
+	if h.Redis, err = redisstore.Open(ctx, redisOptions(cfg)); err != nil {
 		if !redisstore.IsSilent(err) || cfg.Source("redis") != config.Default {
 			return withoutRedis(err, cfg)
 		}
@@ -69,8 +68,7 @@ func adoptStores(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	kind, _ := h.namespace()
-	if err := idle(ctx, cfg, its[kind]); err != nil {
+	if err := idle(ctx, cfg, its[core.BindNamespace]); err != nil {
 		return err
 	}
 	ours := h.stores(ctx)

@@ -43,7 +43,7 @@ func MigrateCommand() *cli.Command {
 				text += "; a copy from before is " + did.Copy
 			}
 			if c.Bool("adopt") {
-				text += fmt.Sprintf("\nit, %s and namespace %s are one cluster", cfg.Blobs, cfg.OwnCell().Namespace)
+				text += fmt.Sprintf("\nit, %s and namespace %s are one cluster", cfg.Blobs, cfg.Namespace)
 			}
 			_, err = fmt.Fprintln(c.App.Writer, text)
 			return err

@@ -95,14 +95,14 @@ func TestMigrationsAreAgreedTo(t *testing.T) { //nolint:paralleltest // it adds 
 	path := filepath.Join(t.TempDir(), "drover.db")
 	s, err := Open(t.Context(), path, Options{})
 	require.NoError(t, err)
-	_, err = s.PutBinding(t.Context(), core.BindNamespace(""), "drover", false)
+	_, err = s.PutBinding(t.Context(), core.BindNamespace, "drover", false)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	were := migrations
 	migrations = append(slices.Clone(migrations), "CREATE TABLE more (a TEXT) STRICT;")
 	defer func() { migrations = were }()
 	_, _, _, err = Migrate(t.Context(), path, func(its map[core.Binding]string) error {
-		require.Equal(t, map[core.Binding]string{core.BindNamespace(""): "drover"}, its)
+		require.Equal(t, map[core.Binding]string{core.BindNamespace: "drover"}, its)
 		return core.Errorf(core.CodeBusy, "", "it works")
 	})
 	require.Equal(t, core.CodeBusy, core.CodeOf(err))
