@@ -54,7 +54,7 @@ func listHosts(c *cli.Context, h *access.Cluster) error {
 	rows := make([]table.Row, len(hosts))
 	for i, host := range hosts {
 		rows[i] = table.Row{
-			host.Name, hostState(host), lateness(host.Deadline), host.CPU, terminal.Size(host.Memory), freeNow(host), Counts(host.VMs), strings.Join(host.Owners, " "),
+			host.Name, hostState(host), lateness(h.Now(), host.Deadline), host.CPU, terminal.Size(host.Memory), freeNow(host), Counts(host.VMs), strings.Join(host.Owners, " "),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "no hosts: start components with drover up, or drover vmfactory and drover testrunner",
@@ -92,9 +92,9 @@ func freeNow(h core.HostInfo) string {
 	return fmt.Sprintf("%s cpus, %s", cpuText(h.Load.Free.CPU), terminal.Size(h.Load.Free.Memory))
 }
 
-// lateness says whether a heartbeat is due.
-func lateness(deadline int64) string {
-	late := time.Since(time.UnixMilli(deadline))
+// lateness says whether a heartbeat is due, now by the clock of Redis, which set the time.
+func lateness(now time.Time, deadline int64) string {
+	late := now.Sub(time.UnixMilli(deadline))
 	if late <= 0 {
 		return "in time"
 	}

@@ -46,7 +46,7 @@ func drainHost(c *cli.Context, h *access.Cluster) error {
 	}
 	text := "what it has in hand it finishes"
 	if deadline > 0 {
-		text = fmt.Sprintf("what it still has in submit %s, an overseer moves to other hosts", deadline)
+		text = fmt.Sprintf("what it still has after %s, an overseer moves to other hosts", deadline)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "host %s takes no new work; %s\n", host, text)
 	return err

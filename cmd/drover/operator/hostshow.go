@@ -23,6 +23,7 @@ type HostView struct {
 	Capacity core.Size        `json:"capacity"`  // what it has for VMs
 	Free     core.Size        `json:"free"`      // of that, what its VMs do not take
 	OwnersOf []core.OwnerInfo `json:"owners_of"` // replaces the list of their names
+	Now      time.Time        `json:"-"`         // by the clock of Redis
 }
 
 func showHost(c *cli.Context, h *access.Cluster) error {
@@ -34,7 +35,7 @@ func showHost(c *cli.Context, h *access.Cluster) error {
 	if err != nil {
 		return err
 	}
-	v := HostView{HostInfo: found.HostInfo, Capacity: found.Capacity, Free: found.Free, OwnersOf: found.OwnersOf}
+	v := HostView{HostInfo: found.HostInfo, Capacity: found.Capacity, Free: found.Free, OwnersOf: found.OwnersOf, Now: h.Now()}
 	if c.Bool("json") {
 		return terminal.PrintJSON(c.App.Writer, v)
 	}
@@ -46,7 +47,7 @@ func (v HostView) Print(w io.Writer) error {
 	rows := []table.Row{
 		{"host", v.Name},
 		{"state", hostState(v.HostInfo)},
-		{"heartbeat", lateness(v.Deadline)},
+		{"heartbeat", lateness(v.Now, v.Deadline)},
 		{"cpus", v.CPU},
 		{"memory", terminal.Size(v.Memory)},
 	}
@@ -63,7 +64,7 @@ func (v HostView) Print(w io.Writer) error {
 	}
 	rows = append(rows, troubleRows(v.HostInfo)...)
 	for _, o := range v.OwnersOf {
-		beat := lateness(o.Deadline)
+		beat := lateness(v.Now, o.Deadline)
 		if o.Deadline == 0 {
 			beat = "fenced"
 		}

@@ -42,12 +42,12 @@ func showStats(c *cli.Context, d access.Backend) error {
 	rows := make([]table.Row, len(all))
 	for i, r := range all {
 		rows[i] = table.Row{
-			terminal.Clean(r.Value), r.Total, r.Ends[core.RequestCompleted], r.Faults[core.BlameSubmission], r.Faults[core.BlameHarness], r.Faults[core.BlamePlatform],
+			terminal.Clean(r.Value), r.Total, r.Ends[core.RequestCompleted], r.Ends[core.RequestCancelled], r.Faults[core.BlameSubmission], r.Faults[core.BlameHarness], r.Faults[core.BlamePlatform],
 			r.Reruns, r.Retries, r.Met(), terminal.Rounded(r.Wait.P50), terminal.Rounded(r.Wait.P95), terminal.Rounded(r.Run.P50), terminal.Rounded(r.Run.P95), terminal.Rounded(r.CPUMs), r.Again(),
 		}
 	}
 	return terminal.PrintTable(c.App.Writer, "nothing ended: an overseer counts what ends, every half minute", table.Row{
-		c.String("by"), "ended", "completed", "submission's fault", "harness's", "platform's", "reruns", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu", "of it again",
+		c.String("by"), "ended", "completed", "cancelled", "submission's fault", "harness's", "platform's", "reruns", "retries", "met a VM", "wait p50", "p95", "run p50", "p95", "cpu", "of it again",
 	}, rows)
 }
 

@@ -217,13 +217,20 @@ func (f *Website) open(h *access.Cluster, log logrus.FieldLogger) (http.Handler,
 	})
 }
 
-// scoresOf is the loop that sends scores to learning platforms.
+// scoresOf is the loop that sends scores to learning platforms. What fails round after round is logged once.
 func scoresOf(platforms *lti.Service, log logrus.FieldLogger) service.Service {
+	last := ""
 	return service.Service{Name: "scores", Run: func(ctx context.Context) error {
 		return service.Every(ctx, clock.Real{}, scoresEvery, func(ctx context.Context) error {
-			if _, err := platforms.Round(ctx); err != nil && ctx.Err() == nil {
-				log.WithError(err).Warn("scores were not sent to a learning platform; they are tried again")
+			_, err := platforms.Round(ctx)
+			if err == nil || ctx.Err() != nil {
+				last = ""
+				return nil
 			}
+			if err.Error() != last {
+				log.WithError(err).Warn("the round of scores for learning platforms failed; it is tried again")
+			}
+			last = err.Error()
 			return nil
 		})
 	}}
