@@ -29,6 +29,7 @@ while :; do sleep 0.05; done`
 // test's own making. That jobs run through it is shown in cmd/drover.
 type supervised struct {
 	env     []string
+	conf    string
 	logs    string
 	process *exec.Cmd
 }
@@ -39,8 +40,10 @@ func startSupervisord(t *testing.T) *supervised {
 	if _, err := exec.LookPath("supervisord"); err != nil {
 		coretest.Missing(t, "supervisord", err)
 	}
-	s := &supervised{logs: t.TempDir(), process: exec.Command("supervisord", "--nodaemon", "--configuration", "../supervisord.conf")}
-	s.env = []string{"DROVER_LOGS=" + s.logs, "PATH=" + newCronHost(t, stubborn).path}
+	s := &supervised{logs: t.TempDir()}
+	s.conf = coretest.SupervisordConf(t, "..", s.logs)
+	s.process = exec.Command("supervisord", "--nodaemon", "--configuration", s.conf)
+	s.env = []string{"PATH=" + newCronHost(t, stubborn).path}
 	s.process.Env = s.env
 	require.NoError(t, s.process.Start())
 	t.Cleanup(func() {
@@ -55,8 +58,8 @@ func startSupervisord(t *testing.T) *supervised {
 // ctl is what an operator asks of the running supervisord.
 func (s *supervised) ctl(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "supervisorctl", append([]string{"-c", "../supervisord.conf"}, args...)...)
-	cmd.Env = s.env
+	cmd := exec.CommandContext(t.Context(), "supervisorctl", append([]string{"-c", s.conf}, args...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // another terminal's
 	out, err := cmd.CombinedOutput()
 	if args[0] != "status" { // whose code says that one is not running yet
 		require.NoError(t, err, "%s", out)
@@ -101,10 +104,10 @@ func TestSupervisordKeepsTheComponentsUpAndStopsThemInOrder(t *testing.T) {
 		"the VMs are looked after until the last job is done")
 }
 
-// TestSupervisordWaitsLongEnough holds the numbers in supervisord.conf against the settings.
+// TestSupervisordWaitsLongEnough holds the numbers in drover.conf against the settings.
 func TestSupervisordWaitsLongEnough(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../supervisord.conf")
+	text, err := os.ReadFile("drover.conf")
 	require.NoError(t, err)
 	cfg, err := config.Load(map[string]string{"config": os.DevNull, "data": t.TempDir()}, nil)
 	require.NoError(t, err)

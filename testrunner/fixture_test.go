@@ -112,6 +112,38 @@ func quiet() logrus.FieldLogger {
 	return log
 }
 
+// lines are what a runner logs.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) debug() logrus.FieldLogger {
+	log := logrus.New()
+	log.SetOutput(l)
+	log.SetLevel(logrus.DebugLevel)
+	return log
+}
+
+// of counts the lines with all of the words.
+func (l *lines) of(words ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *fixture) start(change func(*testrunner.Config, *testrunner.Deps)) *running {
 	w.t.Helper()
 	log := logrus.New()

@@ -311,10 +311,12 @@ func TestResultTellsEverything(t *testing.T) {
 	})
 	vm := w.cluster.AddVMs(t, 1)[0]
 	w.submit(spec)
-	r := w.start(nil)
+	log := &lines{}
+	r := w.start(func(_ *testrunner.Config, d *testrunner.Deps) { d.Log = log.debug() })
 	got := w.result()
 	r.drain()
 
+	assert.Equal(t, 1, log.of("recorded the end of a request", "request="+spec.Key(), "state="+string(got.State), "vm="+vm), "its end is one line of the log")
 	assert.Equal(t, "out\ufffd", got.Stdout)
 	assert.Equal(t, "err", got.Stderr)
 	assert.True(t, got.Truncated)

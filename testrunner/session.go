@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"drover/core"
 	"drover/core/agent"
 	"drover/core/cluster/recovery"
@@ -219,6 +221,7 @@ func (s *session) record(j *job, res core.Result) bool {
 		switch core.CodeOf(err) {
 		case "":
 			s.r.metrics.finished(res)
+			j.log.WithFields(logrus.Fields{"state": res.State, "attempt": res.Attempt}).Debug("recorded the end of a request")
 			if spooled {
 				s.r.unspool(res)
 			}

@@ -31,9 +31,7 @@ func TestSupervisordConfRunsJobs(t *testing.T) {
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(256), 1+rand.IntN(250))
 	h := newTestCluster(t, "DROVER_LISTEN="+address+":8080", "DROVER_METRICS_LISTEN="+address+":9420", "DROVER_PROVIDER=local", selfTested, neverLate)
 	h.env[0] = "PATH=" + filepath.Dir(h.path) + ":" + os.Getenv("PATH")
-	h.env = append(h.env, "DROVER_LOGS="+h.cfg.Data)
-	conf, err := filepath.Abs("../../supervisord.conf")
-	require.NoError(t, err)
+	conf := coretest.SupervisordConf(t, "../..", h.cfg.Data)
 	s := &process{h: h, cmd: exec.Command(supervisord, "-n", "-c", conf), done: make(chan struct{})}
 	s.cmd.Env, s.cmd.SysProcAttr = h.env, &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, s.cmd.Start())

@@ -142,7 +142,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// section is the host as a program of supervisord; see supervisord.conf for the reasons.
+// section is the host as a program of supervisord; see scripts/drover.conf for the reasons.
 const section = `; Written by drover join.
 [program:drover-host]
 command="%s" host run --config "%s"%s
