@@ -153,12 +153,12 @@ func newTestClusterHere(t *testing.T) *testCluster {
 	return h
 }
 
-// restOfTheCrew adds what a cluster has beside hosts.
+// restOfTheCrew adds what a cluster has beside hosts of VMs, on a machine of its own.
 func (h *testCluster) restOfTheCrew() {
 	h.t.Helper()
 	ctx := h.t.Context()
 	_, err := h.cluster.Redis.Register(ctx, core.Registration{
-		Owner: core.OwnerName(core.RoleTaskrunner, "h1", 0), Host: "h1", Machine: "h1", Version: "dev", Beat: time.Hour,
+		Owner: core.OwnerName(core.RoleTaskrunner, "control", 0), Host: "control", Machine: "control", Version: "dev", Beat: time.Hour,
 	})
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.cluster.Redis.Oversee(ctx, time.Hour))
