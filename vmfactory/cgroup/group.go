@@ -102,9 +102,9 @@ func (g Group) Make(l core.Limits, cpus float64) (err error) {
 	}
 	for _, top := range g.host.Folders() {
 		folder := filepath.Join(top, g.name)
-		err := unix.Mkdir(folder, 0o755)
+		err := makeFolder(folder)
 		if errors.Is(err, unix.EEXIST) { // left by an interrupted creation
-			err = errors.Join(Remove(context.Background(), folder), unix.Mkdir(folder, 0o755))
+			err = errors.Join(Remove(context.Background(), folder), makeFolder(folder))
 		}
 		if err != nil {
 			return fmt.Errorf("make %s: %w", folder, err)
@@ -146,10 +146,19 @@ func (g Group) part() error {
 
 // mkdir makes a cgroup, which another controller of the same hierarchy may have made already.
 func mkdir(folder string) error {
-	if err := unix.Mkdir(folder, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := makeFolder(folder); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make %s: %w", folder, err)
 	}
 	return nil
+}
+
+// makeFolder makes a cgroup that a VM's agent, another user, can read, whatever the umask.
+func makeFolder(folder string) error {
+	const readable = 0o755
+	if err := unix.Mkdir(folder, readable); err != nil {
+		return err
+	}
+	return unix.Chmod(folder, readable)
 }
 
 // InForce reads the limits back from the kernel, for a VM that has had no run yet.
