@@ -106,10 +106,12 @@ func TestConformanceAs(t *testing.T) {
 		}
 		etc := t.TempDir() // a small /etc of its own, in which users are lent
 		for _, name := range []string{"subuid", "subgid"} {
-			require.NoError(t, os.WriteFile(filepath.Join(etc, name), []byte("65534:300000:65536\n"), 0o644))
+			at := filepath.Join(etc, name)
+			require.NoError(t, os.WriteFile(at, []byte("65534:300000:65536\n"), 0o600))
+			require.NoError(t, os.Chmod(at, 0o644))
 		}
 		require.NoError(t, os.Chmod(etc, 0o755))
-		become := `cp -L /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache "$0"; mount --bind "$0" /etc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
+		become := `umask 022; cp -L /etc/passwd /etc/group /etc/nsswitch.conf /etc/ld.so.cache "$0"; mount --bind "$0" /etc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
 		again(t, []string{"unshare", "--mount", "sh", "-c", become, etc}, nobody, nil, "", "TestConformance")
 	})
 }

@@ -359,6 +359,7 @@ func TestAgentProgram(t *testing.T) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.Chmod(path, 0o755))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	wrong, err := New(Config{Run: t.TempDir(), Agent: path, Version: "another"})

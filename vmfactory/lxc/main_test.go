@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"drover/core"
 	"drover/core/coretest/tier"
@@ -16,6 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	unix.Umask(0o077) // as drover has it
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		removeFixtures()
 		os.Exit(code)

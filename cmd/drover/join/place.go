@@ -71,7 +71,7 @@ func (p place) look(replace bool) (host string, err error) {
 
 // key returns the machine's key, and makes it first if there is none.
 func (p place) key() (string, error) {
-	if err := os.MkdirAll(filepath.Dir(p.file), 0o755); err != nil { // as /etc; the files in it are closed
+	if err := os.MkdirAll(filepath.Dir(p.file), 0o700); err != nil {
 		return "", core.Wrap(err, core.CodeUnavailable, p.file, "the folder of %s cannot be made", p.file)
 	}
 	at := filepath.Join(filepath.Dir(p.file), keyFile)

@@ -1,6 +1,7 @@
 package debian
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -33,7 +34,7 @@ func (s *Spec) writeSetup() (remove func(), err error) {
 	s.setup = filepath.Join(dir, "autograder.tar")
 	const open, readable = 0o755, 0o644
 	if err = os.Chmod(dir, open); err == nil {
-		err = os.WriteFile(s.setup, s.Autograder, readable)
+		err = errors.Join(os.WriteFile(s.setup, s.Autograder, readable), os.Chmod(s.setup, readable)) // whatever the umask
 	}
 	if err != nil {
 		remove()

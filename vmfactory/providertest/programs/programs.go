@@ -77,7 +77,11 @@ var built = sync.OnceValues(func() (string, error) {
 	if ok, err := lock.TryLockContext(ctx, look); !ok {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", dir+"/", "drover/cmd/"+program.Name, "drover/vmfactory/providertest/"+prober)
+	if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask
+		return "", errors.Join(err, lock.Close())
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", `umask 022; exec go build -ldflags="-s -w" -o "$@"`, "sh",
+		dir+"/", "drover/cmd/"+program.Name, "drover/vmfactory/providertest/"+prober)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("%w: %s", err, said), lock.Close())
