@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RedisClock is what Redis says of its clock and of its memory. Whoever does something irreversible because a thing is
+// RedisClock is what Redis says of its clock and of its memory. A chore that does something irreversible because a thing is
 // absent, silent or overdue asks it for how long that has been so, and nothing else: a difference of two times is none.
 // Whether an owner's heartbeat is late is the exception: scripts decide that at the moment at which they fence it.
 //

@@ -199,7 +199,7 @@ func (a *amnesia) sweep() int {
 	return n
 }
 
-// Work goes on when Redis loses its memory, and its result is taken, whatever Redis remembers, whoever comes back first,
+// Work goes on when Redis loses its memory, and its result is taken, whatever Redis remembers, and whichever component comes back first,
 // and also if it ends meanwhile.
 func TestWorkGoesOnWhenRedisLosesItsMemory(t *testing.T) {
 	t.Parallel()

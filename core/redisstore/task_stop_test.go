@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"encoding/json"
 	"context"
 	"strings"
 	"testing"
@@ -63,7 +64,8 @@ func TestCancelOfATask(t *testing.T) {
 		require.Equal(t, "ann", got.Claims[0].Cancelled)
 		require.Empty(t, running.Cancelled)
 		before := x.picture(t)
-		k.add(t, "wait")
+		err := k.Store.EnqueueTask(ctx, core.Task{ID: "wait", Generation: 1, Kind: "none", Args: json.RawMessage(`{"n":1}`)})
+		require.True(t, core.Is(err, core.CodeEnded), "it was withdrawn: %v", err)
 		x.changed(t, before)
 		again := k.run(t, 3, 5, ended(running, core.OutcomeRelease, 0), ended(got.Claims[0], core.OutcomeDone, 0))
 		require.Equal(t, "ann", again.Claims[0].Cancelled, "the next owner sees the mark too")

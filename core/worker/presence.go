@@ -163,7 +163,7 @@ func (p *Presence) revive(ctx context.Context, epoch int64) bool {
 			return false
 		}
 		if !pause.sleep(ctx) {
-			return true // whoever asked has stopped
+			return true // the caller has stopped
 		}
 	}
 }

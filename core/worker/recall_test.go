@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Redis that comes back without its memory, or with an old one, stops no work and loses no finish, whoever of the worker
+// A Redis that comes back without its memory, or with an old one, stops no work and loses no finish, whichever part of the worker
 // notices it first, and whatever of the calls by which it comes back is lost.
 func TestWorkGoesOnWhenRedisForgets(t *testing.T) {
 	t.Parallel()
