@@ -199,8 +199,8 @@ func (a *amnesia) sweep() int {
 	return n
 }
 
-// Work goes on when Redis loses its memory, and its result is taken, whatever Redis remembers, and whichever component comes back first,
-// and also if it ends meanwhile.
+// Work goes on when Redis loses its memory, and its result is taken, whatever Redis remembers, whichever component comes
+// back first, and also if the work ends meanwhile.
 func TestWorkGoesOnWhenRedisLosesItsMemory(t *testing.T) {
 	t.Parallel()
 	for way, lose := range map[string]func(a *amnesia){

@@ -60,7 +60,8 @@ type Options struct {
 	MaxOutputBytes int64
 
 	// ComeBack is the time that owners have to come back after Redis lost its memory or was set back; until then what it
-	// does not have may be running. 0: five seconds, after which an owner counts as down; below 0: none.
+	// does not have may be running. 0: five seconds, after which an owner counts as down, or none if the server is embedded;
+	// below 0: none.
 	ComeBack time.Duration
 
 	// Incarnation names this incarnation of a server that does not report one itself (an embedded one). Empty: the
@@ -127,7 +128,11 @@ func prepare(opts Options) (*Store, error) {
 	if opts.MaxOutputBytes == 0 {
 		opts.MaxOutputBytes = 256 << 20
 	}
-	if opts.ComeBack == 0 {
+	switch {
+	case opts.ComeBack != 0:
+	case opts.Incarnation != "": // its owners end with it
+		opts.ComeBack = -1
+	default:
 		opts.ComeBack = 5 * time.Second
 	}
 	if err := core.CheckName("namespace", opts.Namespace); err != nil {

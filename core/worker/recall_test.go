@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Redis that comes back without its memory, or with an old one, stops no work and loses no finish, whichever part of the worker
-// notices it first, and whatever of the calls by which it comes back is lost.
+// A Redis that comes back without its memory, or with an old one, stops no work and loses no finish, by whichever call the
+// worker notices it, and whichever of the calls that put the work back is lost.
 func TestWorkGoesOnWhenRedisForgets(t *testing.T) {
 	t.Parallel()
 	notices := map[string]func(d *worker.Worker, w *worker.Work) error{

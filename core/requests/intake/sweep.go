@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"drover/core"
+	"drover/core/service/clock"
 )
 
 // Sweep goes on with batches that were left open, and queues requests and tasks again that are unfinished in the store
@@ -24,8 +25,21 @@ func (in *Intake) Sweep(ctx context.Context) (int, error) {
 }
 
 // SweepAll sweeps the whole store once: at the start of an embedded cluster, or for
-// a one-shot overseer.
+// a one-shot overseer. It waits until owners have had the time to come back to a Redis that lost its memory.
 func (in *Intake) SweepAll(ctx context.Context) (int, error) {
+	const every = 250 * time.Millisecond
+	for {
+		recalled, err := in.Queue.Recalled(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if recalled {
+			break
+		}
+		if err := clock.Sleep(ctx, clock.Real{}, every); err != nil {
+			return 0, err
+		}
+	}
 	n, err := in.all(ctx, in.requests(in.sweepPage))
 	tasks, taskErr := in.all(ctx, in.sweepTasks)
 	batches, batchErr := in.sweepBatches(ctx)
