@@ -45,7 +45,14 @@
 //	the store refuses the result               failed, without output and tests     done
 //	Redis is down                              the run goes on; its reports are repeated until
 //	                                           Redis answers
+//	Redis lost its memory                      the run goes on; the worker registers again and puts its claim back
 //	the owner is fenced                        none; the VM's work is killed, a new epoch begins
+//	one of the above ends a claim without a    failed, blame platform                done
+//	  result, its command was started, and it
+//	  must not run twice (on_host_loss: fail)
+//	another claim has started such a request   failed, blame platform: not run       done
+//	the result store is down when such a       the claim is kept until it is back
+//	  request is to start
 //	drain (SIGTERM)                            running requests are finished
 //	the time for that is up                    none; killed                         release, no attempt used
 //	the process dies                           its next start, or the overseer, settles what it held

@@ -36,12 +36,12 @@ type Presence struct {
 	born   time.Time
 	last   atomic.Int64 // nanoseconds from born to the start of the last call that carried a heartbeat
 	fenced sync.Once
-	ended  func(error)     // called before life ends; may be nil
+	ended  func(error) // called before life ends; may be nil
 
 	reviving sync.Mutex
 	revived  func(context.Context, core.Registered) error // called in a new epoch that follows because Redis forgot the last; nil: the epoch is over then
-	life   context.Context // cancelled by lose when the epoch ends
-	lose   context.CancelCauseFunc
+	life     context.Context                              // cancelled by lose when the epoch ends
+	lose     context.CancelCauseFunc
 
 	stop context.CancelFunc
 	done chan struct{}

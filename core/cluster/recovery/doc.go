@@ -6,8 +6,8 @@
 //	in the store                      so the slot ends
 //	its terminal result               done (dead, if that is the result)
 //	nothing, and it was cancelled     recorded cancelled, then done
-//	nothing, its host is lost and     recorded failed, then done
-//	  its pool wants that
+//	nothing, it was begun and must    recorded failed, then done
+//	  not run twice
 //	nothing, and too many deaths      recorded dead, then dead: it may be what kills
 //	  count against it
 //	nothing                           retry: queued again, one attempt used

@@ -46,7 +46,8 @@
 //	         WithdrawTask          parts of it that go on                   Sweep stops parts of cancelled tasks
 //	Sweep    Enqueue               queued; max_wait counts from its submit  nothing: it may end too early, as if
 //	                                                                        Redis had not been lost
-//	Redis    everything            unfinished rows, nowhere in Redis        RestorePools, then Sweep
+//	Redis    everything            unfinished rows, nowhere in Redis        RestorePools; testrunners put back what they
+//	                                                                        run, for which Sweep waits; then Sweep
 //
 // A testrunner runs what Redis has. So each change of a waiting request has a number that is never used again; the store
 // keeps the values of all of them, the spec and the result name theirs. Recording the result of a claim makes the
