@@ -282,16 +282,16 @@ func (g Group) Controls() (files []int, err error) {
 			open(wire.ControlMemory, g.job(name), limit, unix.O_WRONLY)
 			open(wire.ControlOwnMemory, g.own(name), limit, unix.O_WRONLY)
 			open(wire.ControlOwnPeak, g.own(name), g.host.peak(), unix.O_RDWR)
-			if g.host.Forgets() {
-				open(wire.ControlOwnForget, g.own(name), g.host.forgetFile(), unix.O_WRONLY)
+			if g.host.FreesCaches() {
+				open(wire.ControlOwnFreeCaches, g.own(name), g.host.cacheFile(), unix.O_WRONLY)
 			}
 		case Pids:
 			open(wire.ControlPids, g.job(name), "pids.max", unix.O_WRONLY)
 			open(wire.ControlOwnPids, g.own(name), "pids.max", unix.O_WRONLY)
 		}
 	}
-	if g.host.Forgets() { // also where user code is in the agent's cgroup
-		open(wire.ControlForget, g.job(Memory), g.host.forgetFile(), unix.O_WRONLY)
+	if g.host.FreesCaches() { // also where user code is in the agent's cgroup
+		open(wire.ControlFreeCaches, g.job(Memory), g.host.cacheFile(), unix.O_WRONLY)
 	}
 	return files, err
 }

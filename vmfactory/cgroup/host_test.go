@@ -174,7 +174,7 @@ func TestHybrid(t *testing.T) {
 					at + "/tasks": "", at + "/cgroup.procs": "4242", at + "/memory.peak": "0", at + "/memory.max_usage_in_bytes": "0",
 				})
 				for _, top := range []string{filepath.Join(root, "memory"), h.V2(), at} {
-					kernel(t, map[string]string{top + "/" + forget1: "", top + "/" + forget2: ""})
+					kernel(t, map[string]string{top + "/" + cacheFile1: "", top + "/" + cacheFile2: ""})
 				}
 				if filepath.Base(at) == ownName { // without limits until the agent sets some
 					kernel(t, map[string]string{at + "/memory.max": "max", at + "/memory.limit_in_bytes": "-1", at + "/pids.max": "max"})

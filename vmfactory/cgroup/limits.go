@@ -98,23 +98,23 @@ func (h Host) peak() string {
 	return "memory.max_usage_in_bytes"
 }
 
-// Forgets reports whether the kernel can be told to free what it caches for a cgroup: names that were looked up, and
+// FreesCaches reports whether the kernel can be told to free what it caches for a cgroup: names that were looked up, and
 // pages of files, by which a job could leave messages for later ones. Version 2 can from Linux 5.19 on.
-func (h Host) Forgets() bool {
-	return h.Has(Memory) && unix.Access(filepath.Join(h.at[Memory].folder, h.forgetFile()), unix.W_OK) == nil
+func (h Host) FreesCaches() bool {
+	return h.Has(Memory) && unix.Access(filepath.Join(h.at[Memory].folder, h.cacheFile()), unix.F_OK) == nil // in a cgroup that we make, the file is ours
 }
 
-// forgetFile returns the file that does so.
-func (h Host) forgetFile() string {
+// cacheFile returns the file that does so.
+func (h Host) cacheFile() string {
 	if h.at[Memory].v2 {
-		return forget2
+		return cacheFile2
 	}
-	return forget1
+	return cacheFile1
 }
 
 const (
-	forget1 = "memory.force_empty" // whatever is written
-	forget2 = "memory.reclaim"     // as much as is written
+	cacheFile1 = "memory.force_empty" // whatever is written
+	cacheFile2 = "memory.reclaim"     // as much as is written
 )
 
 // known removes the limits of missing controllers.

@@ -48,7 +48,7 @@ func (g Group) vanish() bool {
 	const tries, pause = 10, 100 * time.Microsecond
 	folders := g.made()
 	if g.host.Has(Memory) {
-		forget(g.folder(Memory))
+		freeCaches(g.folder(Memory))
 	}
 	for range tries {
 		for len(folders) > 0 {
@@ -161,16 +161,16 @@ func within(folder string) ([]process.Process, error) {
 
 // Remove removes a cgroup and those below it. A process that has just died may keep one busy for a moment.
 func Remove(ctx context.Context, folder string) error {
-	forget(folder)
+	freeCaches(folder)
 	return removeAll(ctx, folder)
 }
 
-// forget frees what the kernel caches for the processes in a cgroup and below it, and could read again: it would stay
+// freeCaches frees what the kernel caches for the processes in a cgroup and below it, and could read again: it would stay
 // after the cgroup, show what a VM has read, and keep the kernel from freeing the cgroup itself. One that a kernel
 // does not let go is no reason to keep a VM.
-func forget(folder string) {
-	for _, file := range []string{forget1, forget2} {
-		_ = process.WriteFile(filepath.Join(folder, file), wire.ForgetAll) // absent in other hierarchies and versions
+func freeCaches(folder string) {
+	for _, file := range []string{cacheFile1, cacheFile2} {
+		_ = process.WriteFile(filepath.Join(folder, file), wire.FreeAllCaches) // absent in other hierarchies and versions
 	}
 }
 
@@ -208,7 +208,7 @@ func (h Host) Clear(name string) {
 
 // remove removes a cgroup and those below it that have no processes.
 func remove(folder string) {
-	forget(folder)
+	freeCaches(folder)
 	for _, inner := range below(folder) {
 		remove(inner)
 	}

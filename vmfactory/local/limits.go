@@ -42,7 +42,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "network", HeldBy: heldByNamespace},
 		{Name: "processes left behind", HeldBy: heldByNamespace},
 		p.owners.reach(confine.Landlock()),
-		vmfactory.CachesLimit(p.cgroups.host.Forgets(), cmp.Or(p.cgroups.why, "boot a kernel of Linux 5.19 or later")),
+		vmfactory.CachesLimit(p.cgroups.host.FreesCaches(), cmp.Or(p.cgroups.why, "boot a kernel of Linux 5.19 or later")),
 	}
 }
 

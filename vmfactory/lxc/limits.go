@@ -29,7 +29,7 @@ func (p *Provider) Limits() []vmfactory.Limit {
 		{Name: "network", HeldBy: heldByNamespace, Note: "and by " + heldByNftables + " for pools with network " + core.NetworkEgress},
 		{Name: "processes left behind", HeldBy: heldByNamespace},
 		{Name: "reach of submissions", HeldBy: wire.HeldByUser, Note: "by drover-run, out of their harness"},
-		vmfactory.CachesLimit(p.cgroups.Forgets(), "boot a kernel of Linux 5.19 or later"),
+		vmfactory.CachesLimit(p.cgroups.FreesCaches(), "boot a kernel of Linux 5.19 or later"),
 	}
 }
 

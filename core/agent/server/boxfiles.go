@@ -44,7 +44,7 @@ func (b *box) tidy() error {
 		err = b.sweep()
 	}
 	if err == nil {
-		err = b.agent.controls.forget(b.cell())
+		err = b.agent.controls.freeCaches(b.cell())
 	}
 	if err == nil {
 		return nil

@@ -90,21 +90,21 @@ func (d *controls) around(at cell, start func() error) error {
 	return err
 }
 
-// forget has the kernel free what it caches for runs that are over: names that they looked up, and pages of files that
+// freeCaches has the kernel free what it caches for runs that are over: names that they looked up, and pages of files that
 // they read. A later run would tell by the time of its own look-ups and reads what theirs were. Both are charged to the
 // cgroup of the process that brought them in; those that the host, or another VM, had before tell nothing.
-func (d *controls) forget(at cell) error {
+func (d *controls) freeCaches(at cell) error {
 	if !d.used[at] {
 		return nil
 	}
-	control := wire.ControlOwnForget
+	control := wire.ControlOwnFreeCaches
 	if at == shared { // the other one is below it
-		control = wire.ControlForget
+		control = wire.ControlFreeCaches
 		d.used[own] = false
 	}
 	d.used[at] = false
 	for {
-		switch err := d.pass(control, wire.ForgetAll); err {
+		switch err := d.pass(control, wire.FreeAllCaches); err {
 		case nil, syscall.EAGAIN, syscall.EBUSY: //nolint:errorlint // straight from the kernel: the rest is in use, or is no cache
 			return nil
 		case syscall.EINTR: // by the runtime

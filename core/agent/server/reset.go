@@ -84,7 +84,7 @@ func (a *Agent) wipe() error {
 	}
 	err := a.forgetRun()
 	for _, at := range []cell{shared, own} { // after what the runs left: there is less to look through
-		err = errors.Join(err, a.controls.forget(at))
+		err = errors.Join(err, a.controls.freeCaches(at))
 	}
 	if err != nil {
 		return err

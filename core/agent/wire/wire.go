@@ -25,23 +25,23 @@ const (
 // The controls are files of the cgroups that user code has for itself, open for
 // writing. They are numbered from ControlFD on.
 const (
-	ControlThreads    = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
-	ControlOwnThreads = 3 // and the next two: the same of a run with limits of its own
-	ControlIn         = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
-	ControlOwnIn      = 7 // the same of a run with limits of its own
-	ControlOut        = 8 // and out again
-	ControlMemory     = 9 // the limit on memory of all runs together
-	ControlPids       = 10
-	ControlOwnMemory  = 11 // the same of a run with limits of its own
-	ControlOwnPids    = 12
-	ControlOwnPeak    = 13 // the most memory, open for reading as well: what is written begins it anew
-	ControlForget     = 14 // frees what the kernel caches for user code, where the host has a file for that
-	ControlOwnForget  = 15 // the same for a run with limits of its own
-	Controls          = 16 // how many there are
+	ControlThreads       = 0 // and the next two: tasks of version 1, of all runs, by which the thread that starts commands goes in
+	ControlOwnThreads    = 3 // and the next two: the same of a run with limits of its own
+	ControlIn            = 6 // cgroup.procs of version 2, by which the agent goes in to start a command
+	ControlOwnIn         = 7 // the same of a run with limits of its own
+	ControlOut           = 8 // and out again
+	ControlMemory        = 9 // the limit on memory of all runs together
+	ControlPids          = 10
+	ControlOwnMemory     = 11 // the same of a run with limits of its own
+	ControlOwnPids       = 12
+	ControlOwnPeak       = 13 // the most memory, open for reading as well: what is written begins it anew
+	ControlFreeCaches    = 14 // frees what the kernel caches for user code, where the host has a file for that
+	ControlOwnFreeCaches = 15 // the same for a run with limits of its own
+	Controls             = 16 // how many there are
 )
 
-// ForgetAll is written to the controls that free what is cached: more than there can be.
-const ForgetAll = "1T"
+// FreeAllCaches is written to the controls that free what is cached: more than there can be.
+const FreeAllCaches = "1T"
 
 // PidsBehind is how far the cgroup of all runs stands behind their limit of processes.
 // Before it the agent's watchdog ends a run and says why; behind it is RLIMIT_NPROC,

@@ -79,8 +79,8 @@ func (s *scene) largeFiles(t *testing.T) []file {
 	return all
 }
 
-// told lists by which of a reader's measurements the half can be told from the rest, better than by chance.
-func (s set) told(t *testing.T, who, stdout string) []string {
+// distinguished lists by which of a reader's measurements the half can be told from the rest, better than by chance.
+func (s set) distinguished(t *testing.T, who, stdout string) []string {
 	t.Helper()
 	require.True(t, strings.HasSuffix(stdout, probe.Held), "%s", stdout)
 	var leaks []string
@@ -145,10 +145,10 @@ func rankSum(bits string, values []float64) float64 {
 	return (sum - ones*(all+1)/2) / math.Sqrt(variance)
 }
 
-// keepCaches keeps other tests from dropping caches, which would hide what is told.
-func keepCaches(t *testing.T) (free func()) {
+// lockCaches keeps other tests from dropping caches, which would hide what is told.
+func lockCaches(t *testing.T) (free func()) {
 	t.Helper()
-	free, err := lock(keptCaches, unix.LOCK_SH)
+	free, err := lock(cachesLock, unix.LOCK_SH)
 	require.NoError(t, err)
 	return free
 }
@@ -156,7 +156,7 @@ func keepCaches(t *testing.T) (free func()) {
 // laterTells has a test, a run in the box and a VM touch a half of a set, and a later one tell it.
 func laterTells(t *testing.T, s *scene) []string {
 	t.Helper()
-	defer keepCaches(t)()
+	defer lockCaches(t)()
 	leaks := probeAt("cached")(t, s)
 	pool := providertest.Pool()
 	pool.Limits.Disk, pool.Limits.FileSize = 160<<20, 160<<20 // of the state that holds the probe
@@ -170,20 +170,20 @@ func laterTells(t *testing.T, s *scene) []string {
 	}
 	test := agent.Run{Share: core.Limits{Memory: pool.Limits.Memory / 2}}
 	first := s.newSet(t, 0)
-	run(v, "touch", first.target, test)
+	run(v, "touch-items", first.target, test)
 	require.NoError(t, v.Reset(t.Context(), "probe"))
-	leaks = append(leaks, first.told(t, "a later test", run(v, "tell", first.target, test))...)
+	leaks = append(leaks, first.distinguished(t, "a later test", run(v, "measure-items", first.target, test))...)
 
 	second := s.newSet(t, 1)
-	run(v, "touch", second.target, agent.Run{})
+	run(v, "touch-items", second.target, agent.Run{})
 	s.end(t, v)
 	v = s.Armed(t, pool)
-	leaks = append(leaks, second.told(t, "a later VM", run(v, "tell", second.target, agent.Run{}))...)
+	leaks = append(leaks, second.distinguished(t, "a later VM", run(v, "measure-items", second.target, agent.Run{}))...)
 
 	third := s.newSet(t, 2)
-	o := v.Harness(t, harnessScript+"run -- "+quoted("touch", third.target)+" >/dev/null\nrun -- "+quoted("tell", third.target)+"\n")
+	o := v.Harness(t, harnessScript+"run -- "+quoted("touch-items", third.target)+" >/dev/null\nrun -- "+quoted("measure-items", third.target)+"\n")
 	require.Zero(t, o.Code, "%+v", o)
-	leaks = append(leaks, third.told(t, "a later run in the box", o.Stdout)...)
+	leaks = append(leaks, third.distinguished(t, "a later run in the box", o.Stdout)...)
 	v.Alive(t)
 	s.end(t, v)
 	return leaks
@@ -192,15 +192,15 @@ func laterTells(t *testing.T, s *scene) []string {
 // neighbourTells has a VM touch a half of a set, and another one tell it while the first one runs.
 func neighbourTells(t *testing.T, s *scene) []string {
 	t.Helper()
-	defer keepCaches(t)()
+	defer lockCaches(t)()
 	set := s.newSet(t, 3)
 	pool := providertest.Pool()
 	v, other := s.Armed(t, pool), s.Armed(t, pool)
 	holding := set.target
 	holding.PID = 1
 	var leaks []string
-	s.holding(t, v, "touch", holding, func() {
-		leaks = set.told(t, "a VM beside it", other.Probe(t, "tell", set.target).Stdout)
+	s.holding(t, v, "touch-items", holding, func() {
+		leaks = set.distinguished(t, "a VM beside it", other.Probe(t, "measure-items", set.target).Stdout)
 	})
 	s.end(t, other)
 	return leaks

@@ -31,9 +31,9 @@ func TestRankSum(t *testing.T) {
 func TestTell(t *testing.T) {
 	t.Parallel()
 	s := newSet([]string{programs.Prober(t)})
-	said, err := exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("touch", s.target)...).CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("touch-items", s.target)...).CombinedOutput()
 	require.NoError(t, err, "%s", said)
-	said, err = exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("tell", s.target)...).CombinedOutput()
+	said, err = exec.CommandContext(t.Context(), programs.Prober(t), probe.Args("measure-items", s.target)...).CombinedOutput()
 	require.NoError(t, err, "%s", said)
-	assert.Contains(t, s.told(t, "another program", string(said)), "another program tells names by time")
+	assert.Contains(t, s.distinguished(t, "another program", string(said)), "another program tells names by time")
 }

@@ -184,8 +184,8 @@ func namespaces() map[string]int64 {
 	return counts
 }
 
-// keptCaches is a file whose lock keeps other tests of this host from dropping caches.
-const keptCaches = "/proc/sys/vm/swappiness"
+// cachesLock is a file whose lock keeps other tests of this host from dropping caches.
+const cachesLock = "/proc/sys/vm/swappiness"
 
 // dropCaches has the kernel forget what it can read again.
 const dropCaches = "/proc/sys/vm/drop_caches"
@@ -193,7 +193,7 @@ const dropCaches = "/proc/sys/vm/drop_caches"
 // drop makes the kernel drop caches, if a test may do so: cached files keep cgroups that were removed. What is left
 // then is kept by something else.
 func drop() {
-	free, err := lock(keptCaches, unix.LOCK_EX)
+	free, err := lock(cachesLock, unix.LOCK_EX)
 	if err != nil {
 		return
 	}

@@ -176,15 +176,15 @@ func (s *scene) pinnedOnce(t *testing.T, name string) []string {
 	for i, one := range all {
 		grown := now[i] - before[i]
 		t.Logf("%s: %d more; %d are allowed", one.what, grown, one.most)
-		if grown > one.most && one.falls(now[i]-one.most) {
+		if grown > one.most && one.hasFallen(now[i]-one.most) {
 			leaks = append(leaks, fmt.Sprintf("%s pin %d %s", name, grown, one.what))
 		}
 	}
 	return leaks
 }
 
-// falls waits until the host has no more than so much, which it may free only after a while, and reports whether it has.
-func (one stock) falls(to int64) bool {
+// hasFallen waits until the host has no more than so much, which it may free only after a while, and reports whether it has.
+func (one stock) hasFallen(to int64) bool {
 	const pause = 50 * time.Millisecond
 	again := time.NewTicker(pause)
 	defer again.Stop()

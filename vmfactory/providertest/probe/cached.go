@@ -14,14 +14,14 @@ import (
 )
 
 // The host keeps names that were looked up, and pages of files that were read, for all its VMs. The probe touch brings
-// in those items of a set whose bit is 1; the probe tell measures all items, and prints what it measured.
+// in those items of a set whose bit is 1; the probe measure-items measures all items, and prints what it measured.
 
 // lookUps is how often an item of names is tried: each has so many names, because a look-up brings its name in.
 const lookUps = 9
 
-// touch brings in the half of the names and pages that Bits has, and keeps the pages mapped, as a neighbour would, if
+// touchItems brings in the half of the names and pages that Bits has, and keeps the pages mapped, as a neighbour would, if
 // PID is set.
-func touch(t Target) error {
+func touchItems(t Target) error {
 	pages, err := mapPages(t.Files, len(t.Bits))
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func touch(t Target) error {
 //go:noinline
 func load(at *byte) byte { return *at }
 
-// tell prints a line for each way to tell items apart: its name and a number for each item.
-func tell(t Target) error {
+// measureItems prints a line for each way to tell items apart: its name and a number for each item.
+func measureItems(t Target) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	count := len(t.Bits)
@@ -86,7 +86,7 @@ func tell(t Target) error {
 		_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
 		say("pages by faults", after.Majflt-before.Majflt)
 		if pagemap >= 0 {
-			say("mappings by pagemap", alone(pagemap, page))
+			say("mappings by pagemap", isAlone(pagemap, page))
 		}
 	}
 	for _, what := range slices.Sorted(func(yield func(string) bool) {
@@ -101,8 +101,8 @@ func tell(t Target) error {
 	return nil
 }
 
-// alone is 1 if no other process maps the page.
-func alone(pagemap int, page *byte) int64 {
+// isAlone is 1 if no other process maps the page.
+func isAlone(pagemap int, page *byte) int64 {
 	const entry, exclusive = 8, 1 << 56
 	var b [entry]byte
 	if _, err := unix.Pread(pagemap, b[:], int64(uintptr(unsafe.Pointer(page)))/int64(os.Getpagesize())*entry); err != nil {
@@ -166,8 +166,8 @@ func mapPages(files []string, count int) ([]*byte, error) {
 	return all, nil
 }
 
-// largeFiles prints the largest files of the system, each with its inode number.
-func largeFiles(Target) error {
+// printLargeFiles prints the largest files of the system, each with its inode number.
+func printLargeFiles(Target) error {
 	const most = 4
 	type file struct {
 		path string

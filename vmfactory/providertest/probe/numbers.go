@@ -26,8 +26,8 @@ var numbered = []struct {
 	{"descriptors of processes", func() (int, error) { return unix.PidfdOpen(os.Getpid(), 0) }},
 }
 
-// numbers prints those that the kernel counts for the whole host.
-func numbers(Target) error {
+// printNumbers prints those that the kernel counts for the whole host.
+func printNumbers(Target) error {
 	const batch = 1100 // a processor takes 1,024 numbers of inodes at a time
 	for _, of := range numbered {
 		var st unix.Stat_t
@@ -61,7 +61,7 @@ func numbers(Target) error {
 	return nil
 }
 
-// moveNumbers makes Most of what numbers prints, or of what it has to keep ten each.
+// moveNumbers makes Most of what printNumbers prints, or of what it has to keep ten each.
 func moveNumbers(t Target) error {
 	for _, of := range numbered {
 		for range t.Most {

@@ -52,9 +52,9 @@ func Makers() []string {
 	return slices.Sorted(slices.Values(all))
 }
 
-// objects has PID processes make up to Most objects each of the kind that Marker names, says how many there are and why
+// holdObjects has PID processes make up to Most objects each of the kind that Marker names, says how many there are and why
 // there are not more, and keeps them.
-func objects(t Target) error {
+func holdObjects(t Target) error {
 	if t.PID == 0 {
 		return makeObjects(t)
 	}

@@ -88,7 +88,7 @@ func register() {
 		"threads": threads, "deep": deep, "core-dumps": coreDumps, "crash": crash, "agent-files": agentFiles, "setuid-programs": setuidPrograms,
 		"litter": litter, "locks": locks, "queues": queues, "zombies": zombies, "clocks": clocks, "priority": priority, "release-agent": releaseAgent,
 		"kernel-parts": kernelParts, "terminal": terminal, "facts": facts, "spin": spin, "sessions": sessions, "traces": traces,
-		"objects": objects, "numbers": numbers, "move-numbers": moveNumbers, "touch": touch, "tell": tell, "large-files": largeFiles,
+		"objects": holdObjects, "numbers": printNumbers, "move-numbers": moveNumbers, "touch-items": touchItems, "measure-items": measureItems, "large-files": printLargeFiles,
 		"unwaited": unwaited, "unwaited-flag": unwaitedFlag, "slice": slice,
 		"harness-memory": harnessMemory, "harness-arguments": harnessArguments, "harness-signals": harnessSignals, "harness-files": harnessFiles, "harness-modes": harnessModes,
 		"harness-socket": harnessSocket, "harness-descriptors": harnessDescriptors,

@@ -222,7 +222,7 @@ func TestGetThrough(t *testing.T) {
 		})
 	}
 	for _, name := range Names() {
-		assert.True(t, covered[name] || slices.Contains([]string{"foreign-calls", "traces", "touch", "tell", "large-files", "objects", "numbers", "move-numbers"}, name), "probe %s was never seen to get through", name)
+		assert.True(t, covered[name] || slices.Contains([]string{"foreign-calls", "traces", "touch-items", "measure-items", "large-files", "objects", "numbers", "move-numbers"}, name), "probe %s was never seen to get through", name)
 	}
 	assert.Contains(t, start(t, "host-loopback", Target{TCP: "127.0.0.1:1", Abstract: abstract.Addr().String()}, nil), "got through: reached unix")
 }
