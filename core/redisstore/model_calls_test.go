@@ -140,6 +140,7 @@ func (m *model) check(c *call) {
 	m.checkBlame(c)
 	m.checkOwners(c)
 	m.checkHosts(c)
+	m.checkIdle(c)
 	m.checkClock(c)
 	m.checkCancels(c)
 	m.checkLease(c)

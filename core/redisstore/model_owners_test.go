@@ -128,7 +128,8 @@ func (m *model) makeLate(name string) {
 // exchange makes a new call of a lane, or repeats the one that is not answered.
 func (r *runner) exchange() {
 	l := &r.lanes[r.n("lane", 2)]
-	if l.frozen == nil {
+	acts := l.frozen == nil
+	if acts {
 		l.seq++
 		call := r.newCall(l)
 		l.frozen, l.life = &call, r.life
@@ -139,7 +140,14 @@ func (r *runner) exchange() {
 		r.copyOf(func() { _, _ = r.s.Exchange(r.ctx, call) })
 		return
 	}
+	ring := func() {}
+	if acts && call.Want > 0 {
+		ring = r.takeRing()
+	}
 	x, err := r.s.Exchange(r.ctx, call)
+	if err != nil {
+		ring()
+	}
 	if r.chance("comes twice", 4) {
 		r.copyOf(func() { _, _ = r.s.Exchange(r.ctx, call) })
 	}
