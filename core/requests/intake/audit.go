@@ -145,7 +145,9 @@ func (a *Audit) requests() side {
 			return page, next, err
 		},
 		present: in.Queue.Present,
-		room:    func(ctx context.Context, key string) bool { return !core.Is(in.Pools.Room(ctx, specs[key]), core.CodeFull) },
+		room: func(ctx context.Context, key string) bool {
+			return !core.Is(in.Pools.Room(ctx, specs[key]), core.CodeFull)
+		},
 		open: func(ctx context.Context, key string) (bool, bool, error) {
 			id, generation, err := core.ParseKey(key)
 			if err != nil {

@@ -48,6 +48,8 @@
 //	                                                                        Redis had not been lost
 //	Redis    everything            unfinished rows, nowhere in Redis        RestorePools; testrunners put back what they
 //	                                                                        run, for which Sweep waits; then Sweep
+//	store    is set back           unfinished rows, ended by Redis          Sweep: queues them again
+//	                               Redis has what has no row                Audit: takes it out
 //
 // A testrunner runs what Redis has. So each change of a waiting request has a number that is never used again; the store
 // keeps the values of all of them, the spec and the result name theirs. Recording the result of a claim makes the
