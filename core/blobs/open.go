@@ -80,9 +80,12 @@ var openers = map[string]func(ctx context.Context, rest string) (*Store, error){
 	"s3":   openS3,
 }
 
+// InMemory is the URL of a new store that ends with the program.
+const InMemory = "mem://"
+
 // Schemes lists the URLs that Open knows, as examples for people.
 func Schemes() []string {
-	return []string{"file://PATH", "s3://BUCKET?region=REGION", "mem://"}
+	return []string{"file://PATH", "s3://BUCKET?region=REGION", InMemory}
 }
 
 // Open opens the store that a URL names: "file://PATH", a folder, absolute or relative to the working folder, created

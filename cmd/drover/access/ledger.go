@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drover/core"
+	"drover/core/blobs"
 	"drover/core/config"
 	"drover/core/redisstore"
 	"drover/core/school"
@@ -113,7 +114,7 @@ func (h *Cluster) bind(ctx context.Context, ours redisstore.Stores, move bool) e
 	if its[core.BindNamespace], err = h.Store.PutBinding(ctx, core.BindNamespace, h.Config.Namespace, move); err != nil {
 		return err
 	}
-	if ours.Blobs != "" {
+	if ours.Blobs != "" && h.Config.Blobs.Reveal() != blobs.InMemory { // that one is new at each start
 		if its[core.BindBlobs], err = h.Store.PutBinding(ctx, core.BindBlobs, ours.Blobs, move); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func (s *Store) migrate(ctx context.Context, may migrating) error {
 		now, known, err := one[schema](ctx, s, meta, m{"_id": "schema"})
 		if err == nil && !known {
 			if may != makeNew {
-				return core.Errorf(core.CodeNotFound, s.name, "%s is no result store: it is missing or empty", s.name)
+				return core.Errorf(core.CodeNotFound, s.name, "result store %s does not exist, or is empty", s.name)
 			}
 			err = s.christen(ctx)
 			now.Making = true

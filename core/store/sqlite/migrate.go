@@ -24,7 +24,7 @@ func exists(ctx context.Context, path string) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return core.Errorf(core.CodeNotFound, path, "%s is no result store: it is missing or empty", path)
+		return core.Errorf(core.CodeNotFound, path, "result store %s does not exist, or is empty", path)
 	}
 	return fault(err, path)
 }
