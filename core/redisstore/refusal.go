@@ -12,16 +12,15 @@ import (
 
 // refusals explain what a server that answers does not do, and what helps, by the first word of its answer.
 var refusals = map[string]string{
-	"READONLY":    "this Redis is a replica and takes no writes: name the primary, or its Sentinels with redis+sentinel://",
-	"MISCONF":     "Redis takes no writes, since it cannot save its data: free its disk, and see its log",
-	"NOREPLICAS":  "Redis takes no writes, since fewer replicas follow it than its min-replicas-to-write: start the missing ones",
-	"WRONGPASS":   "Redis refuses the user or its password: check the user in the Redis URL, and the file that redis_password_file names",
-	"NOAUTH":      "Redis asks for a user and a password: name the user in the Redis URL, and the file of the password with redis_password_file",
-	"NOPERM":      "Redis does not allow its user what drover needs: give the user those rights (see A cluster on many machines in docs/operations.md)",
-	"LOADING":     "Redis is reading its data from disk: wait",
-	"MASTERDOWN":  "this Redis is a replica that has lost its primary: name the primary, or its Sentinels with redis+sentinel://",
-	"CLUSTERDOWN": "the Redis Cluster is down: see redis-cli cluster info on one of its nodes",
-	"OOM":         "Redis is full (maxmemory): raise it, or wait until work has ended",
+	"READONLY":   "this Redis is a replica and takes no writes: name the primary, or its Sentinels with redis+sentinel://",
+	"MISCONF":    "Redis takes no writes, since it cannot save its data: free its disk, and see its log",
+	"NOREPLICAS": "Redis takes no writes, since fewer replicas follow it than its min-replicas-to-write: start the missing ones",
+	"WRONGPASS":  "Redis refuses the user or its password: check the user in the Redis URL, and the file that redis_password_file names",
+	"NOAUTH":     "Redis asks for a user and a password: name the user in the Redis URL, and the file of the password with redis_password_file",
+	"NOPERM":     "Redis does not allow its user what drover needs: give the user those rights (see A cluster on many machines in docs/operations.md)",
+	"LOADING":    "Redis is reading its data from disk: wait",
+	"MASTERDOWN": "this Redis is a replica that has lost its primary: name the primary, or its Sentinels with redis+sentinel://",
+	"OOM":        "Redis is full (maxmemory): raise it, or wait until work has ended",
 }
 
 // fault makes a core error of an error from Redis or the connection. If the caller's own context ended, its error is
