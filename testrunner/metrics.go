@@ -7,9 +7,11 @@ import (
 	"drover/core/service/metric"
 )
 
+const millisecondsInSecond = 1000
+
 // metrics are what operators see of a testrunner.
 type metrics struct {
-	claims, retries, releases, fenced, finishes, builds, rechecks, lost, again, busy, staging *metric.Family
+	claims, retries, releases, fenced, finishes, builds, rechecks, lost, again, busy, staging, waiting *metric.Family
 }
 
 func newMetrics(r *Runner) *metrics {
@@ -40,6 +42,7 @@ func newMetrics(r *Runner) *metrics {
 		lost:     in.Counter("drover_testrunner_lost_seconds_total", "Time by which limits by the clock were put off, because runs lost it to other programs of the host."),
 		again:    in.Counter("drover_testrunner_recheck_cpu_seconds_total", "Processor time of runs of tests that ran again and count for nothing: what further runs cost."),
 		busy:     in.Gauge("drover_testrunner_busy_slots", "Slots with a request in hand."),
+		waiting:  in.Histogram("drover_testrunner_waiting_seconds", "From a request's submission to its claim, of results recorded.", 0.01, 4, 10),
 		staging:  in.Histogram("drover_testrunner_staging_seconds", "From a claim's arrival to the start of its command.", 0.001, 4, 8),
 	}
 }
@@ -51,4 +54,7 @@ func (m *metrics) finished(res core.Result) {
 		blame = "none"
 	}
 	m.finishes.Add(1, string(res.State), blame)
+	if res.Times.Claimed > 0 {
+		m.waiting.Observe(float64(res.Times.Claimed) / millisecondsInSecond)
+	}
 }

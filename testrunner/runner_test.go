@@ -317,6 +317,9 @@ func TestResultTellsEverything(t *testing.T) {
 	r.drain()
 
 	assert.Equal(t, 1, log.of("recorded the end of a request", "request="+spec.Key(), "state="+string(got.State), "vm="+vm), "its end is one line of the log")
+	metrics := coretest.Metrics(t, r.metrics)
+	assert.InDelta(t, 1, metrics["drover_testrunner_waiting_seconds_count"], 0)
+	assert.GreaterOrEqual(t, metrics["drover_testrunner_waiting_seconds_sum"], 60.0)
 	assert.Equal(t, "out\ufffd", got.Stdout)
 	assert.Equal(t, "err", got.Stderr)
 	assert.True(t, got.Truncated)

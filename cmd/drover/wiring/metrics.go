@@ -59,6 +59,13 @@ func (m *clusterMetrics) declare(in *metric.Set) {
 			to(float64(o.Slots), o.Name)
 		}
 	}, "owner")
+	in.GaugeFunc("drover_cluster_hosts", "Hosts with a vmfactory or testrunner, by whether a heartbeat of one of them is in time.", func(to metric.Reports) {
+		if now := m.look(); now.known {
+			inTime, late := countHosts(now.owners)
+			to(float64(inTime), "in time")
+			to(float64(late), "late")
+		}
+	}, "heartbeat")
 	in.GaugeFunc("drover_cluster_missing", "1 for a role that nobody in the cluster does now.", func(to metric.Reports) {
 		now := m.look()
 		if !now.known {
@@ -69,6 +76,24 @@ func (m *clusterMetrics) declare(in *metric.Set) {
 			to(terminal.OneIf(slices.Contains(missing, role)), string(role))
 		}
 	}, "role")
+}
+
+// countHosts counts the hosts of VMs by whether one of their owners is in time.
+func countHosts(owners []core.OwnerInfo) (inTime, late int) {
+	hosts := map[string]bool{}
+	for _, o := range owners {
+		if o.Role == core.RoleVMFactory || o.Role == core.RoleTestrunner {
+			hosts[o.Host] = hosts[o.Host] || !o.Late
+		}
+	}
+	for _, is := range hosts {
+		if is {
+			inTime++
+		} else {
+			late++
+		}
+	}
+	return inTime, late
 }
 
 // shownOwners are those that have series of their own: all, or in a cluster of many those that are late, the latest

@@ -66,3 +66,13 @@ func TestScrapesShareAReading(t *testing.T) {
 	now = now.Add(-time.Hour)
 	require.Equal(t, 3, scrape(), "a clock that was set back keeps no old reading")
 }
+
+func TestHostsAreCountedByTheirHeartbeats(t *testing.T) {
+	t.Parallel()
+	inTime, late := countHosts([]core.OwnerInfo{
+		{Host: "h1", Role: core.RoleVMFactory, Late: true}, {Host: "h1", Role: core.RoleTestrunner}, // one of its processes died
+		{Host: "h2", Role: core.RoleTestrunner, Late: true}, {Host: "h2", Role: core.RoleTaskrunner},
+		{Host: "control", Role: core.RoleTaskrunner},
+	})
+	require.Equal(t, []int{1, 1}, []int{inTime, late})
+}

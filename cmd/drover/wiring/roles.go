@@ -281,7 +281,7 @@ func NewOverseer(s Surroundings) (*overseer.Overseer, Role, error) {
 	if err != nil {
 		return nil, Role{}, err
 	}
-	(&clusterMetrics{cluster: s.Cluster.Redis, now: time.Now}).declare(s.Metrics)
+	(&clusterMetrics{cluster: s.Cluster.Redis, now: s.Cluster.Now}).declare(s.Metrics)
 	return o, Role{service: service.Service{Name: "overseer", Run: o.Run}, checks: checksOf(s.Cluster)}, nil
 }
 
