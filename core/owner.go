@@ -138,6 +138,8 @@ type HostInfo struct {
 	Broken    map[string]string          `json:"broken,omitempty"`   // pool → why its VMs cannot be made there
 	Fetching  map[string]string          `json:"fetching,omitempty"` // pool → what is being fetched for it; until then none of its VMs can be made there
 
+	BrokenSince map[string]int64 `json:"-"` // pool of Broken → since when, ms
+
 	DrainUntil  int64         `json:"drain_until_ms,omitempty"` // until then its claimed work may continue; 0: without limit
 	DrainWithin time.Duration `json:"-"`                        // how long that was when the drain began
 	Wished      bool          `json:"-"`                        // the result store's wishes for the host are known to this incarnation of Redis

@@ -39,6 +39,32 @@ func TestALateStartIsTriedToo(t *testing.T) {
 	}
 }
 
+// A pool that is broken on a host for a moment takes nothing from a lease.
+func TestALeaseKeepsItsShareOfAPoolThatFlaps(t *testing.T) {
+	t.Parallel()
+	l := newLeasing(t, coretest.Mini(t), 2)
+	l.b.Mini.SetTime(l.clock.Now())
+	made := l.reserve(5, 0, 5*time.Hour)
+	l.round()
+	host := l.get(made.ID).Reservations[0].Allocations[0].Host
+	broken := func(is bool, d time.Duration) bool {
+		n := core.HostNotes{Serves: []string{"again", "once"}}
+		if is {
+			n.Broken = map[string]string{"again": "no image"}
+		}
+		factory := core.OwnerName(core.RoleVMFactory, host, 0)
+		require.NoError(t, l.cluster.Note(t.Context(), factory, l.epoch[factory], host, n))
+		l.clock.Advance(d)
+		l.b.Mini.SetTime(l.clock.Now())
+		l.round()
+		return l.get(made.ID).Reservations[0].Allocations[0].State == core.AllocationHeld
+	}
+	require.True(t, broken(true, time.Minute))
+	require.True(t, broken(false, 5*time.Minute))
+	require.True(t, broken(true, time.Minute))
+	require.False(t, broken(true, time.Minute), "it goes on")
+}
+
 // troubled opens no pool.
 type troubled struct {
 	core.LeasedPools

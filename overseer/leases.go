@@ -106,6 +106,13 @@ func (o *Overseer) readCalendar(ctx context.Context) (*leaseGround, error) {
 	}
 	now := cal.clock.Now - cal.clock.Ahead().Milliseconds()
 	cal.Ground = lease.NewGround(now, hosts, pools, slices.Clone(o.calendar.Leases), o.cfg.Leases)
+	for i := range cal.Hosts {
+		for pool, since := range cal.hosts[cal.Hosts[i].Name].BrokenSince {
+			if cal.clock.AbsentFor(since) < core.AbsentLong {
+				cal.Hosts[i].Flaps = append(cal.Hosts[i].Flaps, pool)
+			}
+		}
+	}
 	return cal, nil
 }
 

@@ -155,6 +155,14 @@ func (s *Store) toHost(name string, f map[string]string, served map[string][]str
 			return h, err
 		}
 	}
+	for _, word := range strings.Fields(f["broken_since"]) {
+		if pool, since, ok := strings.Cut(word, ":"); ok && h.Broken[pool] != "" {
+			if h.BrokenSince == nil {
+				h.BrokenSince = make(map[string]int64)
+			}
+			h.BrokenSince[pool] = num(since)
+		}
+	}
 	text := f["serves"]
 	if _, known := served[text]; !known {
 		var pools []string

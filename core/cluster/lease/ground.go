@@ -13,6 +13,7 @@ type Host struct {
 	MaxVMs int               // 0: no limit but its size
 	Serves []string          // pools whose VMs it makes
 	Broken []string          // pools of these whose VMs cannot be made there now
+	Flaps  []string          // pools of Broken that are so for a moment only: what is held there stays
 	Labels map[string]string // what requirements ask for
 	Out    string            // why it gets no reservations now; "": it does
 	Keeps  bool              // although it is out, it goes on holding those that it has

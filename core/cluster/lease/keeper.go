@@ -33,7 +33,9 @@ func (k *keeper) keeps(n *need, a *core.Allocation, i, j int) (int, string) {
 	case !known || k.book.ground.Far || k.book.hosts[at].Keeps:
 		return a.Units, ""
 	}
-	if why := n.refuses(&k.book.hosts[at]); why != "" {
+	host := k.book.hosts[at]
+	host.Broken = slices.DeleteFunc(slices.Clone(host.Broken), func(pool string) bool { return slices.Contains(host.Flaps, pool) })
+	if why := n.refuses(&host); why != "" {
 		return 0, why
 	}
 	if !k.known[at] {

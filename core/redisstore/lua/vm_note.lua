@@ -11,6 +11,13 @@ local owner, host = ARGV[1], ARGV[3]
 if redis.call('HGET', K.owner(owner), 'epoch') ~= ARGV[2] then
   return fail('FENCED', owner)
 end
+local since, words, clock = {}, {}, now()
+for pool, ms in string.gmatch(redis.call('HGET', K.host(host), 'broken_since') or '', '([a-z0-9-]+):(%d+)') do
+  since[pool] = ms
+end
+for pool in string.gmatch(ARGV[4], '"([a-z0-9-]+)":"') do
+  words[#words + 1] = pool .. ':' .. (since[pool] or int(clock))
+end
 pass_when_full()
 local function note(field, text)
   if text == '' then
@@ -26,6 +33,7 @@ for pool in string.gmatch(redis.call('HGET', K.host(host), 'broken') or '', '"([
   end
 end
 note('broken', ARGV[4])
+note('broken_since', table.concat(words, ' '))
 note('providers', ARGV[5])
 note('fetching', ARGV[6])
 note('serves', ARGV[7])
