@@ -105,19 +105,18 @@ const (
 	gatherTime  = time.Millisecond
 )
 
-// gather counts the pieces of a stream, and waits before the next one where that should be larger.
+// gather counts the pieces of a stream.
 type gather struct {
 	small int   // pieces in a row
 	fed   int64 // how much input there had been before the first of them
 }
 
-func (g *gather) wait(n int, fed int64) {
+// waits counts a piece of n bytes, and reports whether the next one should wait.
+func (g *gather) waits(n int, fed int64) bool {
 	if g.small++; n >= smallPiece || fed != g.fed {
 		g.small, g.fed = 0, fed
 	}
-	if g.small > smallPieces {
-		time.Sleep(gatherTime)
-	}
+	return g.small > smallPieces
 }
 
 // pump carries one stream until its last writer is gone. Beyond the limit it counts and discards, and far beyond it
@@ -142,7 +141,13 @@ func (j *job) pump(kind wire.Kind, from *os.File) {
 			if total > end {
 				j.stop(causeOutput)
 			}
-			pieces.wait(n, j.fed.Load())
+			if pieces.waits(n, j.fed.Load()) {
+				select {
+				case <-time.After(gatherTime):
+				case <-j.exited:
+				case <-j.stopped:
+				}
+			}
 		}
 		if err != nil {
 			return // the last writer is gone, or the run was given up
