@@ -158,4 +158,4 @@ func ParseSentinel(url string) (*redis.FailoverOptions, error) {
 func (s *Store) Incarnation() string { return s.incarnation() }
 
 // Once is the connection of calls that are not repeated.
-func (s *Store) Once() redis.UniversalClient { return s.once }
+func (s *Store) Once() *redis.Client { return s.once }
