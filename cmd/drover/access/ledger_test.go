@@ -181,6 +181,7 @@ func TestPartsOfAClusterSetBack(t *testing.T) {
 		refused    string   // what every program says
 		names      []string // the setting, and what to do
 		kinds      []string // what the check finds
+		files      int      // that are missing
 		done, open core.RequestState
 	}{
 		"nothing":         {breaks: func(*parts) {}, done: core.RequestCompleted, open: core.RequestCompleted},
@@ -194,7 +195,7 @@ func TestPartsOfAClusterSetBack(t *testing.T) {
 		"Redis another's": {breaks: func(s *parts) { s.redis = newParts(s.t).redis }, refused: "is not the result store", names: []string{"--store"}},
 		"Redis missing":   {breaks: func(s *parts) { s.changed = []string{"DROVER_REDIS=unix:///nowhere/redis.sock"} }, refused: "does not answer", names: []string{"Start it"}},
 
-		"blobs older":     {breaks: func(s *parts) { s.older("blobs") }, done: core.RequestCompleted, open: core.RequestFailed},
+		"blobs older":     {breaks: func(s *parts) { s.older("blobs") }, files: 1, done: core.RequestCompleted, open: core.RequestFailed},
 		"blobs empty":     {breaks: func(s *parts) { s.remove("blobs"); s.mkdir("blobs") }, refused: "is not the blob store", names: []string{"--blobs", "backup"}},
 		"blobs another's": {breaks: func(s *parts) { s.another("blobs") }, refused: "is not the blob store", names: []string{"--blobs", "migrate --adopt"}},
 		"blobs missing":   {breaks: func(s *parts) { s.remove("blobs") }, refused: "is not the blob store", names: []string{"--blobs", "backup"}},
@@ -240,8 +241,14 @@ func TestPartsOfAClusterSetBack(t *testing.T) {
 				}
 				return
 			}
+			h, err := OpenCluster(t.Context(), s.cfg())
+			require.NoError(t, err)
+			missing, _, err := h.FindMissingFiles(t.Context())
+			require.NoError(t, err)
+			require.Len(t, missing, c.files)
+			require.NoError(t, h.Close())
 			s.heals(c.kinds)
-			h := s.join()
+			h = s.join()
 			defer func() { require.NoError(t, h.Close()) }()
 			for id, want := range map[string]core.RequestState{s.done: c.done, s.open: c.open} {
 				row, err := h.Store.Get(t.Context(), id)

@@ -264,3 +264,21 @@ func (f *Findings) ledger(ctx context.Context, h *access.Cluster) error {
 	}
 	return nil
 }
+
+// missingFiles checks that files that the result store names are there.
+func (f *Findings) missingFiles(ctx context.Context, h *access.Cluster) error {
+	missing, looked, err := h.FindMissingFiles(ctx)
+	if core.Is(err, core.CodeUnavailable) {
+		return nil // which is said of the blob store
+	}
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		f.fail("files", "put them back from a backup of the blob store; drover request rerun then runs what failed without them",
+			"%d of the %d looked for are not in the blob store, such as %s: it was set back to an older copy, or lost them", len(missing), looked, operator.ShortDigest(missing[0]))
+		return nil
+	}
+	f.ok("files", "the %d looked for are in the blob store", looked)
+	return nil
+}

@@ -138,10 +138,10 @@ func (f *Findings) cluster(ctx context.Context, h *access.Cluster) error {
 		_, err := h.Blobs.ID(ctx)
 		return cmp.Or(err, h.Blobs.Ping(ctx))
 	})
-	looks := []func(context.Context, *access.Cluster) error{f.ledger, f.owners, f.warnings, f.hosts, f.pools}
+	looks := []func(context.Context, *access.Cluster) error{f.ledger, f.missingFiles, f.owners, f.warnings, f.hosts, f.pools}
 	if core.Is(writes, core.CodeUnavailable) {
 		// No heartbeat arrives, so everything looks as if it were down.
-		looks = []func(context.Context, *access.Cluster) error{f.ledger, f.pools}
+		looks = []func(context.Context, *access.Cluster) error{f.ledger, f.missingFiles, f.pools}
 	}
 	for _, look := range looks {
 		if err := look(ctx, h); err != nil {

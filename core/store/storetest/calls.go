@@ -30,14 +30,14 @@ type Call = func(ctx context.Context, s school.ResultStore) error
 func Calls(spec core.Spec) map[string]Call {
 	all := requestCalls(spec)
 	for _, more := range []map[string]Call{
-		batchCalls(spec), joinCalls(), changeCalls(spec), taskCalls(), leaseCalls(), instanceCalls(), rosterCalls(), importCalls(), ltiCalls(), courseworkCalls(), accountCalls(), statisticCalls(),
+		ownCalls(), batchCalls(spec), joinCalls(), changeCalls(spec), taskCalls(), leaseCalls(), instanceCalls(), rosterCalls(), importCalls(), ltiCalls(), courseworkCalls(), accountCalls(), statisticCalls(),
 	} {
 		maps.Copy(all, more)
 	}
 	return all
 }
 
-// requestCalls are those about requests, pools, images and the store itself.
+// requestCalls are those about requests, pools and images.
 func requestCalls(spec core.Spec) map[string]Call {
 	return map[string]Call{
 		"Create": func(ctx context.Context, s school.ResultStore) error {
@@ -95,6 +95,12 @@ func requestCalls(spec core.Spec) map[string]Call {
 			_, err := s.ExpireOutputs(ctx, "default", soon(), 10)
 			return err
 		},
+	}
+}
+
+// ownCalls are those about the store itself.
+func ownCalls() map[string]Call {
+	return map[string]Call{
 		"ID":       func(ctx context.Context, s school.ResultStore) error { _, err := s.ID(ctx); return err },
 		"Bindings": func(ctx context.Context, s school.ResultStore) error { _, err := s.Bindings(ctx); return err },
 		"PutBinding": func(ctx context.Context, s school.ResultStore) error {
