@@ -54,7 +54,8 @@ func Listen(address string, certificate *tls.Certificate, log logrus.FieldLogger
 		listener: listener, stop: stop,
 		server: &http.Server{
 			ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes, ErrorLog: stdlog.New(faults{log}, "", 0),
+			IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+			ErrorLog:    stdlog.New(faults{log}, "", 0), //nolint:forbidigo // net/http takes no other kind
 			BaseContext: func(net.Listener) context.Context { return live },
 		},
 	}, nil

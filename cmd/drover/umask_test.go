@@ -59,7 +59,7 @@ func (h *testCluster) requireClosed() {
 	seen := 0
 	require.NoError(h.t, filepath.WalkDir(h.cfg.Data, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == h.cfg.Data || e.Type() == fs.ModeSymlink {
-			return nil // it went meanwhile
+			return nil //nolint:nilerr // it went meanwhile
 		}
 		name, err := filepath.Rel(h.cfg.Data, path)
 		require.NoError(h.t, err)

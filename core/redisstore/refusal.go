@@ -11,7 +11,7 @@ import (
 )
 
 // refusals explain what a server that answers does not do, and what helps, by the first word of its answer.
-var refusals = map[string]string{
+var refusals = map[string]string{ //nolint:gosec // it names passwords, and has none
 	"READONLY":   "this Redis is a replica and takes no writes: name the primary, or its Sentinels with redis+sentinel://",
 	"MISCONF":    "Redis takes no writes, since it cannot save its data: free its disk, and see its log",
 	"NOREPLICAS": "Redis takes no writes, since fewer replicas follow it than its min-replicas-to-write: start the missing ones",

@@ -110,7 +110,8 @@ func examine(ctx context.Context, cfg *config.Config) (Findings, error) {
 func (f *Findings) apart(ctx context.Context, cfg *config.Config, err error) {
 	before := len(*f)
 	for _, part := range access.TryParts(ctx, cfg) {
-		if part.Err != nil && !(core.Is(part.Err, core.CodeNotFound) && len(*f) > before && cfg.Source("redis") == config.Default) {
+		noCluster := core.Is(part.Err, core.CodeNotFound) && len(*f) > before && cfg.Source("redis") == config.Default
+		if part.Err != nil && !noCluster {
 			f.broken(part.Name, part.Err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestWhoElseReadsSecretsAndWritesData(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o755))
 	require.Empty(t, levels(check))
 	for path, mode := range map[string]os.FileMode{password: 0o640, settings: 0o644, dir: 0o777} {
-		require.NoError(t, os.Chmod(path, mode)) //nolint:gosec // that is what is found
+		require.NoError(t, os.Chmod(path, mode))
 	}
 	require.ElementsMatch(t, []string{"fail setting store_password_file", "fail settings", "fail data folder"}, levels(check))
 	f := Findings{}

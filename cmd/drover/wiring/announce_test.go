@@ -31,8 +31,8 @@ func TestTheFirstAdminsLinkIsInAFileOfItsOwn(t *testing.T) {
 	}
 	file := filepath.Join(data, AdminLinkFile)
 	require.NoError(t, os.WriteFile(file, []byte("an earlier one"), 0o666))
-	require.NoError(t, os.Chmod(file, 0o666)) //nolint:gosec // as somebody who wants to read it
-	for range 100 {                           // more often than links may be made within an hour
+	require.NoError(t, os.Chmod(file, 0o666))
+	for range 100 { // more often than links may be made within an hour
 		said, err := f.announcement(ctx, data)
 		require.NoError(t, err)
 		require.NotContains(t, said, "token=")

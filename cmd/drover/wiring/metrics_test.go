@@ -70,8 +70,10 @@ func TestScrapesShareAReading(t *testing.T) {
 func TestHostsAreCountedByTheirHeartbeats(t *testing.T) {
 	t.Parallel()
 	inTime, late := countHosts([]core.OwnerInfo{
-		{Host: "h1", Role: core.RoleVMFactory, Late: true}, {Host: "h1", Role: core.RoleTestrunner}, // one of its processes died
-		{Host: "h2", Role: core.RoleTestrunner, Late: true}, {Host: "h2", Role: core.RoleTaskrunner},
+		{Host: "h1", Role: core.RoleVMFactory, Late: true}, // one of its processes died
+		{Host: "h1", Role: core.RoleTestrunner},
+		{Host: "h2", Role: core.RoleTestrunner, Late: true},
+		{Host: "h2", Role: core.RoleTaskrunner},
 		{Host: "control", Role: core.RoleTaskrunner},
 	})
 	require.Equal(t, []int{1, 1}, []int{inTime, late})

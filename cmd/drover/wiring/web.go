@@ -225,7 +225,7 @@ func scoresOf(platforms *lti.Service, log logrus.FieldLogger) service.Service {
 			_, err := platforms.Round(ctx)
 			if err == nil || ctx.Err() != nil {
 				last = ""
-				return nil
+				return nil //nolint:nilerr // it stops
 			}
 			if err.Error() != last {
 				log.WithError(err).Warn("the round of scores for learning platforms failed; it is tried again")
