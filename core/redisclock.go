@@ -82,10 +82,11 @@ func (c RedisClock) UnreportedFor(since int64) time.Duration {
 	return c.Age(since)
 }
 
-// Ahead is by how much the clock may be ahead of the calendar, because it was set a moment ago.
+// Ahead is by how much the clock may be ahead of the calendar, because it was set a moment ago. That Redis was emptied is
+// no reason to think so: the gap of that has no beginning.
 func (c RedisClock) Ahead() (ahead time.Duration) {
 	for _, g := range c.Gaps {
-		if g.To <= c.Now && time.Duration(c.Now-g.To)*time.Millisecond < confirmStep {
+		if g.To <= c.Now && g.Lasted.Milliseconds() < g.To && time.Duration(c.Now-g.To)*time.Millisecond < confirmStep {
 			ahead += g.Lasted
 		}
 	}

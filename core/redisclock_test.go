@@ -36,6 +36,7 @@ func TestRedisClock(t *testing.T) {
 		"set back, and it was not noticed":    {clock: core.RedisClock{}, since: now + hour},
 		"another clock is a little ahead":     {clock: core.RedisClock{SetBack: ago(time.Hour)}, since: now + 100},
 		"emptied since":                       {clock: core.RedisClock{Began: ago(time.Minute), Gaps: []core.Gap{gap(time.Minute, 24*time.Hour)}}, since: ago(time.Hour), age: time.Minute},
+		"emptied just now":                    {clock: core.RedisClock{Began: ago(time.Second), Gaps: []core.Gap{{To: ago(time.Second), Lasted: time.Duration(ago(time.Second)) * time.Millisecond}}}, since: ago(time.Hour), age: time.Second},
 		"another incarnation since":           {clock: core.RedisClock{Began: ago(time.Minute)}, since: ago(time.Hour), age: time.Hour, absent: time.Minute},
 		"all owners were silent":              {clock: core.RedisClock{Silent: ago(time.Second)}, since: ago(time.Hour), age: time.Hour, unreported: time.Second},
 		"all owners were silent, and back":    {clock: core.RedisClock{Silent: now + hour}, since: ago(time.Hour), age: time.Hour},
