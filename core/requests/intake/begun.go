@@ -21,7 +21,8 @@ func (in *Intake) FailBegun(ctx context.Context, id string) error {
 	return err
 }
 
-// unbegun ends those of the specs that were begun before, and returns the others. None of them is in a slot.
+// unbegun ends those of the specs that were begun before, and returns the others. None of them runs. A claim of one that
+// comes in between does not run it either, so nothing has to mark it first, by which it would end as cancelled.
 func (in *Intake) unbegun(ctx context.Context, specs []core.Spec) ([]core.Spec, error) {
 	if len(specs) == 0 {
 		return nil, nil
@@ -34,7 +35,10 @@ func (in *Intake) unbegun(ctx context.Context, specs []core.Spec) ([]core.Spec, 
 	err = each(over, func(spec core.Spec) error {
 		by := begun[spec.Key()]
 		result := in.end(spec, core.RequestFailed, core.BlamePlatform, core.BegunReason("its claim by "+by+" was lost"))
-		_, _, err := in.stop(ctx, spec, platform+": it was begun before", core.CancelWaiting, result)
+		if _, err := in.Store.Record(ctx, result); err != nil {
+			return err
+		}
+		_, err := in.Queue.Withdraw(ctx, spec.Key())
 		return err
 	})
 	rest := slices.DeleteFunc(slices.Clone(specs), func(s core.Spec) bool { return begun[s.Key()] != "" })
