@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // testDigest stands for the digest of the tests' image.
@@ -49,6 +50,7 @@ var imageFolder = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(knownImage); path != "" {
 		return path, nil
 	}
+	defer unix.Umask(unix.Umask(0)) // VMs' users must reach its files, as those of an image that was unpacked
 	root, err := os.MkdirTemp("", "drover-image-")
 	if err != nil {
 		return "", err

@@ -212,6 +212,7 @@ static int serve(void) {
 	close_from(SOCKET + 1);
 	fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
 	prctl(PR_SET_NAME, "drover-lxc", 0, 0, 0);
+	umask(0022); // VMs' users must reach the folders that liblxc makes in a container, whatever drover's is
 	// What a killed monitor leaves comes here, and not to an init that is slow to reap.
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	int signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);

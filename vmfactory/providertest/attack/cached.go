@@ -156,7 +156,8 @@ func lockCaches(t *testing.T) (free func()) {
 // laterTells has a test, a run in the box and a VM touch a half of a set, and a later one tell it.
 func laterTells(t *testing.T, s *scene) []string {
 	t.Helper()
-	defer lockCaches(t)()
+	free := lockCaches(t)
+	defer free()
 	leaks := probeAt("cached")(t, s)
 	pool := providertest.Pool()
 	pool.Limits.Disk, pool.Limits.FileSize = 160<<20, 160<<20 // of the state that holds the probe
@@ -192,7 +193,8 @@ func laterTells(t *testing.T, s *scene) []string {
 // neighbourTells has a VM touch a half of a set, and another one tell it while the first one runs.
 func neighbourTells(t *testing.T, s *scene) []string {
 	t.Helper()
-	defer lockCaches(t)()
+	free := lockCaches(t)
+	defer free()
 	set := s.newSet(t, 3)
 	pool := providertest.Pool()
 	v, other := s.Armed(t, pool), s.Armed(t, pool)
