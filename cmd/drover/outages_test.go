@@ -86,7 +86,7 @@ var knownOutages = map[string]outage{
 	},
 	"the store is away": {
 		args: []string{"--store", "sqlite:///no/such/folder/drover.db"}, about: "store", says: "/no/such/folder/drover.db is not there", mend: "--store URL",
-		commands: []string{"2 missing or empty", "2 missing or empty", "2 missing or empty"},
+		commands: []string{"2 --store URL", "2 --store URL", "2 --store URL"},
 	},
 }
 
