@@ -53,8 +53,8 @@ func FindWorking(ctx context.Context, opts Options) (_ string, err error) {
 	if err != nil {
 		return "", fault(ctx, err, "")
 	}
-	names, err := s.once.ZRangeByScore(ctx, s.space.Key("owners"), &redis.ZRangeBy{
-		Min: strconv.FormatInt(now.Add(-time.Minute).UnixMilli(), 10), Max: "+inf", Count: 1,
+	names, err := s.once.ZRangeArgs(ctx, redis.ZRangeArgs{
+		Key: s.space.Key("owners"), ByScore: true, Start: strconv.FormatInt(now.Add(-time.Minute).UnixMilli(), 10), Stop: "+inf", Count: 1,
 	}).Result()
 	return strings.Join(names, ""), fault(ctx, err, "")
 }

@@ -47,7 +47,7 @@ const (
 // is ties an operation to its handler. All that is compiled for each of them is here.
 func is[I, O any](op Operation, serve func(s *server, ctx context.Context, a core.Actor, in *I) (*O, error)) entry {
 	return entry{op, reflect.TypeFor[I](), reflect.TypeFor[O](), func(s *server, ctx context.Context, a core.Actor, in any) (any, error) {
-		return serve(s, ctx, a, in.(*I)) //nolint:forcetypeassert // register makes it
+		return serve(s, ctx, a, in.(*I)) //nolint:errcheck,forcetypeassert // register makes it
 	}}
 }
 

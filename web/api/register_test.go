@@ -40,7 +40,7 @@ func TestTypesThatAreNotUnderstoodAreRefused(t *testing.T) {
 		}, nothing](),
 		"not exported": of[struct {
 			name string `query:"name"`
-		}, nothing](), //nolint:unused // it is refused
+		}, nothing](),
 		"an embedded pointer": of[struct{ *embedded }, nothing](),
 		"a body's own type": of[struct {
 			Body string `contentType:"text/plain"`

@@ -69,15 +69,14 @@ func TestProcess(t *testing.T) {
 	set := &metric.Set{}
 	set.Process()
 	all := coretest.Metrics(t, set)
-	require.Len(t, all, 42)
+	require.Len(t, all, 7)
 	for name, value := range all {
 		require.GreaterOrEqual(t, value, 0.0, name)
 	}
-	for _, name := range []string{"process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "go_goroutines", "go_threads", "go_memstats_sys_bytes", "go_gc_gogc_percent"} {
+	for _, name := range []string{"process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds", "process_open_fds", "go_goroutines"} {
 		require.Positive(t, all[name], name)
 	}
-	require.Less(t, all["process_resident_memory_bytes"], all["process_virtual_memory_bytes"])
-	require.Less(t, all["go_memstats_heap_inuse_bytes"], all["go_memstats_sys_bytes"])
+	require.Less(t, all["process_open_fds"], all["process_max_fds"])
 }
 
 // Every metric is in the table of docs/operations.md, with its labels. Its name, help and labels are literals where it
