@@ -130,6 +130,7 @@ func printDrill(w io.Writer, r *drill.Report) error {
 		{"machines", r.Elastic.Made, fmt.Sprintf("of the host group, at most %d at once; %d became hosts, %d were killed, %d ended; %d overseers were killed while one was asked for or to end", r.Elastic.Most, r.Elastic.Joined, r.Elastic.Killed, r.Elastic.Terminated, r.Elastic.Cut)},
 		{"rounds cut", r.Rounds, fmt.Sprintf("of placement, by stopping an overseer; %d of them were overtaken by another one's", r.Overtaken)},
 		{"dead", r.Dead, "given up after too many faults of the platform, and told so"},
+		{"run lost", r.RunLost, "failed, since they must not run twice and their run was lost"},
 		{"crashed", r.Crashes, "components; must be 0"},
 		{"ended", r.Exits, "components that gave up by themselves, and were started again"},
 		{"zombies' writes refused", r.Zombies, ""},

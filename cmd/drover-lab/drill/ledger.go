@@ -85,9 +85,12 @@ func (r *Report) countOne(ctx context.Context, h *cluster, id string, vms map[st
 	if err != nil {
 		return err
 	}
-	accepted := 0
+	accepted, ran := 0, 0
 	for _, t := range tries {
 		r.Attempts++
+		if t.Result.State == core.RequestCompleted {
+			ran++
+		}
 		if t.Accepted {
 			accepted++
 		} else {
@@ -106,6 +109,9 @@ func (r *Report) countOne(ctx context.Context, h *cluster, id string, vms map[st
 	if accepted != 1 {
 		r.double("request %s has %d ends", id, accepted)
 	}
+	if ran > 1 && row.Spec.OnHostLoss == core.OnHostLossFail {
+		r.double("request %s must not run twice, and ran %d times", id, ran)
+	}
 	r.judge(id, row)
 	return nil
 }
@@ -116,6 +122,8 @@ func (r *Report) judge(id string, row core.Row) {
 	case row.State == core.RequestDead:
 		r.Dead++
 		r.given = append(r.given, row.Spec.Key())
+	case row.State == core.RequestFailed && row.Spec.OnHostLoss == core.OnHostLossFail:
+		r.RunLost++
 	case row.State == core.RequestCancelled && row.Spec.Batch != "":
 		// countBatch knows whether it was to be
 	case row.State != core.RequestCompleted:

@@ -83,6 +83,16 @@ func endBatch(t *testing.T, h *cluster, by string, ends ...core.RequestState) {
 	}
 }
 
+// createOnce adds an accepted request that must not run twice.
+func createOnce(t *testing.T, h *cluster, l *load) {
+	t.Helper()
+	spec := coretest.Spec("once", "exam", "ann")
+	spec.OnHostLoss = core.OnHostLossFail
+	_, _, err := h.client.Store.Create(context.Background(), spec)
+	require.NoError(t, err)
+	l.ids = append(l.ids, spec.ID)
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	const good = "a\na\n"
@@ -121,6 +131,15 @@ func TestCount(t *testing.T) {
 		"dead": {[]string{"a"}, func(t *testing.T, h *cluster, _ *load) {
 			end(t, h, "a", "", "", "", core.RequestDead)
 		}, Report{Jobs: 1, Attempts: 1, Dead: 1, Innocent: 1}},
+		"not run twice": {nil, func(t *testing.T, h *cluster, l *load) {
+			createOnce(t, h, l)
+			end(t, h, "once", "", "1.1", "", core.RequestFailed)
+		}, Report{Jobs: 1, Attempts: 1, RunLost: 1}},
+		"run twice": {nil, func(t *testing.T, h *cluster, l *load) {
+			createOnce(t, h, l)
+			end(t, h, "once", "v1", "1.1", "once\nonce\n", core.RequestCompleted)
+			end(t, h, "once", "v2", "2.1", "once\nonce\n", core.RequestCompleted)
+		}, Report{Jobs: 1, Attempts: 2, Zombies: 1, Doubled: 1}},
 		"refused, and run": {nil, func(t *testing.T, h *cluster, l *load) {
 			_, _, err := h.client.Store.Create(context.Background(), coretest.Spec("f", "exam", "ann"))
 			require.NoError(t, err)

@@ -138,7 +138,7 @@ const tagAt = 4
 // submit submits one job, and now and then the same one again, like a client that did not get the answer: an accepted
 // job must not be refused.
 func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
-	const longOnes, repeats = 6, 6 // one of so many is long, or comes again
+	const longOnes, repeats, once = 6, 6, 6 // one of so many is long, or comes again, or must not run twice
 	seconds := 0.05 + 0.4*dice.Float64()
 	if dice.IntN(longOnes) == 0 {
 		seconds = 2 + 3*dice.Float64()
@@ -147,6 +147,9 @@ func (l *load) submit(ctx context.Context, dice *rand.Rand, n int) error {
 	spec := core.Spec{
 		ID: id, Pool: poolNames[dice.IntN(len(poolNames))], Priority: priorities[dice.IntN(len(priorities))], Submitter: fmt.Sprintf("s%d", n), Idempotency: id,
 		Command: []string{"sh", "-c", script, "job", id, strconv.FormatFloat(seconds, 'f', 2, 64)},
+	}
+	if dice.IntN(once) == 0 {
+		spec.OnHostLoss = core.OnHostLossFail
 	}
 	again := dice.IntN(repeats) == 0
 	if err := l.accept(ctx, spec); err != nil {

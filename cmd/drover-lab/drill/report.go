@@ -25,6 +25,7 @@ type Report struct {
 	Refused  int `json:"refused"`                // submits that were not accepted
 	Attempts int `json:"attempts"`               // recorded tries
 	Dead     int `json:"dead"`                   // given up after too many platform faults, with that reason
+	RunLost  int `json:"run_lost"`               // failed, since they must not run twice and their run was lost
 	Innocent int `json:"dead_without_own_fault"` // of them: those that cannot have been the cause
 	Broken   int `json:"broken_promises"`        // broken guarantees to submitters and owners
 
