@@ -17,11 +17,13 @@ func TestRedisURLs(t *testing.T) {
 		"rediss+sentinel://drover@h1:26379?master_name=m":         "user drover and no password",
 		"rediss+sentinel://drover:s3cret@h1:26379?master_name=m":  "",
 		"redis+sentinel://h1?master_name=m&sentinel_username=w":   "sentinel_password_file",
+
 		"redis://drover@h1":             "redis_password_file",
 		"redis://drover:@h1":            "redis_password_file",
 		"redis://:s3cret@h1":            "",
 		"unix://drover@/run/redis.sock": "user drover and no password",
 		"redis+sentinel://h1:26379/0":   "master_name=NAME",
+
 		"redis+sentinel://h1:26379/0?master_name=m&password=s3cret": "redis_password_file",
 		"redis+sentinel://?master_name=m":                           "names no host",
 		"redis+cluster://h1:7000":                                   "redis+cluster:",

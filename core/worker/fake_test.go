@@ -308,7 +308,7 @@ func (f *fakeRedis) Reclaim(ctx context.Context, owner, _ string, epoch int64, i
 			if at := slices.Index(f.queue, c.Key); back && at >= 0 {
 				f.queue = slices.Delete(f.queue, at, at+1)
 			}
-			if held, ok := o.slots[c.Key]; back && !(ok && held.Token == c.Token) {
+			if held, ok := o.slots[c.Key]; back && (!ok || held.Token != c.Token) {
 				o.slots[c.Key] = core.Held{Key: c.Key, VM: c.VM, Token: c.Token, Phase: c.Phase, Limit: c.Limit, Attempts: c.Attempts}
 				out.PutBack++
 			}
