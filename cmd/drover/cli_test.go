@@ -259,7 +259,7 @@ func TestUpKeepsEverythingThroughKill(t *testing.T) {
 func TestWithoutAClusterItIsSaidHowToStartOne(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
-	code := typeIn(context.WithoutCancel(t.Context()), []string{"drover", "request", "list", "--data", t.TempDir(), "--redis", "unix:///no/such/socket"}, strings.NewReader(""), &out, &errs)
+	code := typeIn(context.WithoutCancel(t.Context()), []string{"drover", "request", "list", "--data", t.TempDir()}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, terminal.ExitNoCluster, code)
 	require.Contains(t, errs.String(), "drover up")
 }

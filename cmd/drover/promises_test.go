@@ -14,8 +14,8 @@ import (
 
 // promisesOfHelp are the sentences of helps that say "never", each with the tests that hold it.
 var promisesOfHelp = map[string][]string{
-	"fail never runs it twice":                                        {"TestOnHostLossIsTheRequestsOwn", "TestLostHostMayFailItsWork"},
-	"fail never runs one twice":                                       {"TestLostHostMayFailItsWork"},
+	"fail never runs it twice":                                        {"TestRunOnceMeansOnce", "TestWhatMustNotRunTwice"},
+	"fail never runs one twice":                                       {"TestRunOnceMeansOnce"},
 	"make a webhook and print its secret, which is never shown again": {"TestASecretIsShownOnce"},
 }
 
