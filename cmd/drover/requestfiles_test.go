@@ -40,7 +40,7 @@ func TestFilesOfARunAreKept(t *testing.T) {
 	require.Equal(t, "two\n", string(text))
 	info, err := os.Stat(filepath.Join(to, "out", "one"))
 	require.NoError(t, err)
-	require.EqualValues(t, 0o755, info.Mode().Perm())
+	require.EqualValues(t, 0o700, info.Mode().Perm())
 	_, errs, code = h.run("request", "files", "--to", to, res.ID)
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "not there yet")
