@@ -19,5 +19,5 @@ func TestBugsAreWhereTheySay(t *testing.T) {
 		_, err := b.seeded("../..")
 		assert.NoError(t, err)
 	}
-	require.Len(t, names, 60)
+	require.Len(t, names, 100)
 }

@@ -60,6 +60,18 @@ func (h *hunt) testers(of string) (all []string) {
 	return all
 }
 
+// packageOf returns the package that a file is compiled into: what it embeds may be below it.
+func packageOf(root, file string) string {
+	dir := filepath.Dir(file)
+	for dir != "." {
+		if code, _ := filepath.Glob(filepath.Join(root, dir, "*.go")); len(code) > 0 { // the pattern is good
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
 // leavesSome reports whether a package has tests that make test leaves out.
 func (h *hunt) leavesSome(pkg string) bool {
 	files, _ := filepath.Glob(filepath.Join(h.root, strings.TrimPrefix(pkg, module), "*_test.go")) // the pattern is good
@@ -86,7 +98,7 @@ func (h *hunt) notice(ctx context.Context, b *bug) error {
 	if err := errors.Join(err, open, os.WriteFile(seeded, []byte(text), 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
 		return err
 	}
-	near := h.testers(module + filepath.Dir(b.file))
+	near := h.testers(module + packageOf(h.root, b.file))
 	for _, tier := range []string{tierTest, tierAll} {
 		for _, pkg := range near {
 			if tier == tierAll && (h.tier == tierTest || !h.leavesSome(pkg)) {
