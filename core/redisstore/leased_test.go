@@ -256,3 +256,23 @@ func TestHoldersAreFoundOneByOne(t *testing.T) {
 		require.Equal(t, before, fields())
 	})
 }
+
+// What waits in a pool of a lease that Redis has lost goes back to the pool that it was of.
+func TestRerouteOutOfAPoolThatIsGone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		pool := x.lease(t, "x", true, "", "ann").Pool.Name
+		its := coretest.Spec("a", "p1", "ann")
+		x.Submit(t, its)
+		require.Equal(t, pool, x.poolOf(t, "a-1"))
+		require.NoError(t, x.b.Admin.SRem(ctx, x.key("pools"), pool).Err())
+		require.NoError(t, x.b.Admin.Del(ctx, x.key("pool", pool)).Err())
+		require.NoError(t, x.b.Admin.HDel(ctx, x.key("pool", "p1"), "submitter:ann").Err())
+		_, err := x.Store.Reroute(ctx, []core.Spec{its})
+		require.NoError(t, err)
+		require.Equal(t, "p1", x.poolOf(t, "a-1"))
+		x.AddVMs(t, 1)
+		require.Len(t, x.Exchange(t, 1, 1).Claims, 1)
+	})
+}

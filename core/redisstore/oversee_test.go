@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drover/core/coretest"
 )
 
 func TestOverseersGiveSigns(t *testing.T) {
@@ -36,4 +38,21 @@ func TestOverseersGiveSigns(t *testing.T) {
 		due := x.b.Admin.HGet(ctx, meta, "overseen").Val()
 		require.NotContains(t, due, "9000000000000")
 	})
+}
+
+// However many times there were without a sign, none of them counts as time that passed.
+func TestManyTimesWithoutASign(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	at := start
+	for range 40 {
+		require.NoError(t, x.Store.Oversee(t.Context(), time.Minute))
+		at = at.Add(time.Hour)
+		x.b.Mini.SetTime(at)
+	}
+	require.NoError(t, x.Store.Oversee(t.Context(), time.Minute))
+	c, err := x.Store.ReadClock(t.Context())
+	require.NoError(t, err)
+	require.Less(t, len(c.Gaps), 40)
+	require.LessOrEqual(t, c.Age(start.UnixMilli()), time.Minute, "a heartbeat of then was good for so long")
 }

@@ -392,3 +392,16 @@ func TestBeatOfManySlots(t *testing.T) {
 		require.Equal(t, got.Cancelled, x.Exchange(t, 1, 0).Cancelled)
 	})
 }
+
+// An owner that Redis forgot says which epoch it had: whatever the clock says by then, the next one is greater.
+func TestAForgottenOwnersEpochDoesNotComeAgain(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.b.Mini.FlushAll()
+	x.b.Mini.SetTime(start.Add(-24 * time.Hour))
+	reg := registration(x.Runner, "h1", "m-h1")
+	reg.Former = x.Epoch
+	r, err := x.Store.Register(t.Context(), reg)
+	require.NoError(t, err)
+	require.Greater(t, r.Epoch, x.Epoch)
+}

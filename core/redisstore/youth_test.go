@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"drover/core"
 	"drover/core/coretest"
 	"drover/core/redisstore"
 )
@@ -69,4 +70,39 @@ func TestAnIncarnationIsYoungAtFirst(t *testing.T) {
 	require.True(t, b.Open(t).Young())
 	life := redisstore.ReadRecord("incarnation", b.Admin.HGet(t.Context(), b.Namespace+":meta", "incarnation").Val())
 	require.Equal(t, redisstore.LeastYouth.Milliseconds(), redisstore.Num(life["youth"]))
+}
+
+// While owners may yet come back to another incarnation, VMs in use that it does not know are theirs. If its memory is old,
+// what waits there may be theirs, too.
+func TestOwnersComeBackToAnotherIncarnation(t *testing.T) {
+	t.Parallel()
+	const comeBack = 5 * time.Second
+	for what, emptied := range map[string]bool{"it was emptied": true, "it has an old memory": false} {
+		x := newSuite(t, coretest.Mini(t), false)
+		_, err := x.Store.ReadClock(t.Context())
+		require.NoError(t, err)
+		if emptied {
+			x.b.Mini.FlushAll()
+		}
+		opts := x.b.Options()
+		opts.Incarnation, opts.Born, opts.ComeBack = "second-incarnation", start, comeBack
+		s, err := redisstore.Open(t.Context(), opts)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		h := coretest.NewCluster(t, s, "h1", "p1")
+		h.Submit(t, coretest.Spec("a", "p1", "ann"))
+		clean := h.AddVMs(t, 1)[0]
+		reconciled := func() core.Reconciled {
+			got, err := s.Reconcile(t.Context(), h.Factory, h.Made, "h1", map[string]core.Found{
+				clean: {Pool: "p1", Usable: true}, "vm-in-use": {Pool: "p1", Used: true},
+			}, nil)
+			require.NoError(t, err)
+			return got
+		}
+		require.Equal(t, core.Reconciled{Alone: 1}, reconciled(), what)
+		require.Equal(t, emptied, len(h.Exchange(t, 1, 1).Claims) == 1, what)
+		x.b.Mini.SetTime(start.Add(comeBack))
+		require.Equal(t, core.Reconciled{Dirtied: 1}, reconciled(), what)
+		require.Equal(t, emptied, len(h.Exchange(t, 2, 1).Claims) == 0, what)
+	}
 }

@@ -53,7 +53,7 @@ func TestUnusedRoomOfAnEndingLeaseIsFreed(t *testing.T) {
 	t.Parallel()
 	l := held(lasting("a", -1, 0, units(4), units(2), whole(1, 2)), 1, "h1", "h2")
 	l.Reservations[1].Allocations = []core.Allocation{{Host: "h1", Units: 2, State: core.AllocationHeld, Since: 1}}
-	l.Reservations[2].Pools = []string{"q"}
+	l.Reservations[2].Pools = []string{"q", "p"}
 	for _, name := range []string{"h3", "h4"} {
 		l.Reservations[2].Allocations = append(l.Reservations[2].Allocations, core.Allocation{Host: name, Units: 1, State: core.AllocationHeld, Since: 1})
 	}

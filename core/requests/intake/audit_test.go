@@ -124,6 +124,28 @@ func TestStoreAndRedisSetBack(t *testing.T) {
 				require.NoError(w.t, w.cluster.Store.EnqueueTask(ctx, core.Task{ID: "t", Generation: 1, Kind: "k"}))
 			},
 		},
+		"Redis, and all had been run again": { // as if: it has what was before, and not what came then
+			kinds: []string{"ended", "unfinished"},
+			happens: func(w *fixture) {
+				ctx := w.t.Context()
+				rows, err := w.store.List(ctx, core.Filter{})
+				require.NoError(w.t, err)
+				w.run(w.claim(10))
+				var again []core.Spec
+				var lost []string
+				for _, row := range rows {
+					anew, err := w.in.Rerun(ctx, row.Spec.ID)
+					require.NoError(w.t, err)
+					_, err = w.cluster.Store.Withdraw(ctx, anew.Spec.Key())
+					require.NoError(w.t, err)
+					again, lost = append(again, row.Spec), append(lost, row.Spec.Key(), anew.Spec.Key())
+				}
+				require.NoError(w.t, w.cluster.Store.ForgetEnds(ctx, lost))
+				verdicts, err := w.cluster.Store.Enqueue(ctx, again)
+				require.NoError(w.t, err)
+				require.Equal(w.t, []error{nil, nil}, verdicts)
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,4 +195,22 @@ func TestStoreAndRedisSetBack(t *testing.T) {
 			require.Equal(t, core.TaskDone, task.State)
 		})
 	}
+}
+
+// What must not run twice may say so by its pool alone.
+func TestAPoolSaysWhatMustNotRunTwice(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	p := core.DefaultPool(pool)
+	p.OnHostLoss = core.OnHostLossFail
+	require.NoError(t, w.in.SetPool(t.Context(), p))
+	row := w.submit(spec())
+	copied := sqlitetest.Copy(t, w.store)
+	w.run(w.claim(1))
+	w.store = copied // it was set back
+	w.in = w.intake(w.store, w.cluster.Store, w.cluster.Store, w.cluster.Store)
+	_, err := w.in.SweepAll(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, core.RequestFailed, w.row(row.Spec.ID).State)
+	require.Empty(t, w.place(row.Spec.Key()))
 }
