@@ -190,6 +190,29 @@ func TestAnOwnerThatHasEnoughPassesTheRingOn(t *testing.T) {
 	})
 }
 
+// Who took a ring and wants nothing passes it on to the others of the host.
+func TestARingThatNobodyNeededIsPassedOn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		x.AddVMs(t, 1)
+		x.Exchange(t, 1, 0) // it has a wish no more
+		x.hush(t)
+		x.Exchange(t, 2, 0)
+		require.True(t, x.rung(t, "bell", "h1"))
+	})
+}
+
+// A single request for which there is no VM wakes who makes one.
+func TestARequestWithoutAVMWakesTheVMFactories(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		x.hush(t)
+		x.Submit(t, coretest.Spec("a", "p1", "ann"))
+		require.True(t, x.rung(t, "factory_bell", "h1"))
+		require.True(t, x.rung(t, "placement_bell"))
+	})
+}
+
 // An owner that stops takes its idleness with it.
 func TestAStoppedOwnerIsNotIdle(t *testing.T) {
 	t.Parallel()

@@ -106,3 +106,16 @@ func TestOwnersComeBackToAnotherIncarnation(t *testing.T) {
 		require.Equal(t, emptied, len(h.Exchange(t, 2, 1).Claims) == 0, what)
 	}
 }
+
+// Of what was before Redis was emptied nobody knows by which clock: it counts from then on.
+func TestWhatWasBeforeRedisWasEmptied(t *testing.T) {
+	t.Parallel()
+	x := newSuite(t, coretest.Mini(t), false)
+	x.b.Mini.FlushAll()
+	for _, since := range []time.Duration{0, time.Minute} {
+		x.b.Mini.SetTime(start.Add(since))
+		c, err := x.Store.ReadClock(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, since, c.Age(start.Add(-time.Hour).UnixMilli()))
+	}
+}
