@@ -436,3 +436,58 @@ func TestWhatWasBegunIsNotQueuedAgain(t *testing.T) {
 	require.Equal(t, core.RequestFailed, w.row(other.Spec.ID).State)
 	require.NoError(t, w.in.FailBegun(t.Context(), "nobody"))
 }
+
+// overtakenQueue is a Redis in which something happens just before requests are queued.
+type overtakenQueue struct {
+	core.Queue
+	happens func()
+}
+
+func (q *overtakenQueue) Enqueue(ctx context.Context, specs []core.Spec) ([]error, error) {
+	if happens := q.happens; happens != nil {
+		q.happens = nil
+		happens()
+	}
+	return q.Queue.Enqueue(ctx, specs)
+}
+
+// What ends just before it is queued again has ended: Redis and the store know.
+func TestWhatEndsWhileItIsSweptStaysEnded(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	spec := w.accept(1)[0]
+	queue := &overtakenQueue{Queue: w.cluster.Store, happens: func() {
+		w.cluster.Submit(t, spec)
+		w.run(w.claim(1))
+	}}
+	n, err := w.intake(w.store, queue, w.cluster.Store, w.cluster.Store).Sweep(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, w.place(spec.Key()))
+	require.Equal(t, core.RequestCompleted, w.row(spec.ID).State)
+}
+
+// awaited is a Redis to which owners may yet come back.
+type awaited struct {
+	core.Queue
+	recalled bool
+}
+
+func (q *awaited) Recalled(context.Context) (bool, error) { return q.recalled, nil }
+
+// What Redis lost may be running: it is queued once owners had the time to say so.
+func TestSweepWaitsForOwners(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, coretest.Mini(t))
+	spec := w.accept(1)[0]
+	queue := &awaited{Queue: w.cluster.Store}
+	in := w.intake(w.store, queue, w.cluster.Store, w.cluster.Store)
+	n, err := in.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, w.place(spec.Key()))
+	queue.recalled = true
+	n, err = in.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
