@@ -67,4 +67,31 @@ func TestALeaseHoldsWhatRunsAfterItsEnd(t *testing.T) {
 	}
 }
 
+// What runs on a host that Redis does not know again yet, nobody can say: its room is not free.
+func TestAnEndingLeaseHoldsWhatRedisDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	l := newLeasing(t, coretest.Mini(t), 1)
+	first := l.reserve(0, 0, time.Hour, func(d *lease.Draft) {
+		d.Reservations = []lease.Want{{Pools: []string{"once"}, Units: 10}}
+		d.Submitters = []string{"bob"}
+	})
+	l.round()
+	own := core.LeasedPool(first.ID, 0)
+	l.submitAs("once", 2, l.as("bob"))
+	l.make("h1", own, 2)
+	claims := l.claim("h1", own, 2, 10_000*time.Hour)
+	l.clock.Advance(time.Hour + time.Second)
+	l.end("h1", claims[:1], core.OutcomeDone)
+	host := l.cluster.Namespace().Key("host", "h1")
+	knows := l.b.Admin.HGet(ctx, host, "incarnation").Val()
+	require.NotEmpty(t, knows)
+	require.NoError(t, l.b.Admin.HDel(ctx, host, "incarnation").Err())
+	l.round()
+	require.Equal(t, 10, held(l.get(first.ID)))
+	require.NoError(t, l.b.Admin.HSet(ctx, host, "incarnation", knows).Err())
+	l.round()
+	require.Equal(t, 1, held(l.get(first.ID)))
+}
+
 func held(l core.Lease) int { return l.Reservations[0].Held() }
