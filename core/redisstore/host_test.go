@@ -384,3 +384,22 @@ func TestClearingAHostIsNoSignOfLife(t *testing.T) {
 		x.changed(t, before)
 	})
 }
+
+// A host was removed if somebody did so, and not if Redis does not know it.
+func TestRemovedHosts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, x *suite) {
+		ctx := t.Context()
+		h2 := x.other(t, "h2")
+		x.fell(t, h2.Runner, h2.Factory)
+		for _, owner := range []string{h2.Runner, h2.Factory} {
+			epoch, err := x.Store.Fence(ctx, owner, downAfter)
+			require.NoError(t, err)
+			require.NoError(t, x.Store.Forget(ctx, owner, epoch))
+		}
+		_ = x.Store.ForgetHost(ctx, "h2") // made twice, the second one finds nothing
+		removed, err := x.Store.RemovedHosts(ctx, []string{"h1", "h2", "h3"})
+		require.NoError(t, err)
+		require.Equal(t, map[string]bool{"h1": false, "h2": true, "h3": false}, removed)
+	})
+}

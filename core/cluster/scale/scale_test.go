@@ -269,6 +269,24 @@ func TestAHostThatNeverRegisters(t *testing.T) {
 	require.Empty(t, w.alive())
 }
 
+// A host that a Redis which was set back does not know has the time to say that it is there.
+func TestAHostThatRedisForgotIsNotEndedAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.groups = w.groups[:1]
+	w.arrive("big", 1)
+	w.settle(20)
+	require.Equal(t, core.InstanceJoined, w.instances["burst-000001"].State)
+	w.pass(2 * core.AbsentLong)
+	delete(w.hosts, "burst-000001")
+	w.clock.Began = w.now
+	w.round()
+	require.Equal(t, core.InstanceJoined, w.instances["burst-000001"].State)
+	w.pass(core.AbsentLong)
+	w.round()
+	require.Equal(t, core.InstanceTerminating, w.instances["burst-000001"].State)
+}
+
 // What is drained is taken back when work comes, but not what its provider takes back.
 func TestADrainIsTakenBack(t *testing.T) {
 	t.Parallel()
