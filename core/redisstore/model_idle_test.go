@@ -21,8 +21,22 @@ func (r *runner) takeRing() func() {
 	}
 }
 
-// checkIdle requires that no host stays asleep while something can run there: for each request that waits, one of the
-// hosts with clean VMs and idle owners was woken, as long as there are some.
+// waitingIn counts the requests of a pool that wait.
+func waitingIn(l *redisstore.Look, pool string) int {
+	n := len(l.List("parked", pool))
+	for _, priority := range core.Priorities() {
+		for _, line := range []string{string(priority), string(priority) + "-soon"} {
+			for _, submitter := range l.List("turns", pool, line) {
+				n += len(l.List("queue", pool, line, submitter))
+			}
+		}
+	}
+	return n
+}
+
+// checkIdle requires of a call that makes requests wait that no host stays asleep while something can run there: for each
+// request that waits, one of the hosts with clean VMs and idle owners was woken, as long as there are some. A host whose
+// late heartbeat makes it able again is woken by nobody: its idle owners look by themselves each second.
 func (m *model) checkIdle(c *call) {
 	if m.b.Mini == nil {
 		return
@@ -34,13 +48,9 @@ func (m *model) checkIdle(c *call) {
 		if its["paused"] == "1" || its["running"] != "0" { // what waits may not run where that is limited
 			continue
 		}
-		waiting := len(l.List("parked", pool))
-		for _, priority := range core.Priorities() {
-			for _, line := range []string{string(priority), string(priority) + "-soon"} {
-				for _, submitter := range l.List("turns", pool, line) {
-					waiting += len(l.List("queue", pool, line, submitter))
-				}
-			}
+		waiting := waitingIn(l, pool)
+		if waiting <= waitingIn(c.before, pool) {
+			continue
 		}
 		rung := 0
 		var asleep []string
