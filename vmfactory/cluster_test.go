@@ -35,6 +35,7 @@ type cluster struct {
 	fetching    map[string]string
 	notes       []core.ProviderNote
 	ready       bool
+	recalls     bool // owners may yet say what they use
 	draining    bool
 	bell        chan struct{}
 	calls       map[string]int
@@ -391,6 +392,10 @@ func (h *cluster) Reconcile(ctx context.Context, owner string, epoch int64, _ st
 			if state := h.state(vm); state == core.VMClean && !f.Usable {
 				h.drop(vm)
 			} else if state != "" {
+				continue
+			}
+			if h.recalls && f.Used {
+				r.Alone++
 				continue
 			}
 			h.vms[vm] = f.Pool

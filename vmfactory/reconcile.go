@@ -15,6 +15,7 @@ import (
 // view is what the loop knows about the VMs on the host and what it still has to find out.
 type view struct {
 	surveyed bool      // Redis was reconciled with the host in this epoch and incarnation of Redis
+	unknown  int       // VMs in use that Redis forgot, and may be told of yet: they take room that Redis does not count
 	full     bool      // the next look checks every VM that may be claimed
 	looking  bool      // a look is in progress
 	nextLook time.Time // zero: now
@@ -116,7 +117,7 @@ func (e *epoch) reconcile(ctx context.Context) error {
 		e.log.WithFields(logrus.Fields{"adopted": r.Adopted, "dirtied": r.Dirtied, "removed": r.Removed}).
 			Warn("Redis and the host did not agree; now they do")
 	}
-	e.fresh, e.surveyed, e.full = nil, true, false
+	e.fresh, e.surveyed, e.full, e.unknown = nil, true, false, r.Alone
 	e.nextLook = e.clock.Now().Add(e.cfg.ReconcileEvery)
 	if r.Alone > 0 {
 		e.log.WithField("vms", r.Alone).Info("Redis does not know some VMs in use, and lost its memory a moment ago: their testrunners may come back yet")

@@ -65,6 +65,26 @@ func TestReconcileAtStart(t *testing.T) {
 	}
 }
 
+// While VMs in use that Redis forgot may yet be claimed, none is made in the room that they take.
+func TestForgottenVMsTakeRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, pool("a", 2, 8))
+		r.cfg.MaxVMs = 2
+		r.cluster.recalls = true
+		r.prov.Put("x", "a", true, true)
+		p := r.start()
+		settle(10 * time.Second)
+		require.Equal(t, []string{"x"}, r.prov.VMs(), "x is in use")
+		r.cluster.look(func(h *cluster) { h.recalls = false })
+		settle(10 * time.Second)
+		require.Len(t, r.cluster.cleanVMs("a"), 2, "nobody claimed it")
+		require.NotContains(t, r.prov.VMs(), "x")
+		p.end()
+		r.whole()
+	})
+}
+
 // place puts a VM into Redis as a former life left it.
 func (h *cluster) place(vm, pool string, state core.VMState) {
 	h.look(func(h *cluster) {

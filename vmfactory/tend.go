@@ -24,7 +24,11 @@ func (e *epoch) create(ctx context.Context) error {
 		pools[i] = demand{PoolLoad: l, most: e.most(ps, l), turn: ps.turn}
 	}
 	_, busy := e.running()
-	moves, err := e.share(ctx, load, pools, e.room(loads), e.cfg.Parallel-busy)
+	begin := e.cfg.Parallel - busy
+	if e.unknown > 0 {
+		begin = 0
+	}
+	moves, err := e.share(ctx, load, pools, e.room(loads), begin)
 	if err != nil {
 		return err
 	}
