@@ -133,7 +133,9 @@ func printView(w io.Writer, v requests.View, history []core.Attempt) error {
 	add("reason", terminal.Clean(v.Reason))
 	if v.State.Terminal() {
 		add("verdict", string(harness.VerdictOf(&v.Result)))
-		add("exit code", fmt.Sprint(v.ExitCode))
+		if v.Blame != core.BlamePlatform { // else it says nothing of the command, which may not have run
+			add("exit code", fmt.Sprint(v.ExitCode))
+		}
 	}
 	add("signal", v.Signal)
 	add("score", score(v))

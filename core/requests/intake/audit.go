@@ -79,29 +79,24 @@ func (a *Audit) Mend(ctx context.Context, v core.Violation) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n := 0
-	for _, key := range found.requests[v.ID] {
-		was, err := a.Intake.Queue.Withdraw(ctx, key)
-		if err != nil {
-			return n > 0, err
-		}
-		n += count(was)
+	requests, err := withdrawAll(ctx, found.requests[v.ID], a.Intake.Queue.Withdraw)
+	if err != nil {
+		return requests, err
 	}
-	for _, key := range found.tasks[v.ID] {
-		was, err := a.Intake.Tasks.WithdrawTask(ctx, key)
-		if err != nil {
-			return n > 0, err
-		}
-		n += count(was)
-	}
-	return n > 0, nil
+	tasks, err := withdrawAll(ctx, found.tasks[v.ID], a.Intake.Tasks.WithdrawTask)
+	return requests || tasks, err
 }
 
-func count(is bool) int {
-	if is {
-		return 1
+// withdrawAll takes keys out of Redis, and reports whether any of them waited there.
+func withdrawAll(ctx context.Context, keys []string, withdraw func(context.Context, string) (bool, error)) (withdrew bool, err error) {
+	for _, key := range keys {
+		was, err := withdraw(ctx, key)
+		if err != nil {
+			return withdrew, err
+		}
+		withdrew = withdrew || was
 	}
-	return 0
+	return withdrew, nil
 }
 
 // compare finds on what Redis and the store disagree.

@@ -3,8 +3,7 @@
 -- all of the lower priorities together get less than one submitter of a higher one; what a priority
 -- does not use goes to the others, higher ones first. tickets counts all that was ever taken, so that
 -- the shares hold across calls of any size and caller. highs and normals are how many submitters of
--- those priorities wait. take(priority, n) returns how many of the n it lacks. Returns how many they
--- all lack.
+-- those priorities wait. take(priority, n) returns how many of the n it lacks.
 local function by_priority(want, tickets, highs, normals, take)
   local function of_lower(n)
     local lower = math.floor(4 * n / (6 * math.max(highs, 1) + 4))
@@ -26,5 +25,4 @@ local function by_priority(want, tickets, highs, normals, take)
       end
     end
   end
-  return left
 end
